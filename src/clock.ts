@@ -1,0 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Time, passed in wherever a rule needs it, so that tests own it. */
+export interface Clock {
+  /** Milliseconds since 1970, UTC, as the machine believes; may jump. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes back. */
+  monotonic(): number;
+  /** Resolves after the pause, or at once when the signal aborts; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  async sleep(ms, signal) {
+    await sleep(ms, undefined, signal ? { signal } : undefined).catch(() => undefined);
+  },
+};

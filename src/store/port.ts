@@ -1,0 +1,159 @@
+/**
+ * The store port: what Muster asks of the place where its records lie. Two back-ends keep these promises, `sqlite` and
+ * `etcd`, and both run the suite in test/store/conformance.ts.
+ *
+ * Keys are printable ASCII and sort by code unit. Values are text. Revisions are positive safe integers that grow with
+ * every commit of the whole store; a deleted key has no revision. A conflict is an ordinary answer and is returned;
+ * only an outage is thrown, as `StoreUnavailable`, and a commit that ended so may or may not have happened.
+ */
+
+/** A value at rest, with the store revision of its last write. */
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: number;
+}
+
+/** The revision that stands for "no such key" in an expectation. */
+export const ABSENT = 0;
+
+/** What a commit relies on: the key still is at this revision, or is `ABSENT`. */
+export interface Expectation {
+  readonly key: string;
+  readonly revision: number;
+}
+
+/** One effect of a commit. `removeAll` removes every key that starts with the prefix and counts as one operation. */
+export type Write =
+  { readonly put: string; readonly value: string } | { readonly remove: string } | { readonly removeAll: string };
+
+/**
+ * All or nothing: the writes happen if every expectation holds. A blind write cannot be expressed. No two writes of a
+ * change touch the same key. At most `COMMIT_OPERATIONS_MAX` expectations, and as many writes (one is kept for `head`).
+ */
+export interface Change {
+  readonly expect: readonly [Expectation, ...Expectation[]];
+  readonly write: readonly Write[];
+  /** Leaves `head` alone. For heartbeats, rate records and leadership, which no consistent read depends on. */
+  readonly quiet?: true;
+}
+
+/** `revision` is that of every key which the change wrote. */
+export type CommitResult =
+  { readonly outcome: 'committed'; readonly revision: number } | { readonly outcome: 'conflict' };
+
+export const COMMIT_OPERATIONS_MAX = 127;
+export const PAGE_ENTRIES_MAX = 1000;
+
+export interface PageRequest {
+  readonly prefix: string;
+  /** Begin after this key (exclusive); the `next` of the page before. */
+  readonly after?: string;
+  /** At most this many entries, 1 to `PAGE_ENTRIES_MAX`. */
+  readonly limit: number;
+  /** Leave the values out: every `value` is `''`. */
+  readonly keysOnly?: boolean;
+}
+
+/** Entries in key order, all of one revision of the store. `next` is there when more entries follow. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+  readonly next?: string;
+}
+
+/**
+ * The last commit that was not quiet: the revision of the key `head`, and the 64 random bits written there, which tell
+ * this store's history from another one's. A store that was never committed to has revision 0 and an empty mark.
+ */
+export interface Head {
+  readonly revision: number;
+  readonly mark: string;
+}
+
+/** A change that a watch saw. A removed key has no `value`; `revision` is that of the removal. */
+export interface WatchedChange {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: string | undefined;
+}
+
+/** Every change under the prefix up to and including `revision`, in revision order; never part of a revision. */
+export interface WatchBatch {
+  readonly revision: number;
+  readonly changes: readonly WatchedChange[];
+}
+
+/**
+ * `compacted`: the history asked for is gone; list anew. `disconnected`: open a new watch from the last batch's
+ * revision + 1. `closed`: the holder disposed of it.
+ */
+export type WatchEnd = 'compacted' | 'disconnected' | 'closed';
+
+/** Called in order, never after `onEnd`; `onEnd` is called exactly once. The methods do not throw. */
+export interface WatchListener {
+  /** The store confirmed the watch: every later commit will be seen, or the watch will end. */
+  onOpen(): void;
+  onBatch(batch: WatchBatch): void;
+  onEnd(reason: WatchEnd): void;
+}
+
+export interface Store extends AsyncDisposable {
+  readonly backend: 'sqlite' | 'etcd';
+
+  /** The newest entry, linearizable. Throws `StoreUnavailable`. */
+  get(key: string): Promise<Entry | undefined>;
+
+  /** A page at its own newest revision, linearizable. Throws `StoreUnavailable`. */
+  list(request: PageRequest): Promise<Page>;
+
+  /** A page as it was at the given revision; `compacted` when that history is gone. Throws `StoreUnavailable`. */
+  listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'>;
+
+  /** Throws `StoreUnavailable`; whether the change happened is then unknown. */
+  commit(change: Change): Promise<CommitResult>;
+
+  /** One tiny linearizable read. Throws `StoreUnavailable`. */
+  head(): Promise<Head>;
+
+  /** `head` as it was at a revision; `future` when the store has not reached it. Throws `StoreUnavailable`. */
+  headAt(revision: number): Promise<Head | 'compacted' | 'future'>;
+
+  /** Watches the keys under the prefix from a revision on (inclusive). One attempt: it ends at the first trouble. */
+  watch(prefix: string, from: number, listener: WatchListener): Watch;
+
+  /** Forgets history older than the revision: no read can return it any more. Throws `StoreUnavailable`. */
+  compact(revision: number): Promise<void>;
+
+  /** How full the store is, 0 to 1, as last seen; 0 where it cannot be told. */
+  fullness(): number;
+}
+
+export interface Watch {
+  /** Ends the watch; `onEnd('closed')` follows unless it has ended already. Idempotent. */
+  close(): void;
+}
+
+/**
+ * The store did not answer in time, refused for a reason of its own (full, not permitted), or cannot be reached.
+ * The message names the operation and the reason, never a key's value.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+  /** A closed set, fit for a metric label. */
+  readonly reason: StoreTrouble;
+
+  constructor(reason: StoreTrouble, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+export type StoreTrouble = 'timeout' | 'unreachable' | 'full' | 'refused' | 'closed' | 'failed';
+
+/**
+ * The key range that replicas keep in memory, and the key every commit that is not quiet writes. `head` lies in the
+ * range, so that one watch sees both (docs/ARCHITECTURE.md).
+ */
+export const DIRECTORY_PREFIX = 'd/';
+export const HEAD_KEY = 'd/head';
