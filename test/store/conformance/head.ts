@@ -1,0 +1,78 @@
+import { expect } from 'vitest';
+import { HEAD_KEY } from '../../../src/store/port.ts';
+import type { DeclarePromise } from './harness.ts';
+import { committed, inParallel, present, put, writes, writing } from './harness.ts';
+
+export function headPromises(promise: DeclarePromise): void {
+  promise('a store that was never committed to has no head', async ({ store }) => {
+    expect(await store.head()).toEqual({ revision: 0, mark: '' });
+  });
+
+  promise('head is the revision of the last commit that was not quiet', async ({ store }) => {
+    const loud = await writes(store, put('t/a'));
+    expect((await store.head()).revision).toBe(loud);
+    const head = await store.head();
+    const quiet = await committed(store.commit({ ...writing(put('t/b')), quiet: true }));
+    expect(quiet).toBeGreaterThan(loud);
+    expect(await store.head()).toEqual(head);
+    const empty = await writes(store);
+    expect((await store.head()).revision).toBe(empty);
+  });
+
+  promise('a quiet commit alone leaves a store without head', async ({ store }) => {
+    await committed(store.commit({ ...writing(put('t/a')), quiet: true }));
+    expect(await store.head()).toEqual({ revision: 0, mark: '' });
+  });
+
+  promise('the mark is 64 random bits, fresh with every commit that is not quiet', async ({ store }) => {
+    const marks = new Set<string>();
+    for (let index = 0; index < 20; index += 1) {
+      await writes(store, put('t/a'));
+      const { mark } = await store.head();
+      expect(mark).toMatch(/^[0-9a-f]{16}$/);
+      marks.add(mark);
+    }
+    expect(marks.size).toBe(20);
+  });
+
+  promise('head lies at its key as an ordinary entry', async ({ store }) => {
+    await writes(store, put('d/a'));
+    const { revision, mark } = await store.head();
+    expect(await present(store, HEAD_KEY)).toEqual({ key: HEAD_KEY, value: mark, revision });
+    const listed = await store.list({ prefix: HEAD_KEY, limit: 2 });
+    expect(listed.entries).toEqual([{ key: HEAD_KEY, value: mark, revision }]);
+  });
+
+  promise('after commits issued together, head is at the newest of them', async ({ store }) => {
+    const revisions = await inParallel(50, async (index) => writes(store, put(`t/${index}`)));
+    expect((await store.head()).revision).toBe(Math.max(...revisions));
+  });
+
+  promise('head may be asked for as it was at a revision', async ({ store }) => {
+    const heads = [];
+    for (let index = 0; index < 5; index += 1) {
+      await writes(store, put('t/a'));
+      heads.push(await store.head());
+    }
+    const quiet = await committed(store.commit({ ...writing(put('t/b')), quiet: true }));
+    for (const head of heads) expect(await store.headAt(head.revision)).toEqual(head);
+    expect(await store.headAt(quiet)).toEqual(heads.at(-1));
+    expect(await store.headAt(quiet + 1_000_000)).toBe('future');
+  });
+
+  promise('head at the revision of each of many commits issued together is at that revision', async ({ store }) => {
+    const revisions = await inParallel(50, async (index) => writes(store, put(`t/${index}`)));
+    for (const revision of revisions) expect(await store.headAt(revision)).toMatchObject({ revision });
+    const newest = Math.max(...revisions);
+    expect(await store.headAt(newest)).toEqual(await store.head());
+  });
+
+  promise('head of before a compaction is compacted, head of after it is not', async ({ store }) => {
+    const first = await writes(store, put('t/a'));
+    const second = await writes(store, put('t/a'));
+    const head = await store.head();
+    await store.compact(second);
+    expect(await store.headAt(first)).toBe('compacted');
+    expect(await store.headAt(second)).toEqual(head);
+  });
+}
