@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** H7: of a body that nobody wants, this much is read away so that the client can read its answer. */
+export const DRAIN_BYTES_MAX = 1_048_576;
+export const DRAIN_MS = 1_000;
+
+/**
+ * Sends the whole answer, with its Content-Length; HEAD, 204 and 304 go without a body. Headers are an object or a flat
+ * list of names and values, without Content-Length. The first answer of a request wins: a second one, and one whose
+ * client is gone, do nothing.
+ *
+ * Where the request's body is still on its way, the answer goes out at once and the end of the exchange waits until
+ * the rest has come, at most 1 MiB and 1 s of it (H7). Left alone, node would read such a rest without limit where the
+ * connection stays open, and would reset the connection, often before the client has read the answer, where not.
+ */
+export function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[],
+  body: string | Buffer | undefined,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const unread = bodyIsOnItsWay(request);
+  if (unread && willNotEnd(request, status)) response.shouldKeepAlive = false;
+  const lengthless = status === 204 || status === 304;
+  response.writeHead(status, lengthless ? asGiven(headers) : withLength(headers, body));
+  const content = lengthless || request.method === 'HEAD' ? undefined : body;
+  if (!unread) response.end(content);
+  else endAfterRest(request, response, content);
+}
+
+/** The caller's X-Request-Id where H17 lets it pass, or a fresh one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const sent = request.headers['x-request-id'];
+  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID();
+}
+
+// `complete` alone will not do: a handler that answers at once runs before the parser says so even of a bare GET.
+function bodyIsOnItsWay(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  const { headers } = request;
+  const length = headers['content-length'];
+  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
+}
+
+function willNotEnd(request: IncomingMessage, status: number): boolean {
+  return status === 413 || Number(request.headers['content-length'] ?? 0) > DRAIN_BYTES_MAX;
+}
+
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+function asGiven(headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[]): Headers {
+  return headers as Headers;
+}
+
+function withLength(
+  headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[],
+  body: string | Buffer | undefined,
+): Headers {
+  const length = body === undefined ? 0 : Buffer.byteLength(body);
+  if (isList(headers)) return [...headers, 'Content-Length', length];
+  return { ...headers, 'Content-Length': length };
+}
+
+function isList(
+  headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[],
+): headers is readonly OutgoingHttpHeader[] {
+  return Array.isArray(headers);
+}
+
+function endAfterRest(request: IncomingMessage, response: ServerResponse, content: string | Buffer | undefined): void {
+  if (content === undefined || content.length === 0) response.flushHeaders();
+  else response.write(content);
+
+  const { socket } = request;
+  let drained = 0;
+  const count = (chunk: Buffer): void => {
+    drained += chunk.length;
+    // The timer closes: with the reading stopped the client has the rest of the second to read its answer.
+    if (drained > DRAIN_BYTES_MAX) request.pause();
+  };
+  const finish = (): void => {
+    clearTimeout(timer);
+    request.off('data', count).off('end', finish);
+    socket.off('end', finish);
+    response.off('close', finish);
+    if (request.complete) response.end();
+    else response.end(() => socket.destroySoon());
+  };
+  const timer = setTimeout(finish, DRAIN_MS);
+  response.on('close', finish);
+  // A body that broke off never ends, but its client may have said that it will send no more.
+  if (socket.readableEnded) finish();
+  else {
+    socket.on('end', finish);
+    request.on('end', finish).on('data', count).resume();
+  }
+}

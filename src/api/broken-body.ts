@@ -1,0 +1,19 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Emitted on a request when the rest of its body can no longer be read. */
+export const BODY_BROKEN: unique symbol = Symbol('body broken');
+
+const broken = new WeakSet<IncomingMessage>();
+
+/**
+ * Tells whoever reads this body that no more of it will come: it is not framed as HTTP says, or the client left in the
+ * middle. Node would leave the reader waiting, or destroy the socket under the answer that the request still gets (H21).
+ */
+export function breakBody(request: IncomingMessage): void {
+  broken.add(request);
+  request.emit(BODY_BROKEN);
+}
+
+export function isBodyBroken(request: IncomingMessage): boolean {
+  return broken.has(request);
+}

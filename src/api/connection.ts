@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { DRAIN_BYTES_MAX, DRAIN_MS } from './answer.ts';
+import { breakBody } from './broken-body.ts';
+
+/** An answer that is the same for everyone: a status and a JSON body. */
+export interface FixedAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What a listener keeps of one TCP connection: which answers it owes, and how the connection is to end. */
+export class Connection {
+  readonly #socket: Socket;
+  /** Requests handed over whose answer is not yet with the kernel. Pipelined ones count, too. */
+  #owed = 0;
+  #latest: ServerResponse | undefined;
+  #bytesReadWhenIdle = 0;
+  #closing = false;
+  /** HTTP has ended on this connection: what still arrives is thrown away. */
+  #deaf = false;
+  #refusal: FixedAnswer | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /**
+   * Takes note of a request; false where it must not be served because an answer before it ended the connection (RFC
+   * 9112, 9.6): its own answer could never be sent.
+   */
+  began(response: ServerResponse): boolean {
+    const before = this.#owed > 0 ? this.#latest : undefined;
+    if (before?.headersSent === true && !before.shouldKeepAlive) return false;
+    if (this.#closing) {
+      // Only the newest may close: an answer that closes is the last one that its client gets.
+      if (before !== undefined) before.shouldKeepAlive = true;
+      response.shouldKeepAlive = false;
+    }
+    this.#owed += 1;
+    this.#latest = response;
+    return true;
+  }
+
+  answered(): void {
+    this.#owed -= 1;
+    if (this.#owed > 0) return;
+    if (this.#latest?.req.complete === true) this.#latest = undefined;
+    this.#bytesReadWhenIdle = this.#socket.bytesRead;
+    if (this.#refusal !== undefined) this.#sendRefusal(this.#refusal);
+    else if (this.#closing || this.#deaf) this.#socket.destroySoon();
+  }
+
+  /** The listener drains: an idle connection ends now, another one with its answers. */
+  close(): void {
+    this.#closing = true;
+    if (this.#owed > 0) {
+      if (this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
+    } else if (!this.#deaf && this.#socket.bytesRead === this.#bytesReadWhenIdle) this.#socket.destroy();
+  }
+
+  /**
+   * The client will send no more. It may still be reading, so what it is owed is sent; but it may as well be gone, and
+   * then a held poll must not keep its place until its time is over.
+   */
+  halfClosed(patienceMs: number): void {
+    if (this.#owed > 0) this.#destroyIn(patienceMs);
+  }
+
+  /**
+   * H21: what arrives here is no request. Whoever asked before gets an answer, then this gets the refusal, then the
+   * connection closes. Where it is the body of a request that went wrong, that request's own answer stands for it.
+   */
+  refuse(refusal: FixedAnswer): void {
+    if (this.#deaf) return;
+    this.#stopListening();
+    const latest = this.#latest;
+    if (latest !== undefined && !latest.req.complete) {
+      if (!latest.headersSent) latest.shouldKeepAlive = false;
+      if (this.#owed === 0) this.#socket.destroySoon();
+      breakBody(latest.req);
+    } else if (this.#owed > 0) this.#refusal = refusal;
+    else this.#sendRefusal(refusal);
+  }
+
+  // Reading on, within the bound of H7, is what keeps the kernel from resetting the connection under the answer.
+  #stopListening(): void {
+    this.#deaf = true;
+    let discarded = 0;
+    this.#socket.removeAllListeners('data');
+    this.#socket.on('data', (chunk: Buffer) => {
+      discarded += chunk.length;
+      if (discarded > DRAIN_BYTES_MAX) this.#socket.pause();
+    });
+  }
+
+  #sendRefusal(refusal: FixedAnswer): void {
+    if (!this.#socket.writable) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#socket.end(rawAnswer(refusal));
+    this.#destroyIn(DRAIN_MS);
+  }
+
+  #destroyIn(ms: number): void {
+    const timer = setTimeout(() => this.#socket.destroy(), ms);
+    this.#socket.once('close', () => clearTimeout(timer));
+  }
+}
+
+function rawAnswer({ status, body }: FixedAnswer): string {
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json',
+    'Cache-Control: no-store',
+    `X-Request-Id: ${randomUUID()}`,
+    `Date: ${new Date().toUTCString()}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}

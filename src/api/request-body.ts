@@ -1,0 +1,141 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
+import { type Encoding, encodingOf, inflate } from './content-encoding.ts';
+
+export interface BodyLimits {
+  /** Of the body as sent, and of what it inflates to. */
+  readonly bytesMax: number;
+  /** The longest wait for the next byte. */
+  readonly stallMs: number;
+  readonly totalMs: number;
+}
+
+/** H7 and H21. */
+export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, totalMs: 30_000 };
+
+/** `bytes` are inflated, UTF-8, and without a byte order mark. `why` is a sentence for the client. */
+export type ReadBody =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+const EMPTY: ReadBody = { kind: 'empty' };
+const TOO_LARGE: ReadBody = { kind: 'too_large' };
+const BROKE_OFF = unreadable('The body broke off.');
+
+/**
+ * Reads the body of a request, once. Never rejects, never holds more than the limit, and sends `100 Continue` only where
+ * the client waits for it and the body will be read. Whatever it leaves unread is for `answer` to drain.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits = BODY_LIMITS,
+): Promise<ReadBody> {
+  const encoding = encodingOf(request.headers['content-encoding']);
+  const verdict = judgeHead(request, encoding, limits);
+  if (verdict !== undefined || encoding === undefined) return verdict ?? BROKE_OFF;
+  if (request.complete) return decode((request.read() as Buffer | null) ?? Buffer.alloc(0), encoding, limits);
+  sendContinue(request, response);
+  return new Promise((resolve) => collect(request, encoding, limits, resolve));
+}
+
+/** What is certain before a byte of the body is read. Content-Length comes first (H7); the parser has checked its digits. */
+function judgeHead(request: IncomingMessage, encoding: Encoding | undefined, limits: BodyLimits): ReadBody | undefined {
+  const length = request.headers['content-length'];
+  const transferEncoding = request.headers['transfer-encoding'];
+  if (transferEncoding === undefined && (length === undefined || length === '0')) return EMPTY;
+  if (length !== undefined && Number(length) > limits.bytesMax) return TOO_LARGE;
+  if (length !== undefined && Number(length) === 0) return EMPTY;
+  if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
+    return unreadable('The Transfer-Encoding is not supported.');
+  }
+  if (encoding === undefined) return unreadable('The Content-Encoding is not supported.');
+  return isBodyBroken(request) || request.destroyed ? BROKE_OFF : undefined;
+}
+
+function sendContinue(request: IncomingMessage, response: ServerResponse): void {
+  const { expect } = request.headers;
+  if (expect === undefined || request.httpVersion !== '1.1' || response.headersSent) return;
+  if (request.readableLength === 0 && /(?:^|\W)100-continue(?:$|\W)/i.test(expect)) response.writeContinue();
+}
+
+function collect(
+  request: IncomingMessage,
+  encoding: Encoding,
+  limits: BodyLimits,
+  resolve: (body: ReadBody) => void,
+): void {
+  const deadline = performance.now() + limits.totalMs;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+
+  const settle = (body: ReadBody): void => {
+    clearTimeout(timer);
+    request.off('data', take).off('end', end).off('close', breakOff).off(BODY_BROKEN, breakOff);
+    // What is left must wait in the socket, not flow past: `answer` drains it, and counts.
+    if (!request.readableEnded) request.pause();
+    resolve(body);
+  };
+  const stall = (): void => settle(unreadable('The body did not come in time.'));
+  const breakOff = (): void => settle(BROKE_OFF);
+  const end = (): void => settle(decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), encoding, limits));
+  const take = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > limits.bytesMax) return settle(TOO_LARGE);
+    chunks.push(chunk);
+    // One timer for both limits: the stall starts again with each chunk, the total does not.
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0) return stall();
+    if (leftMs < limits.stallMs) {
+      clearTimeout(timer);
+      timer = setTimeout(stall, leftMs);
+    } else timer.refresh();
+  };
+
+  let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
+  request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
+}
+
+function decode(raw: Buffer, encoding: Encoding, limits: BodyLimits): ReadBody {
+  if (raw.length > limits.bytesMax) return TOO_LARGE;
+  if (raw.length === 0) return EMPTY;
+  const bytes = encoding === 'identity' ? raw : inflate(raw, encoding, limits.bytesMax);
+  if (bytes === 'too_large') return TOO_LARGE;
+  if (bytes === 'corrupt') return unreadable('The body does not decompress.');
+  if (bytes.length === 0) return EMPTY;
+  if (!isUtf8(bytes)) return unreadable('The body is not UTF-8.');
+  return { kind: 'bytes', bytes: hasByteOrderMark(bytes) ? bytes.subarray(3) : bytes };
+}
+
+// RFC 8259, 8.1 lets a parser ignore it; JSON.parse does not.
+function hasByteOrderMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+function unreadable(why: string): ReadBody {
+  return { kind: 'unreadable', why };
+}
+
+export type ParsedObject =
+  | { readonly kind: 'object'; readonly value: Record<string, unknown> }
+  | { readonly kind: 'not_json' }
+  | { readonly kind: 'not_object' };
+
+/**
+ * Parses what `readBody` gave as one JSON object (H2). Of a repeated key the last wins. The object has no prototype, so
+ * that `value['constructor']` is what the client sent or undefined, and a key `__proto__` is a key like any other (H5);
+ * objects inside it are ordinary, and are for a schema to read.
+ */
+export function parseJsonObject(bytes: Buffer): ParsedObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return { kind: 'not_json' };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { kind: 'not_object' };
+  return { kind: 'object', value: Object.setPrototypeOf(value, null) as Record<string, unknown> };
+}
