@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Store, WatchedChange } from '../../../src/store/port.ts';
+import type { Store, Watch, WatchedChange } from '../../../src/store/port.ts';
 import { HEAD_KEY } from '../../../src/store/port.ts';
 import type { DeclarePromise } from './harness.ts';
 import { capability, committed, everything, inParallel, put, remove, removeAll, writes, writing } from './harness.ts';
@@ -182,31 +182,31 @@ function resumePromises(promise: DeclarePromise): void {
 const WRITERS = 8;
 const COMMITS_EACH = 60;
 
+const LAST_KEY = 't/last';
+
 /** Writers go on while a watch is interrupted every few batches and resumed after the last one it delivered. */
-async function interruptedWatch(store: Store, interrupt: (watch: { close(): void }) => void): Promise<void> {
+async function interruptedWatch(store: Store, interrupt: (watch: Watch) => void): Promise<void> {
   const start = await writes(store, put('t/a'));
-  let last = Number.POSITIVE_INFINITY;
-  const follow = async (): Promise<WatchedChange[]> => {
-    const seen: WatchedChange[] = [];
-    let from = start + 1;
-    while (from <= last) {
-      using recording = await record(store, 't/', from);
-      const { recorder } = recording;
-      await recorder.until(() => recorder.batches.length >= 3 || (recorder.batches.at(-1)?.revision ?? 0) >= last);
-      interrupt(recording.watch);
-      await recorder.untilEnd();
-      expect(recorder.misconduct).toEqual([]);
-      seen.push(...recorder.changes);
-      from = (recorder.batches.at(-1)?.revision ?? start) + 1;
-    }
-    return seen;
-  };
-  const following = follow();
+  const following = follow(store, start + 1, interrupt);
   const written = await inParallel(WRITERS, async (writer) => writeALot(store, writer));
-  // The last commit lies under the prefix, so the follower, who learns `last` only now, is woken by it.
-  last = await writes(store, put('t/last', 'last'));
-  const expected = [...written.flat(), changed('t/last', last, 'last')];
-  expect(inOrder(await following)).toEqual(inOrder(expected));
+  const last = await writes(store, put(LAST_KEY));
+  expect(inOrder(await following)).toEqual(inOrder([...written.flat(), changed(LAST_KEY, last, 'v')]));
+}
+
+async function follow(store: Store, start: number, interrupt: (watch: Watch) => void): Promise<WatchedChange[]> {
+  const seen: WatchedChange[] = [];
+  let from = start;
+  while (seen.at(-1)?.key !== LAST_KEY) {
+    using recording = await record(store, 't/', from);
+    const { recorder } = recording;
+    await recorder.until(() => recorder.batches.length >= 3 || recorder.changes.at(-1)?.key === LAST_KEY);
+    interrupt(recording.watch);
+    await recorder.untilEnd();
+    expect(recorder.misconduct).toEqual([]);
+    seen.push(...recorder.changes);
+    from = (recorder.batches.at(-1)?.revision ?? from - 1) + 1;
+  }
+  return seen;
 }
 
 async function writeALot(store: Store, writer: number): Promise<WatchedChange[]> {
