@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import type { IRangeRequest, IRangeResponse } from 'etcd3';
+import type { Tls } from './etcd-connection.ts';
+import { type Endpoint, type Endpoints, openEndpoints } from './etcd-endpoints.ts';
+import { Fullness } from './etcd-fullness.ts';
+import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './etcd-keys.ts';
+import type { UserAndPassword } from './etcd-session.ts';
+import { assertWellFormed, encodeCommit } from './etcd-transaction.ts';
+import { isCompacted, isFuture } from './etcd-trouble.ts';
+import { checkVersions, type ReadVersion, versionReader } from './etcd-version.ts';
+import { EtcdWatch } from './etcd-watch.ts';
+import {
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Head,
+  HEAD_KEY,
+  type Page,
+  type PageRequest,
+  type Store,
+  StoreUnavailable,
+  type Watch,
+  type WatchListener,
+} from './port.ts';
+
+export interface EtcdOptions {
+  /** `http://host:port` or `https://host:port`, all alike. */
+  readonly endpoints: readonly string[];
+  /** Before every key; empty, or ending in "/". */
+  readonly prefix: string;
+  readonly tls?: Tls;
+  readonly auth?: UserAndPassword;
+  /** For each call of the port, from its begin, whatever happens within it. */
+  readonly deadlineMs?: number;
+  /** What etcd's `--quota-backend-bytes` says. */
+  readonly quotaBytes?: number;
+  /** Run on a version whose reads may be stale, with a warning. */
+  readonly allowOldVersion?: boolean;
+  readonly readVersion?: ReadVersion;
+  readonly warn?: (message: string) => void;
+}
+
+const DEADLINE_MS = 2000;
+const QUOTA_BYTES = 2 * 1024 ** 3;
+const MARK_BYTES = 8;
+
+/**
+ * Opens the store after one read, so that wrong addresses, certificates, passwords and permissions are told at once.
+ * Throws StoreUnavailable, RangeError on options that cannot work, and Error on an etcd that is too old.
+ */
+export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
+  const { deadlineMs = DEADLINE_MS, tls, warn = () => undefined } = options;
+  const keys = new KeySpace(options.prefix);
+  const endpoints = openEndpoints({ urls: options.endpoints, tls, user: options.auth, deadlineMs });
+  const fullness = new Fullness(endpoints, options.quotaBytes ?? QUOTA_BYTES);
+  const store = new EtcdStore(keys, endpoints, fullness, deadlineMs);
+  try {
+    await store.head();
+    const read = options.readVersion ?? versionReader(tls, deadlineMs);
+    await checkVersions(endpoints.all, { read, allowOld: options.allowOldVersion === true, warn });
+    await fullness.look();
+    return store;
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+class EtcdStore implements Store {
+  readonly backend = 'etcd';
+  private readonly keys: KeySpace;
+  private readonly endpoints: Endpoints;
+  private readonly fill: Fullness;
+  private readonly deadlineMs: number;
+  private readonly headRequest: IRangeRequest;
+  private readonly watches = new Set<Watch>();
+  private inFlight = 0;
+  private idle: (() => void) | undefined;
+  private closing: Promise<void> | undefined;
+
+  constructor(keys: KeySpace, endpoints: Endpoints, fill: Fullness, deadlineMs: number) {
+    this.keys = keys;
+    this.endpoints = endpoints;
+    this.fill = fill;
+    this.deadlineMs = deadlineMs;
+    this.headRequest = { key: keys.bytes(HEAD_KEY) };
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    const { kvs } = await this.range('get', { key: this.keys.bytes(key) });
+    return kvs[0] && entryOf(this.keys, kvs[0]);
+  }
+
+  async list(request: PageRequest): Promise<Page> {
+    const { kvs, more, header } = await this.range('list', pageRange(this.keys, request));
+    return pageOf(this.keys, kvs, more, revisionFrom(header.revision));
+  }
+
+  async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
+    assertRevision(revision);
+    const found = await this.rangeAt('listAt', pageRange(this.keys, request), revision);
+    if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
+    // Not the header's revision: that one is the store's newest.
+    return found === 'compacted' ? found : pageOf(this.keys, found.kvs, found.more, revision);
+  }
+
+  async head(): Promise<Head> {
+    return headFrom(await this.range('head', this.headRequest));
+  }
+
+  async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
+    assertRevision(revision);
+    const found = await this.rangeAt('headAt', this.headRequest, revision);
+    return typeof found === 'string' ? found : headFrom(found);
+  }
+
+  async commit(change: Change): Promise<CommitResult> {
+    assertWellFormed(change);
+    // Drawn per commit, which is sent once: the mark is also what tells this history from a restored one.
+    const mark = change.quiet ? undefined : randomBytes(MARK_BYTES).toString('hex');
+    const request = encodeCommit(this.keys, change, mark);
+    const { succeeded, header } = await this.tracked(async () =>
+      this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options)),
+    );
+    return succeeded ? { outcome: 'committed', revision: revisionFrom(header.revision) } : { outcome: 'conflict' };
+  }
+
+  watch(prefix: string, from: number, listener: WatchListener): Watch {
+    let endpoint: Endpoint | undefined;
+    const watch: Watch = new EtcdWatch({
+      keys: this.keys,
+      prefix,
+      // To etcd 0 means "from now on".
+      from: Math.max(1, from),
+      listener,
+      deadlineMs: this.deadlineMs,
+      connect: async () => {
+        endpoint = await this.endpoints.standing('watch', Date.now() + this.deadlineMs);
+        return endpoint.watch.watch();
+      },
+      over: (outcome) => {
+        this.watches.delete(watch);
+        if (endpoint) this.endpoints.watchEnded(endpoint, outcome);
+      },
+    });
+    this.watches.add(watch);
+    if (this.closing) watch.close();
+    return watch;
+  }
+
+  async compact(revision: number): Promise<void> {
+    assertRevision(revision);
+    await this.tracked(async () =>
+      this.endpoints.repeatedly('compact', async ({ kv }, options) =>
+        kv.compact({ revision }, options).catch((error: unknown) => {
+          if (!isCompacted(error)) throw error;
+        }),
+      ),
+    );
+  }
+
+  fullness(): number {
+    return this.fill.value;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.closing ??= this.close();
+    return this.closing;
+  }
+
+  private async close(): Promise<void> {
+    this.fill[Symbol.dispose]();
+    for (const watch of this.watches) watch.close();
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    this.endpoints.close();
+  }
+
+  private async range(operation: string, request: IRangeRequest): Promise<IRangeResponse> {
+    return this.tracked(async () =>
+      this.endpoints.repeatedly(operation, async ({ kv }, options) => kv.range(request, options)),
+    );
+  }
+
+  private async rangeAt(
+    operation: string,
+    request: IRangeRequest,
+    revision: number,
+  ): Promise<IRangeResponse | 'compacted' | 'future'> {
+    const pinned = { ...request, revision };
+    return this.tracked(async () =>
+      this.endpoints.repeatedly(operation, async ({ kv }, options) =>
+        kv.range(pinned, options).catch((error: unknown) => {
+          if (isCompacted(error)) return 'compacted';
+          if (isFuture(error)) return 'future';
+          throw error;
+        }),
+      ),
+    );
+  }
+
+  /** A call that began before the store was closed ends before the store does. */
+  private async tracked<T>(call: () => Promise<T>): Promise<T> {
+    if (this.closing) throw new StoreUnavailable('closed', 'The store is closed.');
+    this.inFlight += 1;
+    try {
+      return await call();
+    } finally {
+      this.inFlight -= 1;
+      if (this.inFlight === 0) this.idle?.();
+    }
+  }
+}
+
+function headFrom({ kvs: [kv] }: IRangeResponse): Head {
+  return kv ? { revision: revisionFrom(kv.mod_revision), mark: kv.value.toString() } : { revision: 0, mark: '' };
+}
