@@ -1,0 +1,44 @@
+import { BlockList } from 'node:net';
+import type { Host } from './collector-host.ts';
+
+/** Where a host lies: with its owner, anywhere else, or nowhere at all, since no collector can listen there. */
+export type Reach = 'private' | 'public' | 'nowhere';
+
+/**
+ * Section 4.8 and O5. Judged by spelling alone, DNS is never asked: what a name resolves to here and now says nothing
+ * about what it resolves to on the device.
+ */
+export function reachOf(host: Host): Reach {
+  if (host.kind === 'name') return isPrivateName(host.text) ? 'private' : 'public';
+  if (NOWHERE.check(host.text, host.kind)) return 'nowhere';
+  return PRIVATE.check(host.text, host.kind) ? 'private' : 'public';
+}
+
+/** A BlockList judges IPv4-mapped IPv6 (`::ffff:10.0.0.1`) by the embedded IPv4, and no other embedding. */
+const PRIVATE = addresses('127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7');
+/** Unspecified and multicast. */
+const NOWHERE = addresses('0.0.0.0/8', '224.0.0.0/4', '::/128', 'ff00::/8');
+
+function addresses(...ranges: string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [network = '', prefix] = range.split('/');
+    list.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+const PRIVATE_SUFFIXES = ['.localhost', '.local', '.lan', '.internal', '.home.arpa'];
+
+/** On a machine in a cloud these answer with the machine's own credentials. */
+const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata', 'instance-data']);
+
+function isPrivateName(name: string): boolean {
+  const absolute = name.endsWith('.');
+  const relative = absolute ? name.slice(0, -1) : name;
+  if (METADATA_NAMES.has(relative)) return false;
+  if (relative === 'localhost') return true;
+  // `collector` is completed by the search list of the LAN; `collector.` is a top-level domain.
+  if (!relative.includes('.')) return !absolute;
+  return PRIVATE_SUFFIXES.some((suffix) => relative.endsWith(suffix));
+}

@@ -1,0 +1,20 @@
+/** What is wrong with a text, as a JSON Schema counts: in Unicode code points (A1). */
+export type TextFault = 'too_long' | 'lone_surrogate';
+
+/**
+ * Judges a text by its length and its well-formedness; nothing is trimmed or normalised.
+ *
+ * @param rules.codePointsMax the most Unicode code points that pass; a lone surrogate counts as one
+ * @returns undefined when the text is acceptable
+ */
+export function textFault(value: string, rules: { codePointsMax: number }): TextFault | undefined {
+  if (exceeds(value, rules.codePointsMax)) return 'too_long';
+  return value.isWellFormed() ? undefined : 'lone_surrogate';
+}
+
+/** A code point takes one or two code units, so only a text between the two bounds has to be walked. */
+function exceeds(value: string, codePointsMax: number): boolean {
+  if (value.length <= codePointsMax) return false;
+  if (value.length > 2 * codePointsMax) return true;
+  return Array.from(value).length > codePointsMax;
+}
