@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from './answer.ts';
 import { breakBody } from './broken-body.ts';
 
-/** An answer that is the same for everyone: a status and a JSON body. */
+/** An answer that is the same for everyone; the body is JSON. */
 export interface FixedAnswer {
   readonly status: number;
   readonly body: string;
@@ -13,9 +13,11 @@ export interface FixedAnswer {
 /** What a listener keeps of one TCP connection: which answers it owes, and how the connection is to end. */
 export class Connection {
   readonly #socket: Socket;
-  /** Requests handed over whose answer is not yet with the kernel. Pipelined ones count, too. */
-  #owed = 0;
+  /** Answers that are not yet with the kernel, oldest first; more than one where the client pipelines. */
+  readonly #owed: ServerResponse[] = [];
+  /** Still there after its answer where its body is not yet through. */
   #latest: ServerResponse | undefined;
+  #stuck: ServerResponse | undefined;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** HTTP has ended on this connection: what still arrives is thrown away. */
@@ -31,21 +33,22 @@ export class Connection {
    * 9112, 9.6): its own answer could never be sent.
    */
   began(response: ServerResponse): boolean {
-    const before = this.#owed > 0 ? this.#latest : undefined;
+    const before = this.#owed.at(-1);
     if (before?.headersSent === true && !before.shouldKeepAlive) return false;
     if (this.#closing) {
       // Only the newest may close: an answer that closes is the last one that its client gets.
       if (before !== undefined) before.shouldKeepAlive = true;
       response.shouldKeepAlive = false;
     }
-    this.#owed += 1;
+    this.#owed.push(response);
     this.#latest = response;
     return true;
   }
 
-  answered(): void {
-    this.#owed -= 1;
-    if (this.#owed > 0) return;
+  answered(response: ServerResponse): void {
+    if (this.#owed[0] === response) this.#owed.shift();
+    else this.#owed.splice(this.#owed.indexOf(response), 1);
+    if (this.#owed.length > 0) return;
     if (this.#latest?.req.complete === true) this.#latest = undefined;
     this.#bytesReadWhenIdle = this.#socket.bytesRead;
     if (this.#refusal !== undefined) this.#sendRefusal(this.#refusal);
@@ -55,7 +58,7 @@ export class Connection {
   /** The listener drains: an idle connection ends now, another one with its answers. */
   close(): void {
     this.#closing = true;
-    if (this.#owed > 0) {
+    if (this.#owed.length > 0) {
       if (this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
     } else if (!this.#deaf && this.#socket.bytesRead === this.#bytesReadWhenIdle) this.#socket.destroy();
   }
@@ -65,23 +68,45 @@ export class Connection {
    * then a held poll must not keep its place until its time is over.
    */
   halfClosed(patienceMs: number): void {
-    if (this.#owed > 0) this.#destroyIn(patienceMs);
+    if (this.#owed.length > 0) this.#destroyIn(patienceMs);
+  }
+
+  /**
+   * Called every now and then: an answer that is complete, and that its client has not taken between one call and the
+   * next, will never be, and must not keep its place for ever.
+   */
+  checkProgress(): void {
+    const response = this.#owed[0];
+    const ended = response?.writableEnded === true ? response : undefined;
+    if (ended !== undefined && ended === this.#stuck) this.#socket.destroy();
+    this.#stuck = ended;
+  }
+
+  /** Where node has let go of the socket (CONNECT), nobody else tells the open answers that it closed. */
+  abandonAnswersOnClose(): void {
+    this.#socket.on('close', () => {
+      for (const response of this.#owed.slice()) response.destroy();
+    });
   }
 
   /**
    * H21: what arrives here is no request. Whoever asked before gets an answer, then this gets the refusal, then the
-   * connection closes. Where it is the body of a request that went wrong, that request's own answer stands for it.
+   * connection closes. Where it is the body of a request that went wrong, that request's own answer stands for it, and
+   * this is false. The parser reports the same trouble again and again: only the first time counts.
    */
-  refuse(refusal: FixedAnswer): void {
-    if (this.#deaf) return;
+  refuse(refusal: FixedAnswer): boolean {
+    if (this.#deaf) return false;
     this.#stopListening();
     const latest = this.#latest;
     if (latest !== undefined && !latest.req.complete) {
       if (!latest.headersSent) latest.shouldKeepAlive = false;
-      if (this.#owed === 0) this.#socket.destroySoon();
+      if (this.#owed.length === 0) this.#socket.destroySoon();
       breakBody(latest.req);
-    } else if (this.#owed > 0) this.#refusal = refusal;
+      return false;
+    }
+    if (this.#owed.length > 0) this.#refusal = refusal;
     else this.#sendRefusal(refusal);
+    return true;
   }
 
   // Reading on, within the bound of H7, is what keeps the kernel from resetting the connection under the answer.

@@ -24,36 +24,43 @@ export type ReadBody =
 const EMPTY: ReadBody = { kind: 'empty' };
 const TOO_LARGE: ReadBody = { kind: 'too_large' };
 const BROKE_OFF = unreadable('The body broke off.');
+const TOO_SLOW = unreadable('The body did not come in time.');
 
 /**
  * Reads the body of a request, once. Never rejects, never holds more than the limit, and sends `100 Continue` only where
  * the client waits for it and the body will be read. Whatever it leaves unread is for `answer` to drain.
  */
-export async function readBody(
+export function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits = BODY_LIMITS,
 ): Promise<ReadBody> {
-  const encoding = encodingOf(request.headers['content-encoding']);
-  const verdict = judgeHead(request, encoding, limits);
-  if (verdict !== undefined || encoding === undefined) return verdict ?? BROKE_OFF;
-  if (request.complete) return decode((request.read() as Buffer | null) ?? Buffer.alloc(0), encoding, limits);
+  const encoding = judgeHead(request, limits);
+  if (typeof encoding !== 'string') return Promise.resolve(encoding);
+  // Most bodies have come by the time that their request is authenticated.
+  if (request.complete) return Promise.resolve(decode(readAll(request), encoding, limits));
   sendContinue(request, response);
-  return new Promise((resolve) => collect(request, encoding, limits, resolve));
+  return new Promise((resolve) => {
+    collect(request, limits, (body) => resolve(Buffer.isBuffer(body) ? decode(body, encoding, limits) : body));
+  });
 }
 
-/** What is certain before a byte of the body is read. Content-Length comes first (H7); the parser has checked its digits. */
-function judgeHead(request: IncomingMessage, encoding: Encoding | undefined, limits: BodyLimits): ReadBody | undefined {
-  const length = request.headers['content-length'];
-  const transferEncoding = request.headers['transfer-encoding'];
-  if (transferEncoding === undefined && (length === undefined || length === '0')) return EMPTY;
-  if (length !== undefined && Number(length) > limits.bytesMax) return TOO_LARGE;
-  if (length !== undefined && Number(length) === 0) return EMPTY;
+/**
+ * What is certain before a byte of the body is read, or the encoding to read it by. Content-Length comes first (H7); the
+ * parser has checked its digits.
+ */
+function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Encoding {
+  const { headers } = request;
+  const length = Number(headers['content-length'] ?? 0);
+  const transferEncoding = headers['transfer-encoding'];
+  if (length > limits.bytesMax) return TOO_LARGE;
+  if (length === 0 && transferEncoding === undefined) return EMPTY;
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
     return unreadable('The Transfer-Encoding is not supported.');
   }
+  const encoding = encodingOf(headers['content-encoding']);
   if (encoding === undefined) return unreadable('The Content-Encoding is not supported.');
-  return isBodyBroken(request) || request.destroyed ? BROKE_OFF : undefined;
+  return isBodyBroken(request) || request.destroyed ? BROKE_OFF : encoding;
 }
 
 function sendContinue(request: IncomingMessage, response: ServerResponse): void {
@@ -62,38 +69,45 @@ function sendContinue(request: IncomingMessage, response: ServerResponse): void 
   if (request.readableLength === 0 && /(?:^|\W)100-continue(?:$|\W)/i.test(expect)) response.writeContinue();
 }
 
-function collect(
-  request: IncomingMessage,
-  encoding: Encoding,
-  limits: BodyLimits,
-  resolve: (body: ReadBody) => void,
-): void {
+function readAll(request: IncomingMessage): Buffer {
+  return (request.read() as Buffer | null) ?? Buffer.alloc(0);
+}
+
+/** Gives the raw body, or why there is none. */
+function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buffer | ReadBody) => void): void {
+  const length = Number(request.headers['content-length']);
   const deadline = performance.now() + limits.totalMs;
   const chunks: Buffer[] = [];
   let bytes = 0;
+  let settled = false;
 
-  const settle = (body: ReadBody): void => {
-    clearTimeout(timer);
-    request.off('data', take).off('end', end).off('close', breakOff).off(BODY_BROKEN, breakOff);
-    // What is left must wait in the socket, not flow past: `answer` drains it, and counts.
-    if (!request.readableEnded) request.pause();
-    resolve(body);
-  };
-  const stall = (): void => settle(unreadable('The body did not come in time.'));
-  const breakOff = (): void => settle(BROKE_OFF);
-  const end = (): void => settle(decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), encoding, limits));
   const take = (chunk: Buffer): void => {
     bytes += chunk.length;
-    if (bytes > limits.bytesMax) return settle(TOO_LARGE);
+    if (bytes > limits.bytesMax) return giveUp(TOO_LARGE);
     chunks.push(chunk);
-    // One timer for both limits: the stall starts again with each chunk, the total does not.
-    const leftMs = deadline - performance.now();
-    if (leftMs <= 0) return stall();
-    if (leftMs < limits.stallMs) {
-      clearTimeout(timer);
-      timer = setTimeout(stall, leftMs);
-    } else timer.refresh();
+    if (bytes !== length) restartTimer();
   };
+  // One timer for both limits: the stall starts again with each chunk, the total does not.
+  const restartTimer = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(stall, Math.min(limits.stallMs, deadline - performance.now()));
+  };
+  const end = (): void => {
+    settled = true;
+    clearTimeout(timer);
+    give(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+  };
+  const giveUp = (body: ReadBody): void => {
+    if (settled) return;
+    settled = true;
+    clearTimeout(timer);
+    request.off('data', take).off('end', end);
+    // What is left must wait in the socket, not flow past: `answer` drains it, and counts.
+    request.pause();
+    give(body);
+  };
+  const stall = (): void => giveUp(TOO_SLOW);
+  const breakOff = (): void => giveUp(BROKE_OFF);
 
   let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
   request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
@@ -137,5 +151,5 @@ export function parseJsonObject(bytes: Buffer): ParsedObject {
     return { kind: 'not_json' };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { kind: 'not_object' };
-  return { kind: 'object', value: Object.setPrototypeOf(value, null) as Record<string, unknown> };
+  return { kind: 'object', value: { __proto__: null, ...value } };
 }

@@ -1,0 +1,63 @@
+import { createServer, type Server } from 'node:http';
+
+/** Times in milliseconds; all of them have defaults that fit the decisions. */
+export interface HttpServerOptions {
+  readonly connectionsMax?: number;
+  /** H21: the time for a complete request head. */
+  readonly headerTimeoutMs?: number;
+  /** How often the time of the heads is looked at; a head is refused at most this much late. */
+  readonly headerCheckMs?: number;
+  /** For a next request. Longer than the 60 s of common load balancers: who closes first must be who sends. */
+  readonly keepAliveMs?: number;
+}
+
+const HEADER_BYTES_MAX = 16_384;
+/** A backstop for a body that nobody reads; who reads one has its own, shorter limits (H7, H21). */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+export function createHttpServer(options: HttpServerOptions): Server {
+  const server = createServer({
+    // Not to be loosened by a flag of the process.
+    httpValidation: 'strict',
+    // A missing Host is node's own 400 otherwise; no route depends on it.
+    requireHostHeader: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: options.headerTimeoutMs ?? 10_000,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: options.headerCheckMs ?? 1_000,
+    keepAliveTimeout: options.keepAliveMs ?? 65_000,
+    keepAlive: true,
+    // A fifth of the price of a small GET. Such a request is over before it is handled and says nothing when its client
+    // leaves: its response does.
+    optimizeEmptyRequests: true,
+  });
+  // 0 is without limit: above another number node drops headers in silence, perhaps the second Authorization of H16.
+  // What bounds them is their size.
+  server.maxHeadersCount = 0;
+  if (options.connectionsMax !== undefined) server.maxConnections = options.connectionsMax;
+  // A client that has sent its FIN may still be reading: without this its answer is lost unless it was there at once.
+  return Object.assign(server, { httpAllowHalfOpen: true });
+}
+
+const LISTEN_ERRORS = new Map([
+  ['EADDRINUSE', 'the address is already in use'],
+  ['EACCES', 'this user may not listen there'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address'],
+  ['ENOTFOUND', 'the host name is unknown'],
+]);
+
+/** Rejects with one sentence that names listener and address. */
+export async function listen(server: Server, name: string, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host, port }, resolve);
+  try {
+    await promise;
+    server.off('error', reject);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    const reason = LISTEN_ERRORS.get(code ?? '') ?? message;
+    throw new Error(`The ${name} listener cannot listen on ${address}: ${reason}.`, { cause: error });
+  }
+}
