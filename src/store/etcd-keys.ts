@@ -1,5 +1,5 @@
 import type { IKeyValue, IRangeRequest } from 'etcd3';
-import { type Entry, type Page, PAGE_ENTRIES_MAX, type PageRequest, StoreUnavailable } from './port.ts';
+import { type Entry, type Page, type PageRequest, StoreUnavailable } from './port.ts';
 
 /** Where a store's keys lie in an etcd that others may use too: every key gets the prefix, results lose it. */
 export class KeySpace {
@@ -34,11 +34,7 @@ export class KeySpace {
   }
 }
 
-/** Throws RangeError on a limit outside the port's bounds. */
 export function pageRange(keys: KeySpace, { prefix, after, limit, keysOnly }: PageRequest): IRangeRequest {
-  if (!(Number.isSafeInteger(limit) && limit >= 1 && limit <= PAGE_ENTRIES_MAX)) {
-    throw new RangeError(`A page holds 1 to ${PAGE_ENTRIES_MAX} entries.`);
-  }
   return { ...keys.range(prefix, after), limit, keys_only: keysOnly === true };
 }
 

@@ -1,6 +1,6 @@
 import type { ICompare, IRequestOp, ITxnRequest } from 'etcd3';
 import type { KeySpace } from './etcd-keys.ts';
-import { type Change, COMMIT_OPERATIONS_MAX, HEAD_KEY, type Write } from './port.ts';
+import { type Change, HEAD_KEY, type Write } from './port.ts';
 
 /** What a key can be compared by, and the field that carries the operand. */
 const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version' } as const;
@@ -37,25 +37,4 @@ function encodeWrite(keys: KeySpace, write: Write): IRequestOp {
   if ('put' in write) return { request_put: { key: keys.bytes(write.put), value: Buffer.from(write.value) } };
   if ('remove' in write) return { request_delete_range: { key: keys.bytes(write.remove) } };
   return { request_delete_range: keys.range(write.removeAll) };
-}
-
-/** Throws RangeError on a change that the port does not allow; etcd itself lets some of them through. */
-export function assertWellFormed({ expect, write }: Change): void {
-  if (expect.length > COMMIT_OPERATIONS_MAX || write.length > COMMIT_OPERATIONS_MAX) {
-    throw new RangeError(`A commit has at most ${COMMIT_OPERATIONS_MAX} expectations and as many writes.`);
-  }
-  const touched = [HEAD_KEY, ...write.flatMap((one) => keyOf(one) ?? [])];
-  if (new Set(touched).size < touched.length) throw new RangeError('A change touches a key twice, or writes head.');
-  const ranges = write.flatMap((one) => ('removeAll' in one ? [one.removeAll] : []));
-  for (const range of ranges) {
-    const overlaps = ranges.filter((other) => other.startsWith(range)).length > 1;
-    if (overlaps || touched.some((key) => key.startsWith(range))) {
-      throw new RangeError('A change removes a range that it touches otherwise, or in which head lies.');
-    }
-  }
-}
-
-function keyOf(write: Write): string | undefined {
-  if ('put' in write) return write.put;
-  return 'remove' in write ? write.remove : undefined;
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IRangeRequest, IRangeResponse } from 'etcd3';
+import { checkChange, checkPageRequest } from './check-request.ts';
 import type { Tls } from './etcd-connection.ts';
 import { type Endpoint, type Endpoints, openEndpoints } from './etcd-endpoints.ts';
 import { Fullness } from './etcd-fullness.ts';
 import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './etcd-keys.ts';
 import type { UserAndPassword } from './etcd-session.ts';
-import { assertWellFormed, encodeCommit } from './etcd-transaction.ts';
+import { encodeCommit } from './etcd-transaction.ts';
 import { isCompacted, isFuture } from './etcd-trouble.ts';
 import { checkVersions, type ReadVersion, versionReader } from './etcd-version.ts';
 import { EtcdWatch } from './etcd-watch.ts';
@@ -92,11 +93,13 @@ class EtcdStore implements Store {
   }
 
   async list(request: PageRequest): Promise<Page> {
+    checkPageRequest(request);
     const { kvs, more, header } = await this.range('list', pageRange(this.keys, request));
     return pageOf(this.keys, kvs, more, revisionFrom(header.revision));
   }
 
   async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
+    checkPageRequest(request);
     assertRevision(revision);
     const found = await this.rangeAt('listAt', pageRange(this.keys, request), revision);
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
@@ -115,7 +118,7 @@ class EtcdStore implements Store {
   }
 
   async commit(change: Change): Promise<CommitResult> {
-    assertWellFormed(change);
+    checkChange(change);
     // Drawn per commit, which is sent once: the mark is also what tells this history from a restored one.
     const mark = change.quiet ? undefined : randomBytes(MARK_BYTES).toString('hex');
     const request = encodeCommit(this.keys, change, mark);

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Certificates {
+  readonly ca: Buffer;
+  readonly certificate: Buffer;
+  readonly key: Buffer;
+  /** For etcd: serve with a certificate and ask for one. */
+  readonly serverFlags: readonly string[];
+}
+
+/** An authority with one certificate for 127.0.0.1 and one for a client, valid for a day. */
+export function makeCertificates(directory: string): Certificates {
+  const file = (name: string) => join(directory, name);
+  const openssl = (...parameters: string[]) => execFileSync('openssl', parameters, { cwd: directory, stdio: 'pipe' });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  openssl(
+    'req',
+    '-x509',
+    ...newKey,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.crt',
+    '-days',
+    '1',
+    '-subj',
+    '/CN=test authority',
+  );
+  const issue = (name: string, usage: string) => {
+    const extensions = `subjectAltName=IP:127.0.0.1\nextendedKeyUsage=${usage}\n`;
+    writeFileSync(file(`${name}.ext`), extensions);
+    openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
+    const authority = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '1'];
+    openssl('x509', '-req', '-in', `${name}.csr`, ...authority, '-extfile', `${name}.ext`, '-out', `${name}.crt`);
+  };
+  // etcd's gateway is a client of its own server with the server's certificate.
+  issue('server', 'serverAuth,clientAuth');
+  issue('client', 'clientAuth');
+  const serving = ['--cert-file', file('server.crt'), '--key-file', file('server.key')];
+  return {
+    ca: readFileSync(file('ca.crt')),
+    certificate: readFileSync(file('client.crt')),
+    key: readFileSync(file('client.key')),
+    serverFlags: [...serving, '--client-cert-auth', '--trusted-ca-file', file('ca.crt')],
+  };
+}

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Which bytes get lost while a flow is silent. Neither end is told, as when a firewall forgets a connection. */
+export type Silence = 'none' | 'answers' | 'everything';
+
+/** One connection through the proxy. */
+export interface Flow {
+  silence: Silence;
+  /** Bytes the server sent so far, those that got lost included. */
+  answeredBytes: number;
+  readonly ends: readonly [Socket, Socket];
+}
+
+/** A wire with faults, on an address that stays the same. */
+export class TcpProxy implements AsyncDisposable {
+  /** Milliseconds by which bytes come late, both ways. */
+  delayMs = 0;
+  /** What happens to connections that are opened from now on. */
+  silence: Silence = 'none';
+  readonly flows = new Set<Flow>();
+  private readonly target: number;
+  private readonly server: Server;
+  private port = 0;
+
+  private constructor(target: number) {
+    this.target = target;
+    this.server = createServer((socket) => this.accepted(socket));
+  }
+
+  static async before(target: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target);
+    await proxy.accept();
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Accepts connections, again after `refuse`, on the same port. */
+  async accept(): Promise<void> {
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  /** Cuts every connection and refuses new ones. */
+  async refuse(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** Cuts connections as a reset does. */
+  cut(which: (flow: Flow) => boolean = () => true): void {
+    for (const flow of [...this.flows].filter(which)) for (const end of flow.ends) end.resetAndDestroy();
+  }
+
+  /** Silences the connections that there are, and leaves later ones alone. */
+  silenceFlows(silence: Silence): void {
+    for (const flow of this.flows) flow.silence = silence;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.server.listening) await this.refuse();
+  }
+
+  private accepted(client: Socket): void {
+    const server = connect(this.target, '127.0.0.1');
+    const flow: Flow = { silence: this.silence, answeredBytes: 0, ends: [client, server] };
+    this.flows.add(flow);
+    server.on('data', (bytes) => (flow.answeredBytes += bytes.length));
+    this.forward(flow, client, server, () => flow.silence !== 'everything');
+    this.forward(flow, server, client, () => flow.silence === 'none');
+  }
+
+  private forward(flow: Flow, from: Socket, to: Socket, passes: () => boolean): void {
+    from.on('data', (bytes) => this.later(() => passes() && to.writable && to.write(bytes)));
+    from.on('end', () => this.later(() => passes() && to.end()));
+    from.on('error', () => undefined);
+    from.on('close', () => {
+      this.flows.delete(flow);
+      this.later(() => passes() && to.destroy());
+    });
+  }
+
+  private later(act: () => void): void {
+    if (this.delayMs > 0) setTimeout(act, this.delayMs);
+    else act();
+  }
+}
