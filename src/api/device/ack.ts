@@ -1,0 +1,28 @@
+import * as z from 'zod';
+import { acknowledge } from '../../domain/device-plane.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { textFault } from '../../domain/text.ts';
+import type { Exchange } from '../exchange.ts';
+import { readJson } from '../json-body.ts';
+import { authenticated } from './authenticated.ts';
+import type { DeviceDeps } from './server.ts';
+
+const body = z.object({
+  revision: z.int().min(0),
+  status: z.enum(['applied', 'failed']),
+  // Longer words of a daemon are cut, not refused: the state matters more than the prose.
+  error: z
+    .string()
+    .refine((value) => textFault(value, { codePointsMax: LIMITS.requestBodyBytesMax }) === undefined, 'must be Unicode text')
+    .transform((value) => value.slice(0, LIMITS.ackErrorCharactersMax).toWellFormed())
+    .optional(),
+});
+const refuse = { revision: 'invalid_request', status: 'invalid_request', error: 'invalid_request' } as const;
+
+/** POST /device/v1/config/ack. */
+export async function acknowledgeConfig(exchange: Exchange, deps: DeviceDeps): Promise<void> {
+  const found = await authenticated(exchange, deps);
+  const { revision, status, error } = await readJson(exchange, body, refuse, 'invalid_request');
+  await acknowledge(deps, found, { revision, status, error }, exchange.origin(`device:${found.app.id}`));
+  exchange.reply({ status: 204 });
+}

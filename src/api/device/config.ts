@@ -1,0 +1,106 @@
+import { authenticateDevice } from '../../domain/device-plane.ts';
+import type { DeviceConfig } from '../../domain/device-config.ts';
+import type { FoundApp } from '../../domain/fleet-reader.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { PollResult } from '../../metrics.ts';
+import { tokenOf } from '../authenticate.ts';
+import { fieldsOf, HttpRefusal, type Exchange } from '../exchange.ts';
+import { authenticated } from './authenticated.ts';
+import type { DeviceDeps } from './server.ts';
+
+/** GET /device/v1/config. */
+export async function pollConfig(exchange: Exchange, deps: DeviceDeps): Promise<void> {
+  try {
+    const found = await authenticated(exchange, deps);
+    deps.heartbeats.seen(found.app, deps.clock.now());
+    takeReport(exchange, deps, found);
+    const known = entityTags(exchange);
+    const config = await deps.configs.of(found);
+    const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
+    if (waitMs === 0) return tell(exchange, deps, config, known, false);
+    tell(exchange, deps, await hold(exchange, deps, found, known, waitMs), known, true);
+  } catch (error) {
+    const result = error instanceof Refusal || error instanceof HttpRefusal ? REFUSED.get(error.code) : undefined;
+    if (result) deps.metrics.pollEnded(result);
+    throw error;
+  }
+}
+
+const REFUSED: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([
+  ['invalid_credential', 'invalid_credential'],
+  ['account_disabled', 'account_disabled'],
+  ['rate_limited', 'rate_limited'],
+]);
+
+function tell(exchange: Exchange, deps: DeviceDeps, config: DeviceConfig, known: readonly string[], held: boolean): void {
+  const headers = ['ETag', config.etag];
+  if (matches(known, config)) {
+    deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');
+    return exchange.reply({ status: 304, headers });
+  }
+  deps.metrics.pollEnded(held ? 'held_content' : 'content');
+  exchange.reply({ status: 200, body: config.body(), headers });
+}
+
+/**
+ * Holds the poll until the configuration is another one, the time is up, or the process ends. Whatever wakes it, the
+ * credential is checked again before anything is told.
+ */
+async function hold(
+  exchange: Exchange,
+  deps: DeviceDeps,
+  first: FoundApp,
+  known: readonly string[],
+  waitMs: number,
+): Promise<DeviceConfig> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, deps.stopping]);
+  const timer = setTimeout(() => over.abort(), waitMs);
+  exchange.response.once('close', () => over.abort());
+  try {
+    let found = first;
+    for (;;) {
+      // Taken before the state is read: a change in between must not be slept through.
+      const change = deps.waits.next(found, signal);
+      found = await authenticateDevice(await deps.fleet.current(), tokenOf(exchange.request));
+      const config = await deps.configs.of(found);
+      if (signal.aborted || !matches(known, config)) return config;
+      await change;
+    }
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+  }
+}
+
+/** RFC 7240: `Prefer: wait=N`, in seconds. Where too many polls are held already, this one is answered at once. */
+function waitOf(exchange: Exchange, deps: DeviceDeps): number {
+  const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
+  if (!wait || deps.waits.held() >= LIMITS.heldPollsMax || deps.stopping.aborted) return 0;
+  return Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000;
+}
+
+/** The tags of If-None-Match, without their weakness: it compares weakly (RFC 9110, 13.1.2). */
+function entityTags(exchange: Exchange): readonly string[] {
+  const field = exchange.request.headers['if-none-match'];
+  if (field === undefined) return [];
+  return field.trim() === '*' ? ['*'] : (field.match(/"[^"]*"/g) ?? []);
+}
+
+const matches = (known: readonly string[], { etag }: DeviceConfig): boolean =>
+  known.length > 0 && (known[0] === '*' || known.includes(etag));
+
+const REPORTED = /^[\x20-\x7e]{1,128}$/;
+
+/** Muster-Platform and Muster-Agent-Version: optional, and ignored where they are not what enrollment would take. */
+function takeReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+  const report = (name: string): string | undefined => {
+    const value = exchange.request.headers[name];
+    return typeof value === 'string' && REPORTED.test(value) ? value : undefined;
+  };
+  const platform = report('muster-platform');
+  const agentVersion = report('muster-agent-version');
+  if (platform === undefined && agentVersion === undefined) return;
+  deps.reportVersion(found, { platform, agentVersion }, exchange.origin(`device:${found.app.id}`));
+}

@@ -1,0 +1,46 @@
+import * as z from 'zod';
+import { enroll } from '../../domain/enrollment.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { hashFromHex } from '../../domain/tokens.ts';
+import type { Exchange } from '../exchange.ts';
+import { asciiText } from '../fields.ts';
+import { readJson } from '../json-body.ts';
+import type { DeviceDeps } from './server.ts';
+
+const body = z.object({
+  appId: z.string(),
+  enrollCode: z.string(),
+  platform: asciiText(LIMITS.deviceTextCharactersMax).default(''),
+  agentVersion: asciiText(LIMITS.deviceTextCharactersMax).default(''),
+  // O11: a device that says nothing is private.
+  connection: z.enum(['cloud', 'private']).default('private'),
+  credentialHash: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, 'must be the SHA-256 of the credential as 64 hex digits')
+    .optional(),
+});
+const refuse = {
+  appId: 'invalid_request',
+  enrollCode: 'invalid_request',
+  platform: 'invalid_request',
+  agentVersion: 'invalid_request',
+  connection: 'invalid_request',
+  credentialHash: 'invalid_request',
+} as const;
+
+/** POST /device/v1/enroll. */
+export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
+  const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');
+  const credentialHash = hex === undefined ? undefined : hashFromHex(hex);
+  const origin = exchange.origin(/^[a-z0-9]{20}$/.test(fields.appId) ? `device:${fields.appId}` : 'device');
+  const { appId, credential } = await enroll(deps, { ...fields, credentialHash }, origin);
+  exchange.reply({
+    status: 200,
+    body: {
+      appId,
+      status: 'active',
+      pollIntervalSeconds: deps.configs.pollIntervalSeconds(appId),
+      ...(credential && { credential: credential.reveal() }),
+    },
+  });
+}

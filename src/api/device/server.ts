@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EnrollmentDeps } from '../../domain/enrollment.ts';
+import type { DeviceConfigs } from '../../domain/device-config.ts';
+import type { ChangeWaits, Reported } from '../../domain/device-plane.ts';
+import type { DeviceRate } from '../../domain/device-rate.ts';
+import type { FoundApp } from '../../domain/fleet-reader.ts';
+import type { Heartbeats } from '../../domain/heartbeats.ts';
+import type { Origin } from '../../domain/mutation.ts';
+import type { Metrics } from '../../metrics.ts';
+import { Exchange, type ExchangeDeps } from '../exchange.ts';
+import { acknowledgeConfig } from './ack.ts';
+import { pollConfig } from './config.ts';
+import { enrollDevice } from './enroll.ts';
+
+export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<ExchangeDeps, 'metrics'> {
+  readonly metrics: EnrollmentDeps['metrics'] & ExchangeDeps['metrics'] & Pick<Metrics, 'pollEnded'>;
+  readonly configs: DeviceConfigs;
+  readonly heartbeats: Heartbeats;
+  readonly rate: DeviceRate;
+  readonly waits: ChangeWaits;
+  readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
+  /** Aborts when the process is asked to end: held polls are then answered. */
+  readonly stopping: AbortSignal;
+}
+
+interface DeviceRoute {
+  readonly method: 'GET' | 'POST';
+  readonly handle: (exchange: Exchange, deps: DeviceDeps) => Promise<void>;
+}
+
+const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
+  ['/device/v1/config', { method: 'GET', handle: pollConfig }],
+  ['/device/v1/config/ack', { method: 'POST', handle: acknowledgeConfig }],
+  ['/device/v1/enroll', { method: 'POST', handle: enrollDevice }],
+]);
+
+/** The device plane: three paths, looked up rather than matched, since a fleet's polls are most of all requests. */
+export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    const exchange = new Exchange('device', request, response, deps);
+    const path = pathOf(request.url ?? '');
+    const route = ROUTES.get(path);
+    if (!route) return exchange.refuse('not_found');
+    exchange.route = path;
+    const { method } = request;
+    if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
+      return exchange.refuse('not_found', undefined, ['Allow', route.method === 'GET' ? 'GET, HEAD' : route.method]);
+    }
+    route.handle(exchange, deps).catch((error: unknown) => exchange.fail(error));
+  };
+}
+
+/** Without the query; of an absolute-form target (RFC 9112, 3.2.2) the path. */
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  const target = query < 0 ? url : url.slice(0, query);
+  if (target.startsWith('/')) return target;
+  return /^https?:\/\/[^/]*(\/.*)$/i.exec(target)?.[1] ?? target;
+}

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import type { Account } from '../../domain/accounts.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { dateTime } from '../exchange.ts';
+import { text } from '../fields.ts';
+import { pageOf, route } from './route.ts';
+
+const name = text({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1);
+const entitlement = z.enum(['standard', 'enterprise']);
+
+const accountBody = ({ accountId, name, entitlement, disabled, createdAt }: Account): object => ({
+  accountId,
+  name,
+  entitlement,
+  disabled,
+  createdAt: dateTime(createdAt),
+});
+
+export const createAccount = route({
+  method: 'post',
+  path: '/operator/v1/accounts',
+  body: z.object({ name, entitlement }),
+  async handle({ origin, body }, { accounts }) {
+    return { status: 201, body: accountBody(await accounts.create(origin, body)) };
+  },
+});
+
+export const listAccounts = route({
+  method: 'get',
+  path: '/operator/v1/accounts',
+  async handle({ query }, { accounts }) {
+    const { items, next } = await accounts.list(pageOf(query));
+    return { status: 200, body: { accounts: items.map(accountBody), ...(next !== undefined && { next }) } };
+  },
+});
+
+export const readAccount = route({
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId',
+  async handle({ accountId }, { accounts }) {
+    return { status: 200, body: accountBody(await accounts.read(accountId)) };
+  },
+});
+
+export const changeAccount = route({
+  method: 'patch',
+  path: '/operator/v1/accounts/:accountId',
+  body: z.object({ name: name.optional(), entitlement: entitlement.optional(), disabled: z.boolean().optional() }),
+  async handle({ origin, accountId, body }, { accounts }) {
+    return { status: 200, body: accountBody(await accounts.change(origin, accountId, body)) };
+  },
+});

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import type { ApiKey } from '../../domain/accounts.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { dateTime } from '../exchange.ts';
+import { text } from '../fields.ts';
+import { route } from './route.ts';
+
+const keyBody = ({ keyId, name, createdAt }: ApiKey): { keyId: string; name: string; createdAt: string } => ({
+  keyId,
+  name,
+  createdAt: dateTime(createdAt),
+});
+
+/** The only answer that ever holds an API key. */
+export const createApiKey = route({
+  method: 'post',
+  path: '/operator/v1/accounts/:accountId/api-keys',
+  body: z.object({ name: text({ codePointsMax: LIMITS.accountNameCodePointsMax }).default('') }),
+  async handle({ origin, accountId, body }, { accounts }) {
+    const created = await accounts.createKey(origin, accountId, body.name);
+    const { keyId, name, createdAt } = keyBody(created);
+    return { status: 201, body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt } };
+  },
+});
+
+export const listApiKeys = route({
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId/api-keys',
+  async handle({ accountId }, { accounts }) {
+    return { status: 200, body: { apiKeys: (await accounts.listKeys(accountId)).map(keyBody) } };
+  },
+});
+
+export const revokeApiKey = route({
+  method: 'delete',
+  path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
+  async handle({ origin, accountId, keyId }, { accounts }) {
+    await accounts.revokeKey(origin, accountId, keyId);
+    return { status: 204 };
+  },
+});

@@ -1,0 +1,49 @@
+import * as z from 'zod';
+import type { Accounts } from '../../domain/accounts.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import type { Origin } from '../../domain/mutation.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Reply } from '../exchange.ts';
+
+export interface OperatorServices {
+  readonly accounts: Accounts;
+}
+
+export interface OperatorRequest<Body> {
+  readonly origin: Origin;
+  readonly body: Body;
+  /** Of the path; `''` where it has none. */
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly query: URLSearchParams;
+}
+
+/** One operation of the operator's. Every wrong field is `invalid_request`. */
+export interface OperatorRoute<Shape extends z.core.$ZodShape> {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly path: string;
+  readonly body?: z.ZodObject<Shape>;
+  handle(request: OperatorRequest<z.infer<z.ZodObject<Shape>>>, services: OperatorServices): Promise<Reply> | Reply;
+}
+
+export const route = <Shape extends z.core.$ZodShape>(definition: OperatorRoute<Shape>): OperatorRoute<Shape> =>
+  definition;
+
+const pageSchema = z.object({
+  limit: z.coerce.number().int().min(1).max(LIMITS.listPageMax).default(LIMITS.listPageDefault),
+  after: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,100}$/)
+    .optional(),
+});
+
+/** `limit` and `after` of a list. */
+export function pageOf(query: URLSearchParams): { limit: number; after: string | undefined } {
+  const parsed = pageSchema.safeParse(Object.fromEntries(query));
+  if (parsed.success) return { limit: parsed.data.limit, after: parsed.data.after };
+  const field = parsed.error.issues[0]?.path[0] === 'after' ? 'after' : 'limit';
+  throw new Refusal(
+    'invalid_request',
+    field === 'after' ? 'after: use the next of the page before.' : `limit: 1 to ${LIMITS.listPageMax}.`,
+  );
+}

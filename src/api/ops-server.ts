@@ -1,0 +1,138 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Express, NextFunction, Request, Response } from 'express';
+import type { Registry } from 'prom-client';
+import type * as z from 'zod';
+import { Refusal } from '../domain/refusal.ts';
+import type { Secret } from '../domain/secret.ts';
+import { tokenOf } from './authenticate.ts';
+import { Exchange, type ExchangeDeps } from './exchange.ts';
+import { bareExpress, refuseOtherMethods } from './express-app.ts';
+import { readJson, type FieldCodes } from './json-body.ts';
+import { changeAccount, createAccount, listAccounts, readAccount } from './operator/accounts.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from './operator/api-keys.ts';
+import { listAudit } from './operator/audit.ts';
+import type { OperatorRoute, OperatorServices } from './operator/route.ts';
+
+export interface OpsDeps extends ExchangeDeps {
+  /** Each is valid: the old and the new one while they are changed. */
+  readonly operatorTokens: readonly Secret[];
+  readonly registry: Registry;
+  /** In words what keeps the replica from serving; undefined when it is ready. */
+  readonly unready: () => string | undefined;
+  readonly services: OperatorServices;
+}
+
+const ROUTES = [
+  createAccount,
+  listAccounts,
+  readAccount,
+  changeAccount,
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  listAudit,
+] as const;
+
+const PROBES = [
+  { method: 'get', path: '/livez' },
+  { method: 'get', path: '/readyz' },
+  { method: 'get', path: '/metrics' },
+] as const;
+
+const exchangeOf = (response: Response): Exchange => (response.locals as { exchange: Exchange }).exchange;
+
+/** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
+export function createOpsServer(deps: OpsDeps): Express {
+  const app = bareExpress();
+  const isOperator = operatorCheck(deps.operatorTokens);
+  app.use(begin);
+  app.get('/livez', (_request, response) => exchangeOf(response).reply({ status: 200, body: { status: 'ok' } }));
+  app.get('/readyz', readiness);
+  app.get('/metrics', metrics);
+  app.use(authenticateOperator);
+  for (const route of ROUTES) app[route.method](route.path, operation(route));
+  refuseOtherMethods(app, [...PROBES, ...ROUTES], exchangeOf);
+  app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
+  app.use(failed);
+  return app;
+
+  function begin(_request: Request, response: Response, next: NextFunction): void {
+    response.locals['exchange'] = new Exchange('ops', _request, response, deps);
+    next();
+  }
+
+  function readiness(_request: Request, response: Response): void {
+    const reason = deps.unready();
+    const exchange = exchangeOf(response);
+    exchange.route = '/readyz';
+    // Not an error of the API: a probe's answer, read by a kubelet or a load balancer.
+    if (reason === undefined) exchange.reply({ status: 200, body: { status: 'ready' } });
+    else exchange.reply({ status: 503, body: { status: 'not ready', reason } });
+  }
+
+  function metrics(_request: Request, response: Response): void {
+    const exchange = exchangeOf(response);
+    exchange.route = '/metrics';
+    deps.registry
+      .metrics()
+      .then((body) => exchange.reply({ status: 200, body, headers: ['Content-Type', deps.registry.contentType] }))
+      .catch((error: unknown) => exchange.fail(error));
+  }
+
+  function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
+    const { path } = request;
+    if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
+    if (isOperator(tokenOf(request))) next();
+    else exchangeOf(response).refuse('invalid_token');
+  }
+
+  function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
+    return (request: Request<{ accountId?: string; keyId?: string }>, response: Response): void => {
+      const exchange = exchangeOf(response);
+      exchange.route = route.path;
+      run(route, request, exchange)
+        .then((reply) => exchange.reply(reply))
+        .catch((error: unknown) => exchange.fail(error));
+    };
+  }
+
+  async function run<Shape extends z.core.$ZodShape>(
+    route: OperatorRoute<Shape>,
+    request: Request<{ accountId?: string; keyId?: string }>,
+    exchange: Exchange,
+  ) {
+    const { accountId = '', keyId = '' } = request.params;
+    if (route.path.includes(':accountId') && !ACCOUNT_ID.test(accountId)) throw new Refusal('not_found');
+    if (route.path.includes(':keyId') && !KEY_ID.test(keyId)) throw new Refusal('not_found');
+    const body = await bodyOf(route, exchange);
+    const query = new URLSearchParams(request.url.split('?')[1] ?? '');
+    return await route.handle({ origin: exchange.origin('operator'), body, accountId, keyId, query }, deps.services);
+  }
+
+  function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
+    if (error instanceof URIError) exchangeOf(response).refuse('not_found');
+    else exchangeOf(response).fail(error);
+  }
+}
+
+const ACCOUNT_ID = /^[a-z0-9]{16}$/;
+const KEY_ID = /^[a-z0-9]{12}$/;
+
+async function bodyOf<Shape extends z.core.$ZodShape>(
+  { body }: OperatorRoute<Shape>,
+  exchange: Exchange,
+): Promise<z.infer<z.ZodObject<Shape>>> {
+  if (!body) return {} as z.infer<z.ZodObject<Shape>>;
+  const codes = Object.fromEntries(Object.keys(body.shape).map((field) => [field, 'invalid_request']));
+  return await readJson(exchange, body, codes as unknown as FieldCodes<Shape>, 'invalid_request');
+}
+
+/** Compares digests: equal lengths whatever was sent, in constant time, and with every token. */
+function operatorCheck(tokens: readonly Secret[]): (token: string | undefined) => boolean {
+  const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
+  const valid = tokens.map((token) => digest(token.reveal()));
+  return (token) => {
+    const given = digest(token ?? '');
+    return valid.map((known) => timingSafeEqual(known, given)).includes(true) && token !== undefined;
+  };
+}

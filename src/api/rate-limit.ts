@@ -1,0 +1,24 @@
+import { LIMITS } from '../domain/limits.ts';
+import type { RateDecision, RateWindow } from '../domain/rate-window.ts';
+import type { Metrics } from '../metrics.ts';
+import { HttpRefusal, type Exchange } from './exchange.ts';
+
+const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;
+
+/**
+ * H13, H14: charges the account, and lets every answer of this exchange tell what is left.
+ * @throws HttpRefusal `rate_limited`, with the seconds until a place frees
+ */
+export async function chargeAccount(
+  exchange: Exchange,
+  accountId: string,
+  window: RateWindow,
+  metrics: Pick<Metrics, 'rateDecided'>,
+): Promise<void> {
+  const charged = window.charge(accountId);
+  const decision: RateDecision = charged instanceof Promise ? await charged : charged;
+  metrics.rateDecided(decision.admitted);
+  const seconds = String(decision.freesInSeconds);
+  exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${decision.left};t=${seconds}`];
+  if (!decision.admitted) throw new HttpRefusal('rate_limited', ['Retry-After', seconds]);
+}

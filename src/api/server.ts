@@ -1,0 +1,136 @@
+import type { Express, NextFunction, Request, Response } from 'express';
+import type * as z from 'zod';
+import type { Fleet } from '../domain/fleet.ts';
+import type { RateWindow } from '../domain/rate-window.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Metrics } from '../metrics.ts';
+import { authenticate, type Authenticated } from './authenticate.ts';
+import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps } from './exchange.ts';
+import { readJson } from './json-body.ts';
+import { chargeAccount } from './rate-limit.ts';
+import { createApp } from './v1/create-app.ts';
+import { deleteApp } from './v1/delete-app.ts';
+import { issueEnrollCode } from './v1/issue-enroll-code.ts';
+import { listApps } from './v1/list-apps.ts';
+import { purgeOtelConfig } from './v1/purge-otel-config.ts';
+import { readApp } from './v1/read-app.ts';
+import { readOtelConfig } from './v1/read-otel-config.ts';
+import { revokeApp } from './v1/revoke-app.ts';
+import type { Route, Services } from './v1/route.ts';
+import { storeOtelConfig } from './v1/store-otel-config.ts';
+import { bareExpress, refuseOtherMethods } from './express-app.ts';
+
+export interface GatewayDeps extends ExchangeDeps {
+  readonly fleet: Fleet;
+  readonly rateWindow: RateWindow;
+  readonly services: Services;
+  readonly metrics: ExchangeDeps['metrics'] & Pick<Metrics, 'rateDecided'>;
+}
+
+/** Section 4, operation by operation. */
+const ROUTES = [
+  createApp,
+  listApps,
+  readApp,
+  issueEnrollCode,
+  revokeApp,
+  deleteApp,
+  readOtelConfig,
+  storeOtelConfig,
+  purgeOtelConfig,
+] as const;
+
+/** What the steps before the route have found out. */
+interface Locals {
+  exchange: Exchange;
+  caller?: Authenticated;
+}
+const localsOf = (response: Response): Locals => response.locals as Locals;
+
+/** The Express gateway of `/v1`: the order of its steps is the order of the checks (H1). */
+export function createGateway(deps: GatewayDeps): Express {
+  const app = bareExpress();
+  app.use(begin);
+  app.use(identify);
+  for (const route of ROUTES) app[route.method](route.path, operation(route));
+  refuseOtherMethods(app, ROUTES, (response) => localsOf(response).exchange);
+  app.use((_request: Request, response: Response) => localsOf(response).exchange.refuse('not_found'));
+  app.use(failed);
+  return app;
+
+  function begin(request: Request, response: Response, next: NextFunction): void {
+    localsOf(response).exchange = new Exchange('api', request, response, deps);
+    next();
+  }
+
+  /** Under `/v1` nothing is told to a stranger, not even which paths there are (H9). */
+  function identify(request: Request, response: Response, next: NextFunction): void {
+    const { path } = request;
+    if (path !== '/v1' && !path.startsWith('/v1/')) return next();
+    const locals = localsOf(response);
+    authenticate(request, deps.fleet)
+      .then(async (caller) => {
+        locals.caller = caller;
+        await chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
+        next();
+      })
+      .catch((error: unknown) => locals.exchange.fail(error));
+  }
+
+  function operation<Shape extends z.core.$ZodShape>(route: Route<Shape>) {
+    return (request: Request<{ appId?: string }>, response: Response): void => {
+      const { exchange, caller } = localsOf(response);
+      exchange.route = route.path;
+      if (!caller) return exchange.fail(new Error('an operation without authentication'));
+      run(route, request, exchange, caller)
+        .then((reply) => exchange.reply(reply))
+        .catch((error: unknown) => exchange.fail(error));
+    };
+  }
+
+  async function run<Shape extends z.core.$ZodShape>(
+    route: Route<Shape>,
+    request: Request<{ appId?: string }>,
+    exchange: Exchange,
+    { account, keyId, reader }: Authenticated,
+  ) {
+    const { appId = '' } = request.params;
+    if (route.path.includes(':appId') && !APP_ID.test(appId)) throw new Refusal('not_found');
+    if (route.requires && account.record.entitlement !== route.requires) throw new Refusal('enterprise_required');
+    const body = await bodyOf(route, exchange);
+    const idempotencyKey = idempotencyKeyOf(route, request);
+    const caller = { accountId: account.id, keyId, reader, origin: exchange.origin(`key:${keyId}`) };
+    return await route.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
+  }
+
+  /** Express itself throws for a path whose escapes do not decode (H8). */
+  function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
+    const { exchange } = localsOf(response);
+    if (error instanceof URIError) exchange.refuse('not_found');
+    else exchange.fail(error);
+  }
+}
+
+const APP_ID = /^[a-z0-9]{20}$/;
+
+async function bodyOf<Shape extends z.core.$ZodShape>(
+  { body, refuse }: Route<Shape>,
+  exchange: Exchange,
+): Promise<z.infer<z.ZodObject<Shape>>> {
+  // A route without a body never looks at it; its handler has no field to read (H6).
+  if (!body || !refuse) return {} as z.infer<z.ZodObject<Shape>>;
+  // H2: a body that is no object is refused with the code of the first field.
+  const [broken] = Object.values<(typeof refuse)[keyof Shape]>(refuse);
+  if (broken === undefined) throw new HttpRefusal('upstream_unavailable');
+  return await readJson(exchange, body, refuse, broken);
+}
+
+/** H19: 1 to 255 printable ASCII characters, in one field. */
+function idempotencyKeyOf<Shape extends z.core.$ZodShape>(route: Route<Shape>, request: Request): string | undefined {
+  const fields = route.idempotency ? fieldsOf(request, 'idempotency-key') : [];
+  const [key] = fields;
+  if (!route.idempotency || key === undefined) return undefined;
+  if (fields.length === 1 && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  if (route.idempotency.malformed === 'ignored') return undefined;
+  throw new Refusal(route.idempotency.malformed, 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+}

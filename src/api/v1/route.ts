@@ -1,0 +1,41 @@
+import type * as z from 'zod';
+import type { Apps, Caller } from '../../domain/apps.ts';
+import type { AccountReader } from '../../domain/fleet-reader.ts';
+import type { OtelConfigs } from '../../domain/otel-config.ts';
+import type { RefusalCode } from '../../domain/refusal.ts';
+import type { Reply } from '../exchange.ts';
+import type { FieldCodes } from '../json-body.ts';
+
+/** What the operations of `/v1` use. */
+export interface Services {
+  readonly apps: Apps;
+  readonly otelConfigs: OtelConfigs;
+}
+
+export interface V1Request<Body> {
+  readonly caller: Caller;
+  /** The caller's account, as new as the request. */
+  readonly account: AccountReader;
+  readonly body: Body;
+  /** Of the path; `''` where it has none. Matches section 2.1. */
+  readonly appId: string;
+  /** The Idempotency-Key field where the operation takes one (H19). */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** A route is a value: schema, refusal codes and handler of one operation. */
+export interface Route<Shape extends z.core.$ZodShape> {
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly path: string;
+  readonly body?: z.ZodObject<Shape>;
+  /** The code of each field, in the order in which they are judged. */
+  readonly refuse?: FieldCodes<Shape>;
+  /** 403 before the body is read (H1). */
+  readonly requires?: 'enterprise';
+  /** What a malformed Idempotency-Key is: refused with this code, or ignored; absent where the operation takes none. */
+  readonly idempotency?: { readonly malformed: RefusalCode | 'ignored' };
+  handle(request: V1Request<z.infer<z.ZodObject<Shape>>>, services: Services): Promise<Reply> | Reply;
+}
+
+/** Keeps the shape's type where a route is written. */
+export const route = <Shape extends z.core.$ZodShape>(definition: Route<Shape>): Route<Shape> => definition;

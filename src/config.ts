@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+
+/*
+ * Configuration is read once, here, from the environment. Each variable has its rule and its words; README.md has the
+ * same table, and a test holds the two together. A rejected value is never repeated: it may be a secret that was
+ * pasted into the wrong variable.
+ */
+
+const listen = z
+  .string()
+  .regex(/^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, 'must be host:port')
+  .transform((value) => {
+    const at = value.lastIndexOf(':');
+    return { host: value.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(value.slice(at + 1)) };
+  })
+  .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
+
+const store = z.string().transform((value, ctx) => {
+  const sqlite = /^sqlite:(.*)$/s.exec(value);
+  if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
+  const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
+  if (urls.length > 0 && urls.every((url) => /^https?:\/\/[^/@\s]+$/.test(url))) {
+    return { kind: 'etcd' as const, endpoints: urls };
+  }
+  ctx.addIssue('must be sqlite:PATH or etcd:URL,URL,… with http:// or https:// URLs');
+  return z.NEVER;
+});
+
+const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
+  z.string().transform((value, ctx) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    ctx.addIssue(`must be a whole number from ${min} to ${max}`);
+    return z.NEVER;
+  });
+
+const TOKEN_CHARACTERS_MIN = 32;
+const tokenLine = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+  .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
+  .max(1024);
+
+const file = z.string().min(1, 'must be the path of a file');
+
+const environment = z.object({
+  MUSTER_STORE: store.optional(),
+  MUSTER_DATA_DIR: z.string().min(1, 'must be a directory').default('./.muster'),
+  MUSTER_API_LISTEN: listen.default({ host: '127.0.0.1', port: 8080 }),
+  MUSTER_DEVICE_LISTEN: listen.default({ host: '127.0.0.1', port: 8081 }),
+  MUSTER_OPS_LISTEN: listen.default({ host: '127.0.0.1', port: 8082 }),
+  MUSTER_OPERATOR_TOKEN: tokenLine.optional(),
+  MUSTER_OPERATOR_TOKEN_FILE: file.optional(),
+  MUSTER_KEY_FILE: file.optional(),
+  MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).default(60),
+  MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).default(60),
+  MUSTER_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent').default('info'),
+  MUSTER_ETCD_COMPACT: z.enum(['own', 'never'], 'must be own or never').default('own'),
+  MUSTER_ETCD_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._/-]{0,199}\/$/, 'must end in / and be at most 200 characters of A-Z a-z 0-9 . _ / -')
+    .default('/muster/'),
+  MUSTER_ETCD_CA_FILE: file.optional(),
+  MUSTER_ETCD_CERT_FILE: file.optional(),
+  MUSTER_ETCD_KEY_FILE: file.optional(),
+  MUSTER_ETCD_USERNAME: z.string().min(1).max(200).optional(),
+  MUSTER_ETCD_PASSWORD: z.string().min(1).max(1024).optional(),
+  MUSTER_ETCD_PASSWORD_FILE: file.optional(),
+  MUSTER_ETCD_QUOTA_BYTES: whole(1_000_000, 1_000_000_000_000).default(2_147_483_648),
+});
+type Environment = z.infer<typeof environment>;
+
+/** Every variable that the service reads: README.md and this list are held together by a test. */
+export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface EtcdConfig {
+  readonly kind: 'etcd';
+  readonly endpoints: readonly string[];
+  readonly prefix: string;
+  readonly compact: boolean;
+  readonly quotaBytes: number;
+  readonly tls: { readonly ca?: Buffer; readonly certificate?: Buffer; readonly key?: Buffer } | undefined;
+  readonly auth: { readonly username: string; readonly password: string } | undefined;
+}
+
+export interface Config {
+  readonly store: { readonly kind: 'sqlite'; readonly path: string } | EtcdConfig;
+  readonly dataDir: string;
+  readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
+  /** Undefined: an embedded store makes one in the data directory. */
+  readonly operatorTokens: readonly string[] | undefined;
+  /** The text of the key file; undefined: as above. */
+  readonly keyFile: string | undefined;
+  readonly pollIntervalSeconds: number;
+  readonly deviceRatePerMinute: number;
+  readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
+}
+
+/** The operator's mistake, in words that name the variable and the rule, never the value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** @throws ConfigError */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new ConfigError(lines.join('\n'));
+  }
+  const values = parsed.data;
+  const config: Config = {
+    store: storeOf(values),
+    dataDir: values.MUSTER_DATA_DIR,
+    listen: { api: values.MUSTER_API_LISTEN, device: values.MUSTER_DEVICE_LISTEN, ops: values.MUSTER_OPS_LISTEN },
+    operatorTokens: operatorTokens(values),
+    keyFile: contentOf(values, 'MUSTER_KEY_FILE')?.toString(),
+    pollIntervalSeconds: values.MUSTER_POLL_INTERVAL_SECONDS,
+    deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
+    logLevel: values.MUSTER_LOG_LEVEL,
+  };
+  if (config.store.kind === 'etcd') refuseGuessedSecrets(config);
+  return config;
+}
+
+function storeOf(values: Environment): Config['store'] {
+  const inDataDir = join(values.MUSTER_DATA_DIR, 'muster.db');
+  const chosen = values.MUSTER_STORE ?? { kind: 'sqlite', path: '' };
+  if (chosen.kind === 'sqlite') return { kind: 'sqlite', path: chosen.path === '' ? inDataDir : chosen.path };
+  const ca = contentOf(values, 'MUSTER_ETCD_CA_FILE');
+  const certificate = contentOf(values, 'MUSTER_ETCD_CERT_FILE');
+  const key = contentOf(values, 'MUSTER_ETCD_KEY_FILE');
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new ConfigError('MUSTER_ETCD_CERT_FILE and MUSTER_ETCD_KEY_FILE: set both or neither');
+  }
+  return {
+    kind: 'etcd',
+    endpoints: chosen.endpoints,
+    prefix: values.MUSTER_ETCD_PREFIX,
+    compact: values.MUSTER_ETCD_COMPACT === 'own',
+    quotaBytes: values.MUSTER_ETCD_QUOTA_BYTES,
+    tls: ca || certificate ? { ...(ca && { ca }), ...(certificate && { certificate }), ...(key && { key }) } : undefined,
+    auth: etcdAuth(values),
+  };
+}
+
+function etcdAuth(values: Environment): EtcdConfig['auth'] {
+  const username = values.MUSTER_ETCD_USERNAME;
+  const fromFile = contentOf(values, 'MUSTER_ETCD_PASSWORD_FILE')?.toString().trimEnd();
+  const password = values.MUSTER_ETCD_PASSWORD ?? fromFile;
+  if ((username === undefined) !== (password === undefined)) {
+    throw new ConfigError('MUSTER_ETCD_USERNAME: set it together with MUSTER_ETCD_PASSWORD or MUSTER_ETCD_PASSWORD_FILE');
+  }
+  return username !== undefined && password !== undefined ? { username, password } : undefined;
+}
+
+type FileVariable = Extract<keyof Environment, `${string}_FILE`>;
+
+function contentOf(values: Environment, name: FileVariable): Buffer | undefined {
+  const path = values[name];
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`${name}: the file cannot be read (${code})`);
+  }
+}
+
+function operatorTokens(values: Environment): readonly string[] | undefined {
+  const fromFile = contentOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
+  const lines = fromFile?.split(/\r?\n/).filter((line) => line !== '') ?? [];
+  if (fromFile !== undefined && lines.length === 0) throw new ConfigError('MUSTER_OPERATOR_TOKEN_FILE: no token in it');
+  for (const [index, line] of lines.entries()) {
+    const parsed = tokenLine.safeParse(line);
+    const rule = parsed.error?.issues[0]?.message;
+    if (rule !== undefined) throw new ConfigError(`MUSTER_OPERATOR_TOKEN_FILE: line ${index + 1} ${rule}`);
+  }
+  const tokens = [...(values.MUSTER_OPERATOR_TOKEN === undefined ? [] : [values.MUSTER_OPERATOR_TOKEN]), ...lines];
+  return tokens.length > 0 ? tokens : undefined;
+}
+
+/** Replicas that each made a token and a key of their own would not understand one another. */
+function refuseGuessedSecrets(config: Config): void {
+  const missing: string[] = [];
+  if (!config.operatorTokens) {
+    missing.push('MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: with etcd it must be set, the same for every replica');
+  }
+  if (config.keyFile === undefined) {
+    missing.push(
+      'MUSTER_KEY_FILE: with etcd it must be set, the same for every replica; make one with: ' +
+        'echo "1:$(openssl rand -base64 32)" > keys',
+    );
+  }
+  if (missing.length > 0) throw new ConfigError(missing.join('\n'));
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** Reads what is and writes what should be. It may run twice, and may be stopped anywhere. */
+export interface Reconciler {
+  readonly name: string;
+  readonly everyMs: number;
+  reconcile(signal: AbortSignal): Promise<void>;
+}
+
+export interface LoopDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'loopEnded'>;
+}
+
+const PAUSE_MAX_MS = 60_000;
+
+/** The one shape of a loop: pace, back-off, log and metrics; rounds never overlap. Resolves once the signal aborts. */
+export async function runLoop({ clock, log, metrics }: LoopDeps, reconciler: Reconciler, signal: AbortSignal): Promise<void> {
+  const { name, everyMs } = reconciler;
+  let failures = 0;
+  while (!signal.aborted) {
+    const startedAt = clock.monotonic();
+    try {
+      await reconciler.reconcile(signal);
+      failures = 0;
+    } catch (err) {
+      if (signal.aborted) return;
+      failures += 1;
+      log.warn({ err, loop: name, failures }, 'round failed, will retry');
+    }
+    metrics.loopEnded(name, failures === 0 ? 'ok' : 'failed', (clock.monotonic() - startedAt) / 1000);
+    await clock.sleep(pauseMs(failures, everyMs), signal);
+  }
+}
+
+/** Doubles with each failure in a row, up to a minute or the loop's own pace, whichever is longer. */
+function pauseMs(failures: number, everyMs: number): number {
+  return failures === 0 ? everyMs : Math.min(everyMs * 2 ** Math.min(failures, 10), Math.max(PAUSE_MAX_MS, everyMs));
+}

@@ -1,0 +1,85 @@
+import { crc32 } from 'node:zlib';
+import { collectorHeaders } from './collector-header.ts';
+import type { Envelope } from './envelope.ts';
+import type { FoundApp } from './fleet-reader.ts';
+import { NEVER_STORED, openHeader } from './otel-config.ts';
+import type { OtelRecord, Versioned } from './records.ts';
+
+/** What a daemon is told on its poll. */
+export interface DeviceConfig {
+  /** The configuration's revision; 0 where the never-stored one is told. */
+  readonly revision: number;
+  /** Strong, with its quotes: it stands for the whole body. */
+  readonly etag: string;
+  /** The JSON of the answer, built only when it is asked for: most polls end with 304. */
+  readonly body: () => string;
+}
+
+export interface DeviceConfigs {
+  of(found: FoundApp): Promise<DeviceConfig>;
+  /** The base interval with a spread of ±10 % that is fixed per app, so that a fleet does not poll in step. */
+  pollIntervalSeconds(appId: string): number;
+}
+
+const SPREAD = 0.1;
+
+export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: number): DeviceConfigs {
+  /** The delivered part of a configuration, as long as its record is the current one. */
+  const delivered = new WeakMap<Versioned<OtelRecord>, Delivered>();
+
+  function deliver(accountId: string, otel: Versioned<OtelRecord> | undefined): Delivered {
+    if (!otel) return NOTHING;
+    let part = delivered.get(otel);
+    if (!part) delivered.set(otel, (part = deliverable(envelope, accountId, otel.record)));
+    return part;
+  }
+
+  function pollIntervalSeconds(appId: string): number {
+    const place = (crc32(appId) / 0x1_0000_0000) * 2 - 1;
+    return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * place)));
+  }
+
+  return {
+    pollIntervalSeconds,
+    async of({ account, app }) {
+      // O11: cloud devices of accounts that are Enterprise now.
+      const entitled = app.record.connection === 'cloud' && account.record.entitlement === 'enterprise';
+      const { revision, name, otel } = entitled ? deliver(account.id, await account.otel()) : NOTHING;
+      const interval = pollIntervalSeconds(app.id);
+      return {
+        revision,
+        etag: `"${name}-${interval}"`,
+        body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
+      };
+    },
+  };
+}
+
+interface Delivered {
+  readonly revision: number;
+  /** Names the content, whatever the interval. */
+  readonly name: string;
+  readonly otel: () => string;
+}
+
+function otelJson(config: Omit<typeof NEVER_STORED, 'authHeaderSet'>, headers: Record<string, string>): string {
+  const { enabled, endpoint, evidenceLevel } = config;
+  return JSON.stringify({ enabled, endpoint, headers, evidenceLevel });
+}
+
+const NEVER_STORED_JSON = otelJson(NEVER_STORED, {});
+const NOTHING: Delivered = { revision: 0, name: '0', otel: () => NEVER_STORED_JSON };
+
+function deliverable(envelope: Envelope, accountId: string, record: OtelRecord): Delivered {
+  const { revision, tag, config } = record;
+  if (!config) return { revision, name: `${revision}-${tag}`, otel: () => NEVER_STORED_JSON };
+  const header = openHeader(envelope, accountId, record);
+  // A header that no key opens is told as none: another content, so another name.
+  const name = config.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
+  return {
+    revision,
+    name,
+    // Built for each answer that needs it: 304 is the rule, and the text holds the plaintext.
+    otel: () => otelJson(config, header ? collectorHeaders(header.reveal()) : {}),
+  };
+}

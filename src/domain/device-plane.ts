@@ -1,0 +1,158 @@
+import type { Clock } from '../clock.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../store/port.ts';
+import type { Fleet } from './fleet.ts';
+import type { FleetReader, FoundApp } from './fleet-reader.ts';
+import { LIMITS } from './limits.ts';
+import { mutate, untilDeadline, type MutationDeps, type Origin } from './mutation.ts';
+import { KEYS, ackSchema, parseRecord, put, type AckRecord } from './records.ts';
+import { Refusal } from './refusal.ts';
+import { isCredential, tokenHash } from './tokens.ts';
+
+/**
+ * Who polls: the app whose credential this is now. Junk costs no read; a revoked, replaced or unknown credential costs
+ * a look into memory.
+ * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
+ */
+export async function authenticateDevice(reader: FleetReader, token: string | undefined): Promise<FoundApp> {
+  if (token === undefined || !isCredential(token)) throw new Refusal('invalid_credential');
+  const found = await reader.appOfCredential(tokenHash(token));
+  if (found?.app.record.status !== 'active') throw new Refusal('invalid_credential');
+  if (found.account.record.disabled) throw new Refusal('account_disabled');
+  return found;
+}
+
+/** Waits for a change of an app, or of its account or configuration. */
+export interface ChangeWaits {
+  /** Resolves at the next change, or when the signal aborts. Taken before the state is read, so that none is missed. */
+  next(found: FoundApp, signal: AbortSignal): Promise<void>;
+  readonly held: () => number;
+}
+
+export function createChangeWaits(fleet: Fleet): ChangeWaits {
+  const byApp = new Map<string, Set<() => void>>();
+  const byAccount = new Map<string, Set<() => void>>();
+  let held = 0;
+
+  const wakeAll = (waits: Set<() => void> | undefined): void => {
+    for (const wake of waits ?? []) wake();
+  };
+  fleet.memory.onChange((accountId, appId) => wakeAll(appId === undefined ? byAccount.get(accountId) : byApp.get(appId)));
+
+  function join(waits: Map<string, Set<() => void>>, id: string, wake: () => void): () => void {
+    let set = waits.get(id);
+    if (!set) waits.set(id, (set = new Set()));
+    set.add(wake);
+    return () => {
+      set.delete(wake);
+      if (set.size === 0 && waits.get(id) === set) waits.delete(id);
+    };
+  }
+
+  return {
+    held: () => held,
+    async next({ account, app }, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const leave = [join(byApp, app.id, resolve), join(byAccount, account.id, resolve)];
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      if (signal.aborted) resolve();
+      held += 1;
+      await promise;
+      held -= 1;
+      for (const undo of leave) undo();
+    },
+  };
+}
+
+export interface Ack {
+  readonly revision: number;
+  readonly status: AckRecord['status'];
+  readonly error: string | undefined;
+}
+
+/**
+ * Keeps what the daemon did with a revision; an older revision than the one kept changes nothing.
+ * A device's own state, like a heartbeat: it is no mutation of the owner's, and has no audit entry.
+ * @throws Refusal `invalid_request` for a revision that was never told; StoreUnavailable
+ */
+export async function acknowledge(
+  deps: { store: Store; fleet: Fleet; clock: Clock },
+  found: FoundApp,
+  ack: Ack,
+  origin: Origin,
+): Promise<void> {
+  const { account, app } = found;
+  const newest = (await account.otel())?.record.revision ?? 0;
+  if (ack.revision > newest) throw new Refusal('invalid_request', 'revision is newer than the configuration.');
+  const key = KEYS.ack(account.id, app.id);
+  for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
+    const entry = await deps.store.get(key);
+    const kept = entry && parseRecord(ackSchema, entry);
+    if (kept && (kept.record.revision > ack.revision || isSameAck(kept.record, ack))) return;
+    const record: AckRecord = {
+      revision: ack.revision,
+      status: ack.status,
+      ...(ack.error !== undefined && { error: ack.error }),
+      at: origin.at,
+    };
+    const current = (await (await deps.fleet.current()).appById(app.id))?.app;
+    if (!current) throw new Refusal('invalid_credential');
+    const expectApp = { key: KEYS.app(account.id, app.id), revision: current.revision };
+    const commit = deps.store.commit({
+      expect: [expectApp, { key, revision: kept?.revision ?? ABSENT }],
+      write: [put(key, record)],
+      quiet: true,
+    });
+    if ((await untilDeadline(deps, origin, commit)).outcome === 'committed') return;
+  }
+  throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
+}
+
+const isSameAck = (kept: AckRecord, ack: Ack): boolean =>
+  kept.revision === ack.revision && kept.status === ack.status && kept.error === ack.error;
+
+export interface Reported {
+  readonly platform: string | undefined;
+  readonly agentVersion: string | undefined;
+}
+
+/**
+ * Takes up what a poll says of the daemon's platform and version. In the background and at most once in a while per
+ * app: a poll does not wait for it, and a daemon that changes its mind at every poll does not fill the audit.
+ */
+export function createVersionReports(deps: MutationDeps): (found: FoundApp, reported: Reported, origin: Origin) => void {
+  const until = new Map<string, number>();
+
+  function mayWrite(appId: string, now: number): boolean {
+    if ((until.get(appId) ?? 0) > now) return false;
+    for (const [old, end] of until) {
+      if (end > now) break;
+      until.delete(old);
+    }
+    until.set(appId, now + LIMITS.reportedVersionEveryMs);
+    return true;
+  }
+
+  return (found, reported, origin) => {
+    const { platform = found.app.record.platform, agentVersion = found.app.record.agentVersion } = reported;
+    const { record } = found.app;
+    if (record.platform === platform && record.agentVersion === agentVersion) return;
+    if (!mayWrite(found.app.id, deps.clock.monotonic())) return;
+    const write = mutate<void>(deps, origin, async (reader) => {
+      const now = await reader.appById(found.app.id);
+      if (!now || now.app.record.credential !== record.credential) return { unchanged: undefined };
+      return {
+        accountId: now.account.id,
+        action: 'app.reported',
+        appId: now.app.id,
+        detail: { platform, agentVersion },
+        expect: [{ key: KEYS.app(now.account.id, now.app.id), revision: now.app.revision }],
+        write: [put(KEYS.app(now.account.id, now.app.id), { ...now.app.record, platform, agentVersion })],
+        result: undefined,
+      };
+    });
+    write.catch((error: unknown) => {
+      until.delete(found.app.id);
+      deps.log.info({ err: error, appId: found.app.id }, 'a reported version could not be written');
+    });
+  };
+}

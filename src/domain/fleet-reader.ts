@@ -1,0 +1,49 @@
+import type { AccountRecord, ApiKeyRecord, AppRecord, OtelRecord, TallyRecord, Versioned } from './records.ts';
+
+/** Memory answers at once, the store with a promise; `await` takes both. */
+export type MaybePromise<T> = T | Promise<T>;
+
+export interface AppEntry extends Versioned<AppRecord> {
+  readonly id: string;
+  readonly accountId: string;
+}
+
+export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
+  readonly id: string;
+}
+
+/** One account as of a revision no older than the moment when the reader was asked for. */
+export interface AccountReader extends Versioned<AccountRecord> {
+  readonly id: string;
+  app(appId: string): MaybePromise<AppEntry | undefined>;
+  /** In no particular order. */
+  apps(): MaybePromise<readonly AppEntry[]>;
+  apiKey(keyId: string): MaybePromise<ApiKeyEntry | undefined>;
+  apiKeys(): MaybePromise<readonly ApiKeyEntry[]>;
+  otel(): MaybePromise<Versioned<OtelRecord> | undefined>;
+  tally(): MaybePromise<Versioned<TallyRecord>>;
+  /** Last contacts by slot, as written to the store. */
+  seen(): MaybePromise<ReadonlyMap<number, number>>;
+  /** Changes whenever an app or a last contact does; undefined where nobody counts. */
+  readonly appsVersion: number | undefined;
+}
+
+export interface FoundApp {
+  readonly account: AccountReader;
+  readonly app: AppEntry;
+}
+
+/** What the fleet is now. Asked for anew by every request (`Fleet.current`). */
+export interface FleetReader {
+  account(accountId: string): MaybePromise<AccountReader | undefined>;
+  accountOfKey(keyId: string): MaybePromise<{ account: AccountReader; key: ApiKeyEntry } | undefined>;
+  /** By the hash of a credential that works now. */
+  appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
+  appById(appId: string): MaybePromise<FoundApp | undefined>;
+}
+
+/** A13: by enrollment or poll, whichever is later; null before the first enrollment. */
+export function lastSeenAt(app: AppRecord, seen: ReadonlyMap<number, number>): number | null {
+  if (app.enrolledAt === undefined) return null;
+  return Math.max(app.enrolledAt, seen.get(app.slot) ?? 0);
+}

@@ -1,0 +1,52 @@
+/** The bounds of the service, by name. Section 8 of the specification, and DECISIONS where a number is given. */
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+export const LIMITS = {
+  appsPerAccountMax: 1000,
+  nameCodePointsMax: 100,
+  endpointCharactersMax: 2048,
+  authHeaderCharactersMax: 8192,
+  requestBodyBytesMax: 65_536,
+
+  requestsPerWindowMax: 600,
+  rateWindowMs: MINUTE_MS,
+
+  enrollCodeValidMs: 30 * DAY_MS,
+  /** A5: a further code voids the oldest. */
+  openCodesPerAppMax: 20,
+  /** Codes that were once valid are remembered so long as the app has no newer ones: enough to name a refusal's reason. */
+  spentCodesPerAppMax: 20,
+  /** Device plane: the same code with the same hash answers again. */
+  enrollReplayMs: 15 * MINUTE_MS,
+  /** Past credentials removed in the commit that removes their app; older ones follow in commits of their own. */
+  pastCredentialsPerCommitMax: 90,
+
+  deviceTextCharactersMax: 128,
+  ackErrorCharactersMax: 512,
+  pollWaitSecondsMax: 50,
+  heldPollsMax: 50_000,
+  /** At most one update of platform and agent version per app and this time, however often a daemon changes them. */
+  reportedVersionEveryMs: 5 * MINUTE_MS,
+
+  idempotencyKeptMs: DAY_MS,
+  idempotencyKeptPerAccountMax: 1000,
+
+  accountNameCodePointsMax: 200,
+  apiKeysPerAccountMax: 200,
+  listPageMax: 1000,
+  listPageDefault: 100,
+
+  heartbeatFlushMs: 10 * SECOND_MS,
+  heartbeatFlushMaxMs: 60 * SECOND_MS,
+  heartbeatRoundBytesMax: 1_048_576,
+
+  /** From here on what grows the store is refused, so that revoke, delete and purge still go through. */
+  storeFullnessMax: 0.8,
+  /** A request is answered by then, whatever the store does (H15). */
+  requestDeadlineMs: 1900,
+  conflictAttemptsMax: 24,
+  mergedMutationsMax: 60,
+} as const;

@@ -1,0 +1,170 @@
+import { timingSafeEqual } from 'node:crypto';
+import { ABSENT, type Write } from '../store/port.ts';
+import type { Caller } from './apps.ts';
+import type { Envelope, Sealed } from './envelope.ts';
+import type { FleetReader } from './fleet-reader.ts';
+import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
+import { KEYS, put, type OtelRecord, type Versioned } from './records.ts';
+import { Refusal } from './refusal.ts';
+import type { Secret } from './secret.ts';
+import { drawMarker, drawTag } from './secrets.ts';
+
+/** Section 2.3: what a read tells. */
+export interface OtelConfig {
+  readonly enabled: boolean;
+  readonly endpoint: string;
+  readonly authHeaderSet: boolean;
+  readonly evidenceLevel: 'hashes' | 'redacted' | 'full';
+}
+
+/** Section 4.8: what a PUT stores. `authHeader`: undefined keeps, `'remove'` deletes, a Secret sets. */
+export interface OtelChange {
+  readonly enabled: boolean;
+  readonly endpoint: string;
+  readonly authHeader: Secret | 'remove' | undefined;
+  readonly evidenceLevel: OtelConfig['evidenceLevel'];
+}
+
+/** O1. */
+export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
+
+const headerContext = (accountId: string): string => `otel-header:${accountId}`;
+
+/** The stored collector header, where there is one and a key still opens it (O10: after a restore it may not). */
+export function openHeader(envelope: Envelope, accountId: string, record: OtelRecord | undefined): Secret | undefined {
+  const sealed = record?.config?.header;
+  return sealed && envelope.open(sealed, headerContext(accountId));
+}
+
+export interface OtelConfigs {
+  /** Section 4.7. The account's entitlement is the caller's to check before. */
+  read(caller: Caller): Promise<OtelConfig>;
+  /** Section 4.8. Refuses with `enterprise_required`. */
+  store(caller: Caller, change: OtelChange): Promise<OtelConfig>;
+  /** Section 4.9; also without the entitlement. */
+  purge(caller: Caller): Promise<void>;
+}
+
+export interface OtelDeps extends MutationDeps {
+  readonly envelope: Envelope;
+}
+
+export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
+  return {
+    async read({ reader, accountId }) {
+      const account = await reader.account(accountId);
+      const otel = await account?.otel();
+      return view(otel?.record, openHeader(deps.envelope, accountId, otel?.record) !== undefined);
+    },
+    store: (caller, change) => store(deps, caller, change),
+    purge: (caller) => purge(deps, caller),
+  };
+}
+
+function view(record: OtelRecord | undefined, authHeaderSet: boolean): OtelConfig {
+  if (!record?.config) return NEVER_STORED;
+  const { enabled, endpoint, evidenceLevel } = record.config;
+  return { enabled, endpoint, authHeaderSet, evidenceLevel };
+}
+
+interface Drawn {
+  readonly tag: string;
+  readonly marker: string;
+  readonly sealed: Sealed | undefined;
+}
+
+async function store(deps: OtelDeps, caller: Caller, change: OtelChange): Promise<OtelConfig> {
+  const { accountId } = caller;
+  const { authHeader } = change;
+  const drawn: Drawn = {
+    tag: drawTag(deps.draw),
+    marker: drawMarker(deps.draw),
+    sealed: typeof authHeader === 'object' ? deps.envelope.seal(authHeader, headerContext(accountId)) : undefined,
+  };
+  const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
+    const { account, expect } = await authorisedBy(reader, accountId, caller.keyId);
+    if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
+    const before = await account.otel();
+    return decideStore(deps.envelope, caller, before, change, drawn, expect);
+  };
+  return await mutate(deps, caller.origin, plan, caller.reader);
+}
+
+function decideStore(
+  envelope: Envelope,
+  caller: Caller,
+  before: Versioned<OtelRecord> | undefined,
+  change: OtelChange,
+  drawn: Drawn,
+  expect: Step<unknown>['expect'],
+): Step<OtelConfig> | Unchanged<OtelConfig> {
+  const { accountId, origin } = caller;
+  const held = openHeader(envelope, accountId, before?.record);
+  const wanted = change.authHeader === undefined ? held : change.authHeader === 'remove' ? undefined : change.authHeader;
+  const sameHeader = isSameSecret(held, wanted);
+  // A header that no key opens reads as not set; whatever is stored now, it goes.
+  const header = sameHeader && held ? before?.record.config?.header : drawn.sealed;
+  const { enabled, endpoint, evidenceLevel } = change;
+  const old = before?.record.config;
+  const result: OtelConfig = { enabled, endpoint, authHeaderSet: wanted !== undefined, evidenceLevel };
+  const unread = old?.header !== undefined && held === undefined;
+  const same = old?.enabled === enabled && old.endpoint === endpoint && old.evidenceLevel === evidenceLevel;
+  if (same && sameHeader && !unread) return { unchanged: result };
+
+  const record: OtelRecord = {
+    ...before?.record,
+    revision: (before?.record.revision ?? 0) + 1,
+    tag: drawn.tag,
+    at: origin.at,
+    config: { ...old, enabled, endpoint, evidenceLevel, ...(header && { header }) },
+  };
+  if (!header) delete record.config?.header;
+  const replaced = old?.header !== undefined && !(sameHeader && held) ? [purgeNote(drawn.marker, origin.at, old.header)] : [];
+  return {
+    accountId,
+    action: 'otel.stored',
+    detail: {
+      revision: record.revision,
+      enabled,
+      evidenceLevel,
+      endpointChanged: old?.endpoint !== endpoint,
+      authHeader: sameHeader ? 'kept' : wanted ? 'set' : 'removed',
+    },
+    expect: [...expect, { key: KEYS.otel(accountId), revision: before?.revision ?? ABSENT }],
+    write: [put(KEYS.otel(accountId), record), ...replaced],
+    grows: before === undefined,
+    result,
+  };
+}
+
+async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
+  const { accountId, origin } = caller;
+  const [tag, marker] = [drawTag(deps.draw), drawMarker(deps.draw)];
+  const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
+    const { account, expect } = await authorisedBy(reader, accountId, caller.keyId);
+    const before = await account.otel();
+    if (!before?.record.config) return { unchanged: undefined };
+    const { config, ...rest } = before.record;
+    const record: OtelRecord = { ...rest, revision: rest.revision + 1, tag, at: origin.at };
+    return {
+      accountId,
+      action: 'otel.purged',
+      detail: { revision: record.revision, authHeader: config.header ? 'removed' : 'none' },
+      expect: [...expect, { key: KEYS.otel(accountId), revision: before.revision }],
+      write: [put(KEYS.otel(accountId), record), purgeNote(marker, origin.at, config.header)],
+      result: undefined,
+    };
+  };
+  await mutate(deps, origin, plan, caller.reader);
+}
+
+/** O10: tells the purge loop that the history holds what must go from it. */
+function purgeNote(marker: string, at: number, header: Sealed | undefined): Write {
+  return put(KEYS.purge(marker), { at, ...(header && { keyNumber: header.keyNumber }) });
+}
+
+function isSameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
+  if (!a || !b) return a === b;
+  const [left, right] = [Buffer.from(a.reveal()), Buffer.from(b.reveal())];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

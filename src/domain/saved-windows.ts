@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../store/port.ts';
+import type { LocalRateWindow } from './rate-window.ts';
+import { KEYS, parseRecord, put } from './records.ts';
+
+const savedSchema = z.looseObject({ instants: z.array(z.number()).max(600) });
+
+/*
+ * The embedded mode keeps the rate windows over a clean restart: written when the process ends, read and removed when
+ * it begins. Like all of the limiter's records they touch neither `head` nor the audit.
+ */
+
+/** @throws StoreUnavailable */
+export async function saveWindows(store: Store, windows: LocalRateWindow): Promise<void> {
+  for (const [accountId, instants] of windows.save()) {
+    const key = KEYS.rateWindow(accountId);
+    const entry = await store.get(key);
+    await store.commit({
+      expect: [{ key, revision: entry?.revision ?? ABSENT }],
+      write: [put(key, { instants })],
+      quiet: true,
+    });
+  }
+}
+
+/** @throws StoreUnavailable */
+export async function restoreWindows(store: Store, windows: LocalRateWindow): Promise<void> {
+  for (;;) {
+    const page = await store.list({ prefix: KEYS.rateWindows, limit: PAGE_ENTRIES_MAX });
+    const [first] = page.entries;
+    if (!first) return;
+    const saved = page.entries.map((entry): [string, readonly number[]] => [
+      entry.key.slice(KEYS.rateWindows.length),
+      parseRecord(savedSchema, entry).record.instants,
+    ]);
+    windows.restore(new Map(saved));
+    await store.commit({
+      expect: [{ key: first.key, revision: first.revision }],
+      write: [{ removeAll: KEYS.rateWindows }],
+      quiet: true,
+    });
+    if (page.next === undefined) return;
+  }
+}

@@ -1,0 +1,233 @@
+import { createGateway } from './api/server.ts';
+import { createDevicePlane } from './api/device/server.ts';
+import { errorBody, ERRORS, type ErrorCode } from './api/errors.ts';
+import { openListener, type Listener } from './api/listener.ts';
+import { createOpsServer } from './api/ops-server.ts';
+import { systemClock, type Clock } from './clock.ts';
+import type { Config, ListenAddress } from './config.ts';
+import { runLoop } from './controller/loop.ts';
+import { purgeReconciler } from './controller/purge.ts';
+import { createAccounts } from './domain/accounts.ts';
+import { createApps } from './domain/apps.ts';
+import { createDeviceConfigs } from './domain/device-config.ts';
+import { createChangeWaits, createVersionReports, type ChangeWaits } from './domain/device-plane.ts';
+import { createDeviceRate } from './domain/device-rate.ts';
+import { createEnvelope } from './domain/envelope.ts';
+import { createFleet, type Fleet } from './domain/fleet.ts';
+import { FleetMemory } from './domain/fleet-memory.ts';
+import { settleFormat } from './domain/format.ts';
+import { createHeartbeats, type Heartbeats } from './domain/heartbeats.ts';
+import { createKeptAnswers } from './domain/idempotency.ts';
+import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
+import type { MutationDeps } from './domain/mutation.ts';
+import { createOtelConfigs } from './domain/otel-config.ts';
+import { createLocalRateWindow, type LocalRateWindow } from './domain/rate-window.ts';
+import { DIRECTORY_GROUPS } from './domain/records.ts';
+import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
+import { Secret } from './domain/secret.ts';
+import { systemDraw, type Draw } from './domain/secrets.ts';
+import { createTallyLanes } from './domain/tally-lane.ts';
+import { embeddedSecrets } from './embedded-secrets.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { Directory } from './store/directory.ts';
+import { observed } from './store/observed.ts';
+import { openStore, type StoreChoice } from './store/open.ts';
+import type { Store } from './store/port.ts';
+import { VERSION } from './version.ts';
+
+export interface Service {
+  readonly api: ListenAddress;
+  readonly device: ListenAddress;
+  readonly ops: ListenAddress;
+  /** Leaves the rotation, answers what is under way, writes what is in memory, and closes. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** For tests that bring trouble to the store. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+const DRAIN_MS = 10_000;
+/** Held polls are cheap; what bounds the others is the work that an event loop can do in a few seconds. */
+const CONCURRENCY = { api: 2000, device: 60_000, ops: 200 } as const;
+
+interface Core {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: Metrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
+  readonly store: Store;
+  readonly draw: Draw;
+  readonly keyRing: KeyRing;
+  readonly operatorTokens: readonly Secret[];
+  readonly directory: Directory;
+  readonly fleet: Fleet;
+}
+
+/**
+ * The composition root: config → store → memory → listeners → loops.
+ * @throws Error in words when the store, a key or a port cannot be used
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  await using opened = new AsyncDisposableStack();
+  const core = await openCore(options, opened);
+  const { log, clock, metrics, store, fleet, directory } = core;
+  const stopping = new AbortController();
+  const rateWindow = createLocalRateWindow(clock);
+  if (store.backend === 'sqlite') await restoreWindows(store, rateWindow);
+  const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
+  const waits = createChangeWaits(fleet);
+  registerGauges(core, rateWindow, waits);
+
+  const listeners = await openListeners(core, { rateWindow, heartbeats, waits, stopping: stopping.signal });
+  for (const listener of Object.values(listeners)) opened.use(listener);
+  const loops = Promise.all([heartbeats.run(stopping.signal), ...backgroundLoops(core, stopping.signal)]);
+  const whole = opened.move();
+  log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
+
+  async function close(): Promise<void> {
+    log.info({}, 'muster is stopping');
+    stopping.abort();
+    await Promise.all(Object.values(listeners).map((listener) => listener.drain(DRAIN_MS)));
+    await loops;
+    if (store.backend === 'sqlite') await saveWindows(store, rateWindow);
+    await directory[Symbol.asyncDispose]();
+    await whole.disposeAsync();
+    log.info({}, 'muster has stopped');
+  }
+  let closing: Promise<void> | undefined;
+  return { ...addressesOf(listeners), stop: () => (closing ??= close()) };
+}
+
+function addressesOf(listeners: Record<'api' | 'device' | 'ops', Listener>): Record<'api' | 'device' | 'ops', ListenAddress> {
+  const address = ({ host, port }: Listener): ListenAddress => ({ host, port });
+  return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
+}
+
+async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): Promise<Core> {
+  const { config, log, clock = systemClock, wrapStore = (store) => store } = options;
+  const draw = systemDraw();
+  const secrets = secretsOf(config, draw);
+  const metrics = createMetrics(VERSION);
+  const store = opened.use(observed(wrapStore(await openStore(storeChoice(config, log))), clock, metrics));
+  await settleFormat(store);
+  const memory = new FleetMemory({
+    onUnreadable(error) {
+      metrics.recordUnreadable();
+      log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
+    },
+  });
+  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  opened.use(directory);
+  directory.start();
+  return { config, log, clock, metrics, store, draw, directory, fleet: createFleet(store, directory, memory), ...secrets };
+}
+
+/** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
+function secretsOf(config: Config, draw: Draw): Pick<Core, 'keyRing' | 'operatorTokens'> {
+  const made =
+    config.operatorTokens && config.keyFile !== undefined ? undefined : embeddedSecrets(config.dataDir, draw);
+  const tokens = config.operatorTokens ?? (made ? [made.operatorToken] : []);
+  let keyRing: KeyRing;
+  try {
+    keyRing = parseKeyRing(config.keyFile ?? made?.keyFile ?? '');
+  } catch (error) {
+    throw new Error(`The key file (MUSTER_KEY_FILE) cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+  return { keyRing, operatorTokens: tokens.map((token) => new Secret(token)) };
+}
+
+function storeChoice({ store }: Config, log: Log): StoreChoice {
+  if (store.kind === 'sqlite') return store;
+  const { endpoints, prefix, quotaBytes, tls, auth } = store;
+  const warn = (message: string): void => log.warn({}, message);
+  return { kind: 'etcd', endpoints, prefix, quotaBytes, warn, ...(tls && { tls }), ...(auth && { auth }) };
+}
+
+function registerGauges(core: Core, rateWindow: LocalRateWindow, waits: ChangeWaits): void {
+  const { memory } = core.fleet;
+  core.metrics.gauges({
+    accounts: () => memory.accountCount,
+    apps: () => memory.appCount,
+    heldPolls: () => waits.held(),
+    rateFill: () => rateWindow.fills(),
+    accountsLimitedLately: () => rateWindow.accountsLimitedLately(),
+    storeFullness: () => core.store.fullness(),
+    directoryReady: () => core.directory.ready,
+    storeRevisionLag: () => core.directory.lag,
+  });
+}
+
+interface Shared {
+  readonly rateWindow: LocalRateWindow;
+  readonly heartbeats: Heartbeats;
+  readonly waits: ChangeWaits;
+  readonly stopping: AbortSignal;
+}
+
+async function openListeners(core: Core, shared: Shared): Promise<Record<'api' | 'device' | 'ops', Listener>> {
+  const { clock, log, metrics, store, fleet, draw, config } = core;
+  const { random } = Math;
+  const base = { clock, log, metrics, random };
+  const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
+  const envelope = createEnvelope(core.keyRing, draw);
+  const apps = createApps({ ...mutations, lanes: createTallyLanes(mutations), kept: createKeptAnswers(store, envelope) });
+  const otelConfigs = createOtelConfigs({ ...mutations, envelope });
+
+  const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
+  const devicePlane = createDevicePlane({
+    ...mutations,
+    ...base,
+    ...shared,
+    configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
+    rate: createDeviceRate(config.deviceRatePerMinute, clock),
+    reportVersion: createVersionReports(mutations),
+  });
+  const opsServer = createOpsServer({
+    ...base,
+    operatorTokens: core.operatorTokens,
+    registry: metrics.registry,
+    unready: () => unreadyReason(core, shared.stopping),
+    services: { accounts: createAccounts(mutations) },
+  });
+  return {
+    api: await listen(core, 'api', gateway, 'not_found', 'upstream_unavailable'),
+    device: await listen(core, 'device', devicePlane, 'invalid_request', 'overloaded'),
+    ops: await listen(core, 'ops', opsServer, 'invalid_request', 'upstream_unavailable'),
+  };
+}
+
+function listen(
+  { config, metrics }: Core,
+  name: 'api' | 'device' | 'ops',
+  handle: Parameters<typeof openListener>[0]['handle'],
+  belowRouting: ErrorCode,
+  overloaded: ErrorCode,
+): Promise<Listener> {
+  const fixed = (code: ErrorCode): { status: number; body: string } => ({ status: ERRORS[code].status, body: errorBody(code) });
+  return openListener({
+    name,
+    ...config.listen[name],
+    handle,
+    belowRouting: fixed(belowRouting),
+    overloaded: fixed(overloaded),
+    concurrencyMax: CONCURRENCY[name],
+    onTurnedAway: (reason) => metrics.requestShed(name, reason),
+  });
+}
+
+function unreadyReason({ directory }: Core, stopping: AbortSignal): string | undefined {
+  if (stopping.aborted) return 'draining';
+  return directory.ready ? undefined : 'the store does not answer, or the directory is being filled';
+}
+
+function backgroundLoops(core: Core, signal: AbortSignal): Promise<void>[] {
+  const { config, store, keyRing, clock, metrics } = core;
+  const compacts = config.store.kind === 'sqlite' || config.store.compact;
+  return [runLoop(core, purgeReconciler({ store, keyRing, clock, metrics, compacts }), signal)];
+}
