@@ -168,7 +168,7 @@ export class Endpoints {
       this.connecting = undefined;
     });
     const expiry = new AbortController();
-    const expired = sleep(deadline - Date.now(), 'not connected in time', { signal: expiry.signal });
+    const expired = sleep(Math.max(0, deadline - Date.now()), 'not connected in time', { signal: expiry.signal });
     try {
       return await Promise.race([this.connecting, expired]);
     } finally {

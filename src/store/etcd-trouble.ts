@@ -3,7 +3,6 @@ import { StoreUnavailable, type StoreTrouble } from './port.ts';
 /** The status codes of gRPC that the rules name. */
 export const GRPC = {
   cancelled: 1,
-  invalidArgument: 3,
   deadlineExceeded: 4,
   permissionDenied: 7,
   resourceExhausted: 8,
@@ -52,7 +51,8 @@ const SENTENCES: Record<StoreTrouble, string> = {
 
 function reasonOf({ code, details }: GrpcTrouble): StoreTrouble {
   if (code === GRPC.deadlineExceeded || /timed out|deadline exceeded/.test(details)) return 'timeout';
-  if (code === GRPC.unavailable) return 'unreachable';
+  // Cancelled is how a stream ends that the other side resets: no call is cancelled on this side.
+  if (code === GRPC.unavailable || code === GRPC.cancelled) return 'unreachable';
   // "Received message larger than max" and "too many requests" have the same code and are not a full store.
   if (code === GRPC.resourceExhausted) return details.includes('database space exceeded') ? 'full' : 'failed';
   if (code === GRPC.permissionDenied || code === GRPC.unauthenticated) return 'refused';

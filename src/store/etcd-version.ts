@@ -5,18 +5,17 @@ import type { Tls } from './etcd-connection.ts';
 import type { Endpoint } from './etcd-endpoints.ts';
 
 /** The first release of each line whose linearizable reads are never stale (etcd-io/etcd#20418). */
-const SOUND_SINCE: ReadonlyMap<string, number> = new Map([
-  ['3.5', 28],
-  ['3.6', 9],
+const SOUND_SINCE: ReadonlyMap<number, number> = new Map([
+  [5, 28],
+  [6, 9],
 ]);
-const NEWEST_LINE_WITH_FAULT = 3.006;
+const LAST_MINOR_WITH_FAULT = 6;
 
 /** What is wrong with running on this version of etcd, in a sentence; nothing when it will do. */
 export function faultOfVersion(version: string): string | undefined {
-  const [, major = '', minor = '', patch = ''] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
-  const line = Number(major) + Number(minor) / 1000;
-  if (line > NEWEST_LINE_WITH_FAULT) return undefined;
-  if (Number(patch) >= (SOUND_SINCE.get(`${major}.${minor}`) ?? Number.POSITIVE_INFINITY)) return undefined;
+  const [major = 0, minor = 0, patch = 0] = (/^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
+  if (major > 3 || (major === 3 && minor > LAST_MINOR_WITH_FAULT)) return undefined;
+  if (major === 3 && patch >= (SOUND_SINCE.get(minor) ?? Number.POSITIVE_INFINITY)) return undefined;
   return (
     `etcd ${version} may serve stale linearizable reads (etcd-io/etcd#20418): a revoked key could be accepted. ` +
     'Upgrade etcd to 3.5.28, 3.6.9, 3.7 or newer.'

@@ -1,9 +1,9 @@
-import { Etcd3 } from 'etcd3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Endpoint } from '../../src/store/etcd-endpoints.ts';
 import { versionReader } from '../../src/store/etcd-version.ts';
 import { openEtcdStore } from '../../src/store/etcd.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
+import { addUser } from '../support/etcd-users.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { present, put, writes } from './conformance/harness.ts';
 import { record } from './conformance/recorder.ts';
@@ -53,11 +53,13 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
   });
 });
 
+const limited = { username: 'muster', password: 'correct horse' };
+
 describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
   let cluster: EtcdCluster;
   beforeAll(async () => {
     cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
-    await addUsers(cluster);
+    await addUser(cluster, limited, 'muster/');
   });
   afterAll(async () => cluster[Symbol.asyncDispose]());
 
@@ -66,8 +68,6 @@ describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
     prefix: 'muster/',
     ...(auth && { auth }),
   });
-  const limited = { username: 'muster', password: 'correct horse' };
-
   test('a user limited to the prefix can do all but compact', async () => {
     await using store = await openEtcdStore(options(limited));
     const revision = await writes(store, put('t/a'));
@@ -118,19 +118,4 @@ function client({ certificates }: EtcdCluster): { ca: Buffer; certificate: Buffe
   if (!certificates) throw new Error('the cluster has no certificates');
   const { ca, certificate, key } = certificates;
   return { ca, certificate, key };
-}
-
-async function addUsers(cluster: EtcdCluster): Promise<void> {
-  const etcd = new Etcd3({ hosts: cluster.urls });
-  const { auth } = etcd;
-  await auth.userAdd({ name: 'root', password: 'root' });
-  await auth.roleAdd({ name: 'root' });
-  await auth.userGrantRole({ user: 'root', role: 'root' });
-  await auth.userAdd({ name: 'muster', password: 'correct horse' });
-  await auth.roleAdd({ name: 'muster' });
-  const range = { key: Buffer.from('muster/'), range_end: Buffer.from('muster0') };
-  await auth.roleGrantPermission({ name: 'muster', perm: { permType: 'Readwrite', ...range } });
-  await auth.userGrantRole({ user: 'muster', role: 'muster' });
-  await auth.authEnable();
-  etcd.close();
 }

@@ -77,7 +77,6 @@ export class EtcdMember {
   private readonly binary: string;
   private readonly flags: readonly string[];
   private child: ChildProcess | undefined;
-  private guard: ChildProcess | undefined;
 
   constructor(binary: string, flags: readonly string[], url: string, port: number) {
     this.binary = binary;
@@ -90,7 +89,7 @@ export class EtcdMember {
   async start(): Promise<void> {
     const child = spawn(this.binary, this.flags, { stdio: ['ignore', 'ignore', 'pipe'] });
     this.child = child;
-    this.guard = guardOf(child);
+    guard(child);
     const log: string[] = [];
     await new Promise<void>((resolve, reject) => {
       child.once('error', reject);
@@ -121,26 +120,26 @@ export class EtcdMember {
   }
 
   private async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const { child, guard } = this;
+    const { child } = this;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill(signal);
     await exited;
-    guard?.kill('SIGKILL');
   }
 }
 
 const LOG_LINES_MAX = 500;
 
 /** Kills etcd when this process is gone, however it went: the pipe closes with it. */
-function guardOf(child: ChildProcess): ChildProcess {
-  const guard = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$0"', String(child.pid)], {
+function guard(child: ChildProcess): void {
+  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$0"', String(child.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     // Not in the process group that a ^C goes to, or it would die before it can act.
     detached: true,
   });
-  guard.unref();
-  return guard;
+  watcher.unref();
+  // From then on the number may be somebody else's.
+  child.once('exit', () => watcher.kill('SIGKILL'));
 }
 
 function addresses(url: string, peer: string): string[] {
