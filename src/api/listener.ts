@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { answer, requestIdOf } from './answer.ts';
 import { Connection, type FixedAnswer } from './connection.ts';
@@ -97,7 +97,7 @@ class HttpListener implements Listener {
   }
 
   async drain(graceMs: number): Promise<void> {
-    this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()));
+    this.#closed ??= this.#close();
     const timer = graceMs > 0 ? setTimeout(() => this.#destroyAll(), graceMs) : this.#destroyAll();
     await this.#closed;
     clearTimeout(timer ?? undefined);
@@ -106,6 +106,12 @@ class HttpListener implements Listener {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.drain(0);
+  }
+
+  async #close(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // The server is closed when it has let go of its sockets, and they tell their answers somewhat later.
+    for (const socket of this.#connections.keys()) await new Promise((resolve) => socket.once('close', resolve));
   }
 
   #destroyAll(): void {
@@ -126,27 +132,30 @@ class HttpListener implements Listener {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
     if (connection?.began(response) !== true) return;
-    const admitted = this.#inFlight < this.#options.concurrencyMax;
+    const isHttp1 = request.httpVersionMajor === 1;
+    const admitted = isHttp1 && this.#inFlight < this.#options.concurrencyMax;
     if (admitted) this.#inFlight += 1;
     response.on('close', () => {
       if (admitted) this.#inFlight -= 1;
       connection.answered(response);
     });
     if (admitted) this.#options.handle(request, response);
-    else this.#shed(request, response);
+    else if (isHttp1) this.#shed(request, response);
+    else this.#refuseVersion(request, response);
   }
 
   #shed(request: IncomingMessage, response: ServerResponse): void {
-    const { overloaded, random = Math.random } = this.#options;
     this.#options.onTurnedAway?.('request_bound');
-    const headers = {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestIdOf(request),
-      // Spread, so that those who were sent away together do not come back together.
-      'Retry-After': 1 + Math.floor(random() * 5),
-    };
-    answer(request, response, overloaded.status, headers, overloaded.body);
+    // Spread, so that those who were sent away together do not come back together.
+    const retryAfter = 1 + Math.floor((this.#options.random ?? Math.random)() * 5);
+    answerFixed(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
+  }
+
+  /** The parser takes HTTP/0.9, and 2.0 where it is written in a request line: neither can have been meant (H21). */
+  #refuseVersion(request: IncomingMessage, response: ServerResponse): void {
+    this.#options.onTurnedAway?.('below_routing');
+    response.shouldKeepAlive = false;
+    answerFixed(request, response, this.#options.belowRouting, {});
   }
 
   #refuse(socket: Socket): void {
@@ -159,6 +168,21 @@ class HttpListener implements Listener {
     this.#connections.get(socket)?.abandonAnswersOnClose();
     this.#refuse(socket);
   }
+}
+
+function answerFixed(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body }: FixedAnswer,
+  more: OutgoingHttpHeaders,
+): void {
+  const headers = {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'X-Request-Id': requestIdOf(request),
+    ...more,
+  };
+  answer(request, response, status, headers, body);
 }
 
 function isProtocolError({ code }: NodeJS.ErrnoException): boolean {

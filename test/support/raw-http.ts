@@ -71,7 +71,8 @@ export class RawConnection implements AsyncDisposable {
   }
 
   async closed(): Promise<void> {
-    if (!this.socket.closed) await once(this.socket, 'close');
+    // Not by events.once, which throws the error that came before.
+    if (!this.socket.closed) await new Promise<void>((resolve) => this.socket.once('close', () => resolve()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
