@@ -4,16 +4,21 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Entry, StoreTrouble } from './port.ts';
 import { ABSENT, StoreUnavailable } from './port.ts';
 
-/** Without it every page beyond SQLite's 2 MiB is read again and again; with it a row costs half as much. */
+/** With SQLite's 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
 const CACHE_KIB = 64 * 1024;
-/** Four times the default: pages written again and again between two checkpoints are copied and synced once. */
+/** Pages written again and again between two checkpoints are copied once. More would make the pause for it longer. */
 const CHECKPOINT_PAGES = 4000;
 const PAGE_BYTES = 4096;
 
+/**
+ * New rows go to the end of the table, so that those of one transaction lie on few pages; only the small entries of the
+ * key's index are scattered. A table clustered by key (WITHOUT ROWID) scatters the values too: creates of five random
+ * keys each took 2.2 times as long. `revision` stands before `value`, so that reading it never follows a long value.
+ */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS entries (
-    key TEXT PRIMARY KEY, value TEXT NOT NULL, revision INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, value TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO counters VALUES ('revision', 0) ON CONFLICT DO NOTHING;
 `;
@@ -35,6 +40,7 @@ export class Database {
   private readonly selectOne: StatementSync;
   private readonly selectRevision: StatementSync;
   private readonly selectRange: StatementSync;
+  private readonly selectKeys: StatementSync;
   private readonly upsert: StatementSync;
   private readonly deleteOne: StatementSync;
   private readonly deleteRange: StatementSync;
@@ -49,7 +55,8 @@ export class Database {
     this.selectOne = this.rows('SELECT key, value, revision FROM entries WHERE key = ?');
     this.selectRevision = this.rows('SELECT revision FROM entries WHERE key = ?');
     this.selectRange = this.rows('SELECT key, value, revision FROM entries WHERE key >= ? AND key < ? ORDER BY key');
-    this.upsert = this.database.prepare(`INSERT INTO entries VALUES (?, ?, ?)
+    this.selectKeys = this.rows(`SELECT key, '', revision FROM entries WHERE key >= ? AND key < ? ORDER BY key`);
+    this.upsert = this.database.prepare(`INSERT INTO entries (key, value, revision) VALUES (?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision`);
     this.deleteOne = this.database.prepare('DELETE FROM entries WHERE key = ?');
     this.deleteRange = this.database.prepare('DELETE FROM entries WHERE key >= ? AND key < ?');
@@ -72,8 +79,9 @@ export class Database {
   }
 
   /** Entries from `start` to before `end`. To be used up or returned at once: an open cursor pins the WAL. */
-  *range(start: string, end: string): Generator<Entry, undefined> {
-    for (const row of this.selectRange.iterate(start, end)) yield entryOf(row as unknown as Row);
+  *range(start: string, end: string, keysOnly = false): Generator<Entry, undefined> {
+    const select = keysOnly ? this.selectKeys : this.selectRange;
+    for (const row of select.iterate(start, end)) yield entryOf(row as unknown as Row);
   }
 
   put({ key, value, revision }: Entry): void {

@@ -97,7 +97,7 @@ class SqliteStore implements Store {
     checkPageRequest(request);
     return this.reading('list', () => {
       const { start, end } = boundsOf(request);
-      return pageOf(this.database.range(start, end), request, this.position.revision);
+      return pageOf(this.database.range(start, end, request.keysOnly), request, this.position.revision);
     });
   }
 
