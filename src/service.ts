@@ -18,6 +18,7 @@ import { FleetMemory } from './domain/fleet-memory.ts';
 import { settleFormat } from './domain/format.ts';
 import { createHeartbeats, type Heartbeats } from './domain/heartbeats.ts';
 import { createKeptAnswers } from './domain/idempotency.ts';
+import { LIMITS } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
 import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
@@ -146,7 +147,7 @@ function storeChoice({ store }: Config, log: Log): StoreChoice {
   if (store.kind === 'sqlite') return store;
   const { endpoints, prefix, quotaBytes, tls, auth } = store;
   const warn = (message: string): void => log.warn({}, message);
-  return { kind: 'etcd', endpoints, prefix, quotaBytes, warn, ...(tls && { tls }), ...(auth && { auth }) };
+  return { kind: 'etcd', endpoints, prefix, quotaBytes, warn, deadlineMs: LIMITS.storeDeadlineMs, ...(tls && { tls }), ...(auth && { auth }) };
 }
 
 function registerGauges(core: Core, rateWindow: LocalRateWindow, waits: ChangeWaits): void {

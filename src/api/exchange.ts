@@ -52,6 +52,7 @@ export class Exchange {
   readonly #listener: string;
   readonly #deps: ExchangeDeps;
   readonly #startedAt: number;
+  #storeMs = 0;
 
   constructor(listener: string, request: IncomingMessage, response: ServerResponse, deps: ExchangeDeps) {
     this.#listener = listener;
@@ -68,8 +69,28 @@ export class Exchange {
       actor,
       requestId: this.requestId,
       at: this.#deps.clock.now(),
-      deadline: this.#deps.clock.monotonic() + LIMITS.requestDeadlineMs,
+      deadline: this.#deps.clock.monotonic() + LIMITS.requestDeadlineMs - this.#storeMs,
     };
+  }
+
+  /** Authentication, which came first, is done: what it took counts against the time of the store. */
+  authenticated(): void {
+    this.#storeMs = this.#deps.clock.monotonic() - this.#startedAt;
+  }
+
+  /**
+   * H15: bounds what the store may take of this request, all in all; the client's time for its body is not counted.
+   * @throws StoreUnavailable when the time is up; what was begun may still happen, as after any outage
+   */
+  async inTime<T>(work: Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const late = (): void => reject(new StoreUnavailable('timeout', 'The store did not answer within the deadline.'));
+    const timer = setTimeout(late, Math.max(0, LIMITS.requestDeadlineMs - this.#storeMs));
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   reply({ status, body, headers = [] }: Reply, code = ''): void {

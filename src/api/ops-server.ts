@@ -106,7 +106,8 @@ export function createOpsServer(deps: OpsDeps): Express {
     if (route.path.includes(':keyId') && !KEY_ID.test(keyId)) throw new Refusal('not_found');
     const body = await bodyOf(route, exchange);
     const query = new URLSearchParams(request.url.split('?')[1] ?? '');
-    return await route.handle({ origin: exchange.origin('operator'), body, accountId, keyId, query }, deps.services);
+    const reply = route.handle({ origin: exchange.origin('operator'), body, accountId, keyId, query }, deps.services);
+    return reply instanceof Promise ? await exchange.inTime(reply) : reply;
   }
 
   function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {

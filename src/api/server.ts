@@ -71,6 +71,7 @@ export function createGateway(deps: GatewayDeps): Express {
     authenticate(request, deps.fleet)
       .then(async (caller) => {
         locals.caller = caller;
+        locals.exchange.authenticated();
         await chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
         next();
       })
@@ -100,7 +101,10 @@ export function createGateway(deps: GatewayDeps): Express {
     const body = await bodyOf(route, exchange);
     const idempotencyKey = idempotencyKeyOf(route, request);
     const caller = { accountId: account.id, keyId, reader, origin: exchange.origin(`key:${keyId}`) };
-    return await route.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
+    const reply = route.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
+    // What is read from memory is there; only what asks the store can be late.
+    const asksStore = route.method !== 'get' || reader !== deps.fleet.memory;
+    return reply instanceof Promise && asksStore ? await exchange.inTime(reply) : await reply;
   }
 
   /** Express itself throws for a path whose escapes do not decode (H8). */

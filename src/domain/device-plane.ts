@@ -3,7 +3,7 @@ import { ABSENT, StoreUnavailable, type Store } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader, FoundApp } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
-import { mutate, untilDeadline, type MutationDeps, type Origin } from './mutation.ts';
+import { mutate, type MutationDeps, type Origin } from './mutation.ts';
 import { KEYS, ackSchema, parseRecord, put, type AckRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { isCredential, tokenHash } from './tokens.ts';
@@ -97,12 +97,12 @@ export async function acknowledge(
     const current = (await (await deps.fleet.current()).appById(app.id))?.app;
     if (!current) throw new Refusal('invalid_credential');
     const expectApp = { key: KEYS.app(account.id, app.id), revision: current.revision };
-    const commit = deps.store.commit({
+    const { outcome } = await deps.store.commit({
       expect: [expectApp, { key, revision: kept?.revision ?? ABSENT }],
       write: [put(key, record)],
       quiet: true,
     });
-    if ((await untilDeadline(deps, origin, commit)).outcome === 'committed') return;
+    if (outcome === 'committed') return;
   }
   throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
 }

@@ -47,6 +47,8 @@ export const LIMITS = {
   storeFullnessMax: 0.8,
   /** A request is answered by then, whatever the store does (H15). */
   requestDeadlineMs: 1900,
+  /** Of one call of a remote store: an outage is told before the request's own time is up. */
+  storeDeadlineMs: 1800,
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;

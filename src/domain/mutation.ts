@@ -31,7 +31,7 @@ export interface Origin {
   readonly requestId: string;
   /** The instant of the request, on the wall clock. */
   readonly at: number;
-  /** When the request must have been answered, on the monotonic clock. */
+  /** When there is no point in another attempt, on the monotonic clock: the request has been answered by then. */
   readonly deadline: number;
 }
 
@@ -62,7 +62,8 @@ export type Plan<T> = (reader: FleetReader) => MaybePromise<Step<T> | Unchanged<
 export const isUnchanged = <T>(step: Step<T> | Unchanged<T>): step is Unchanged<T> => 'unchanged' in step;
 
 /**
- * Plans and commits until it is done, refused, or out of time.
+ * Plans and commits until it is done, refused, or out of time. A store that is slow within an attempt is the caller's to
+ * give up on (`Exchange.inTime`).
  * @param first the reader that authenticated the request, for the first attempt
  * @throws Refusal from the plan; StoreUnavailable when the store is down or the deadline has passed
  */
@@ -76,7 +77,7 @@ export async function mutate<T>(
   for (let attempt = 1; ; attempt += 1) {
     const step = await plan(reader);
     if (isUnchanged(step)) return step.unchanged;
-    const outcome = await untilDeadline(deps, origin, commitSteps(deps, [{ origin, step }]));
+    const outcome = await commitSteps(deps, [{ origin, step }]);
     if (outcome !== 'conflict') {
       ended(deps, origin, step, 'committed');
       return step.result;
@@ -157,18 +158,6 @@ async function revisionOf(store: Store, marker: string): Promise<number | 'confl
 export function refuseGrowthWhenFull(store: Store): void {
   if (store.fullness() >= LIMITS.storeFullnessMax) {
     throw new StoreUnavailable('full', 'The store is nearly full: only what frees or revokes is taken.');
-  }
-}
-
-/** Rejects when the time is up; the commit may still happen, as after any outage. */
-export async function untilDeadline<T>(deps: Pick<MutationDeps, 'clock'>, origin: Origin, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = (): void => reject(new StoreUnavailable('timeout', 'The store did not answer within the deadline.'));
-  const timer = setTimeout(late, Math.max(0, origin.deadline - deps.clock.monotonic()));
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -6,7 +6,6 @@ import {
   commitSteps,
   ended,
   isUnchanged,
-  untilDeadline,
   type MutationDeps,
   type Origin,
   type PlannedStep,
@@ -72,7 +71,7 @@ export function createTallyLanes(deps: MutationDeps): TallyLanes {
       lanes.set(accountId, own);
       void serve(accountId, own);
     }
-    return untilDeadline(deps, origin, promise);
+    return promise;
   };
 }
 

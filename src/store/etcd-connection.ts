@@ -98,7 +98,8 @@ export class Connection implements ICallable<undefined> {
     } catch (error) {
       if (!(error instanceof Error && refusesToken(error.message))) throw error;
       this.session.forget(metadata);
-      return this.call<T>(link, method, request, await this.session.metadata(options), options);
+      const fresh = await this.session.metadata(options);
+      return this.call<T>(await this.open(), method, request, fresh, options);
     }
   }
 

@@ -23,6 +23,7 @@ const refuse = { revision: 'invalid_request', status: 'invalid_request', error: 
 export async function acknowledgeConfig(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const found = await authenticated(exchange, deps);
   const { revision, status, error } = await readJson(exchange, body, refuse, 'invalid_request');
-  await acknowledge(deps, found, { revision, status, error }, exchange.origin(`device:${found.app.id}`));
+  const origin = exchange.origin(`device:${found.app.id}`);
+  await exchange.inTime(acknowledge(deps, found, { revision, status, error }, origin));
   exchange.reply({ status: 204 });
 }

@@ -10,6 +10,7 @@ import type { DeviceDeps } from './server.ts';
  */
 export async function authenticated(exchange: Exchange, deps: DeviceDeps): Promise<FoundApp> {
   const found = await authenticateDevice(await deps.fleet.current(), tokenOf(exchange.request));
+  exchange.authenticated();
   const waitSeconds = deps.rate.refuse(found.app.id);
   if (waitSeconds === undefined) return found;
   // Spread over a quarter more, so that daemons that were refused together do not return together.

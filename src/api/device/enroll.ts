@@ -33,7 +33,7 @@ export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promis
   const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');
   const credentialHash = hex === undefined ? undefined : hashFromHex(hex);
   const origin = exchange.origin(/^[a-z0-9]{20}$/.test(fields.appId) ? `device:${fields.appId}` : 'device');
-  const { appId, credential } = await enroll(deps, { ...fields, credentialHash }, origin);
+  const { appId, credential } = await exchange.inTime(enroll(deps, { ...fields, credentialHash }, origin));
   exchange.reply({
     status: 200,
     body: {

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { Etcd3 } from 'etcd3';
+
+/*
+ * What Muster is measured against, in a process of its own: a bare Express hello, a raw node:http hello, and an Express
+ * that makes one plain npm-etcd3 transaction per request (where an etcd is given).
+ */
+const hello = { hello: 'world' };
+const listening = (server: ReturnType<typeof createServer>): Promise<number> =>
+  new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+
+const app = express();
+app.get('/hello', (_request, response) => void response.json(hello));
+const [etcdUrl] = process.argv.slice(2);
+if (etcdUrl !== undefined) {
+  const client = new Etcd3({ hosts: etcdUrl });
+  app.post('/create', (_request, response, next) => {
+    const key = `baseline/${randomUUID()}`;
+    client
+      .if(key, 'Create', '==', 0)
+      .then(client.put(key).value('x'.repeat(400)))
+      .commit()
+      .then(() => response.status(201).json(hello))
+      .catch(next);
+  });
+}
+const raw = createServer((_request, response) => {
+  const body = JSON.stringify(hello);
+  response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(body.length)]).end(body);
+});
+
+const ports = { express: await listening(createServer(app)), raw: await listening(raw) };
+process.on('message', () => process.send?.({ cpu: process.cpuUsage(), rss: process.memoryUsage.rss() }));
+process.send?.(ports);

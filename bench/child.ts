@@ -1,0 +1,37 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Cost {
+  readonly cpu: NodeJS.CpuUsage;
+  readonly rss: number;
+}
+
+/** A server in a process of its own. It ends with the block. */
+export class Child<Ports> implements AsyncDisposable {
+  readonly ports: Ports;
+  readonly #process: ChildProcess;
+
+  private constructor(child: ChildProcess, ports: Ports) {
+    this.#process = child;
+    this.ports = ports;
+  }
+
+  static async start<Ports>(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child<Ports>> {
+    const child = fork(new URL(file, import.meta.url), args, { env: { ...process.env, ...env }, stdio: 'inherit' });
+    const [ports] = (await once(child, 'message')) as [Ports];
+    return new Child(child, ports);
+  }
+
+  /** Processor time so far, in microseconds. */
+  async cpuMicros(): Promise<number> {
+    this.#process.send('cost');
+    const [cost] = (await once(this.#process, 'message')) as [Cost];
+    return cost.cpu.user + cost.cpu.system;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const exited = once(this.#process, 'exit');
+    this.#process.kill('SIGKILL');
+    await exited;
+  }
+}

@@ -1,0 +1,84 @@
+import { connect, type Socket } from 'node:net';
+
+/** A request as bytes, and the status that its answer must have. */
+export interface Shot {
+  readonly bytes: string | Buffer;
+  readonly status: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/**
+ * Closed loop over keep-alive connections, one request in flight on each, written and read as bytes: it must cost less
+ * than any server that it measures. Throws when an answer has another status than expected: a benchmark of refusals
+ * is none.
+ */
+export async function load(port: number, connections: number, ms: number, next: () => Shot): Promise<LoadResult> {
+  const until = performance.now() + ms;
+  const times: number[] = [];
+  const startedAt = performance.now();
+  const all = Array.from({ length: connections }, () => connection(port, until, next, times));
+  await Promise.all(all);
+  const seconds = (performance.now() - startedAt) / 1000;
+  times.sort((a, b) => a - b);
+  const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+  return { requests: times.length, perSecond: times.length / seconds, p50: at(0.5), p99: at(0.99) };
+}
+
+function connection(port: number, until: number, next: () => Shot, times: number[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    let sentAt = 0;
+    let expected = 0;
+    let buffered: Buffer | undefined;
+
+    const shoot = (): void => {
+      if (performance.now() >= until) {
+        socket.end();
+        return resolve();
+      }
+      const shot = next();
+      expected = shot.status;
+      sentAt = performance.now();
+      socket.write(shot.bytes);
+    };
+    socket.on('connect', shoot);
+    socket.on('error', reject);
+    socket.on('data', (chunk: Buffer) => {
+      buffered = buffered ? Buffer.concat([buffered, chunk]) : chunk;
+      const length = answerLength(buffered);
+      if (length === undefined || buffered.length < length) return;
+      const status = Number(buffered.toString('latin1', 9, 12));
+      if (status !== expected) {
+        reject(new Error(`expected ${expected}, got: ${buffered.toString('utf8', 0, 600)}`));
+        return void destroy(socket);
+      }
+      buffered = undefined;
+      times.push(performance.now() - sentAt);
+      shoot();
+    });
+  });
+}
+
+const destroy = (socket: Socket): Socket => socket.destroy();
+
+/** Bytes of the whole answer, once its head has come. */
+function answerLength(bytes: Buffer): number | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const head = bytes.toString('latin1', 0, end);
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+  return end + 4 + Number(length ?? 0);
+}
+
+export function request(method: string, path: string, headers: Record<string, string>, body = ''): string {
+  const fields = { Host: 'bench', ...headers, ...(body !== '' && { 'Content-Length': String(Buffer.byteLength(body)) }) };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+}

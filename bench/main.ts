@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EtcdCluster } from '../test/support/etcd.ts';
+import { findEtcd, NO_ETCD } from '../test/support/etcd-binary.ts';
+import { Child } from './child.ts';
+import { load, request, type LoadResult, type Shot } from './load.ts';
+import { fill, polls, seed, type Seeded } from './seed.ts';
+
+/*
+ * `npm run bench [-- filter]`: every figure is a ratio against a baseline measured in the same run, the median of
+ * interleaved rounds, with processor time per operation beside it. Nothing here passes or fails a test.
+ */
+
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
+const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 1500);
+const CONNECTIONS = 64;
+const ACCOUNTS = 1500;
+const OPERATOR_TOKEN = 'bench-operator-token-0123456789abcdef';
+
+interface Ports {
+  readonly api: number;
+  readonly device: number;
+  readonly ops: number;
+}
+interface Baseline {
+  readonly express: number;
+  readonly raw: number;
+}
+interface Contender {
+  readonly name: string;
+  readonly child: Child<unknown>;
+  readonly port: number;
+  readonly connections?: number;
+  readonly next: () => Shot;
+}
+interface Measured extends LoadResult {
+  readonly microsPerOperation: number;
+}
+
+const [filter = ''] = process.argv.slice(2);
+
+function env(dataDir: string, store: string): NodeJS.ProcessEnv {
+  writeFileSync(join(dataDir, 'keys'), `1:${Buffer.alloc(32, 1).toString('base64')}\n`);
+  return {
+    MUSTER_DATA_DIR: dataDir,
+    MUSTER_STORE: store,
+    MUSTER_KEY_FILE: join(dataDir, 'keys'),
+    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    MUSTER_API_LISTEN: '127.0.0.1:0',
+    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+    MUSTER_OPS_LISTEN: '127.0.0.1:0',
+    MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
+    MUSTER_LOG_LEVEL: 'warn',
+  };
+}
+
+async function measure({ child, port, connections = CONNECTIONS, next }: Contender): Promise<Measured> {
+  const before = await child.cpuMicros();
+  const result = await load(port, connections, ROUND_MS, next);
+  return { ...result, microsPerOperation: ((await child.cpuMicros()) - before) / result.requests };
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** Contender and baseline take turns; the ratio is taken within each round. */
+async function compare(contender: Contender, baseline: Contender, wanted: number): Promise<void> {
+  if (!contender.name.includes(filter)) return;
+  const rounds: [Measured, Measured][] = [];
+  await measure(contender);
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push([await measure(contender), await measure(baseline)]);
+  const ratio = median(rounds.map(([mine, other]) => mine.perSecond / other.perSecond));
+  const of = (read: (measured: Measured) => number, side: 0 | 1): string => read1(median(rounds.map((r) => read(r[side]))));
+  const row = [
+    contender.name,
+    of((m) => m.perSecond, 0),
+    of((m) => m.microsPerOperation, 0),
+    of((m) => m.p99, 0),
+    baseline.name,
+    of((m) => m.perSecond, 1),
+    of((m) => m.microsPerOperation, 1),
+    ratio.toFixed(2),
+    `≥ ${wanted}${ratio >= wanted ? '' : ' MISSED'}`,
+  ];
+  process.stdout.write(`| ${row.join(' | ')} |\n`);
+}
+
+const read1 = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
+
+/** Each in turn, so that no account meets its rate window and no device its guard. */
+function rotate<T>(items: readonly T[], shot: (item: T) => Shot): () => Shot {
+  const shots = items.map(shot);
+  let turn = 0;
+  return () => {
+    turn = (turn + 1) % shots.length;
+    const next = shots[turn];
+    if (!next) throw new Error('nothing to ask for');
+    return next;
+  };
+}
+
+const hello: Shot = { bytes: request('GET', '/hello', {}), status: 200 };
+const bearer = ({ token }: Seeded): Record<string, string> => ({ Authorization: `Bearer ${token}` });
+const readOne = (account: Seeded): Shot => ({
+  bytes: request('GET', `/v1/apps/${account.appId}`, bearer(account)),
+  status: 200,
+});
+const create = (account: Seeded): Shot => ({
+  bytes: request('POST', '/v1/apps', bearer(account), '{"name":"bench"}'),
+  status: 201,
+});
+
+async function embedded(dataDir: string, baseline: Child<Baseline>): Promise<void> {
+  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `sqlite:${join(dataDir, 'bench.db')}`));
+  const { api, device } = muster.ports;
+  const accounts = await seed(muster.ports, OPERATOR_TOKEN, ACCOUNTS);
+  const own = { child: muster, port: api };
+  const express = { name: 'bare Express', child: baseline, port: baseline.ports.express, next: () => hello };
+  const raw = { name: 'raw node:http', child: baseline, port: baseline.ports.raw, next: () => hello };
+  await compare({ ...own, name: 'embedded GET /v1/apps/{appId}', next: rotate(accounts, readOne) }, express, 0.9);
+  const polling = await polls(muster.ports, accounts.slice(0, 500));
+  const next = rotate(polling, (bytes) => ({ bytes, status: 304 }));
+  await compare({ name: 'embedded poll 304', child: muster, port: device, next }, express, 2);
+  await compare({ name: 'embedded poll 304 (raw)', child: muster, port: device, next }, raw, 0.8);
+  await compare({ ...own, name: 'embedded POST /v1/apps', next: rotate(accounts, create) }, express, 0.5);
+  const large = accounts.slice(-8);
+  for (const account of large) await fillSlowly(muster.ports, account);
+  const list = (account: Seeded): Shot => ({ bytes: request('GET', '/v1/apps', bearer(account)), status: 200 });
+  await compare({ ...own, name: 'embedded GET /v1/apps of 590', next: limited(large, list) }, express, 0.4);
+}
+
+/** An account takes 600 requests a minute, and its list must stay within what is left of them. */
+async function fillSlowly(ports: Ports, account: Seeded): Promise<void> {
+  await fill(ports, account, 590);
+}
+
+function limited(accounts: readonly Seeded[], shot: (account: Seeded) => Shot): () => Shot {
+  return rotate(accounts, shot);
+}
+
+async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): Promise<void> {
+  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `etcd:${url}`));
+  const accounts = await seed(muster.ports, OPERATOR_TOKEN, ACCOUNTS);
+  const own = { child: muster, port: muster.ports.api };
+  const express = { name: 'bare Express', child: baseline, port: baseline.ports.express, next: () => hello };
+  const transaction: Contender = {
+    name: 'one npm-etcd3 transaction',
+    child: baseline,
+    port: baseline.ports.express,
+    next: () => ({ bytes: request('POST', '/create', {}), status: 201 }),
+  };
+  await compare({ ...own, name: 'etcd GET /v1/apps/{appId}', next: rotate(accounts, readOne) }, express, 0.7);
+  const wide = { connections: 256, next: rotate(accounts, readOne) };
+  await compare({ ...own, ...wide, name: 'etcd GET /v1/apps/{appId} at 256' }, { ...express, connections: 256 }, 0.9);
+  await compare({ ...own, name: 'etcd POST /v1/apps', next: rotate(accounts, create) }, transaction, 1);
+}
+
+process.stdout.write(
+  '| measured | per s | µs CPU | p99 ms | against | per s | µs CPU | ratio | wanted |\n|---|---|---|---|---|---|---|---|---|\n',
+);
+const dataDir = mkdtempSync(join(tmpdir(), 'muster-bench-'));
+try {
+  const binary = findEtcd();
+  await using cluster = binary === undefined ? undefined : await EtcdCluster.start({ binary });
+  await using baseline = await Child.start<Baseline>('./baseline.ts', cluster ? [cluster.member.url] : []);
+  if (filter === '' || filter.startsWith('embedded')) await embedded(dataDir, baseline);
+  if (cluster && (filter === '' || filter.startsWith('etcd'))) await onEtcd(dataDir, cluster.member.url, baseline);
+  if (!cluster) process.stdout.write(`The part on etcd is left out: ${NO_ETCD}\n`);
+} finally {
+  rmSync(dataDir, { recursive: true, force: true });
+}
