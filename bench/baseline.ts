@@ -17,14 +17,13 @@ app.get('/hello', (_request, response) => void response.json(hello));
 const [etcdUrl] = process.argv.slice(2);
 if (etcdUrl !== undefined) {
   const client = new Etcd3({ hosts: etcdUrl });
-  app.post('/create', (_request, response, next) => {
+  app.post('/create', async (_request, response) => {
     const key = `baseline/${randomUUID()}`;
-    client
+    await client
       .if(key, 'Create', '==', 0)
       .then(client.put(key).value('x'.repeat(400)))
-      .commit()
-      .then(() => response.status(201).json(hello))
-      .catch(next);
+      .commit();
+    response.status(201).json(hello);
   });
 }
 const raw = createServer((_request, response) => {

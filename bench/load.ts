@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 
 /** A request as bytes, and the status that its answer must have. */
 export interface Shot {
@@ -41,7 +41,8 @@ function connection(port: number, until: number, next: () => Shot, times: number
     const shoot = (): void => {
       if (performance.now() >= until) {
         socket.end();
-        return resolve();
+        resolve();
+        return;
       }
       const shot = next();
       expected = shot.status;
@@ -57,7 +58,8 @@ function connection(port: number, until: number, next: () => Shot, times: number
       const status = Number(buffered.toString('latin1', 9, 12));
       if (status !== expected) {
         reject(new Error(`expected ${expected}, got: ${buffered.toString('utf8', 0, 600)}`));
-        return void destroy(socket);
+        socket.destroy();
+        return;
       }
       buffered = undefined;
       times.push(performance.now() - sentAt);
@@ -65,8 +67,6 @@ function connection(port: number, until: number, next: () => Shot, times: number
     });
   });
 }
-
-const destroy = (socket: Socket): Socket => socket.destroy();
 
 /** Bytes of the whole answer, once its head has come. */
 function answerLength(bytes: Buffer): number | undefined {
@@ -78,7 +78,11 @@ function answerLength(bytes: Buffer): number | undefined {
 }
 
 export function request(method: string, path: string, headers: Record<string, string>, body = ''): string {
-  const fields = { Host: 'bench', ...headers, ...(body !== '' && { 'Content-Length': String(Buffer.byteLength(body)) }) };
+  const fields = {
+    Host: 'bench',
+    ...headers,
+    ...(body !== '' && { 'Content-Length': String(Buffer.byteLength(body)) }),
+  };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }

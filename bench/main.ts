@@ -70,7 +70,8 @@ async function compare(contender: Contender, baseline: Contender, wanted: number
   await measure(contender);
   for (let round = 0; round < ROUNDS; round += 1) rounds.push([await measure(contender), await measure(baseline)]);
   const ratio = median(rounds.map(([mine, other]) => mine.perSecond / other.perSecond));
-  const of = (read: (measured: Measured) => number, side: 0 | 1): string => read1(median(rounds.map((r) => read(r[side]))));
+  const of = (read: (measured: Measured) => number, side: 0 | 1): string =>
+    read1(median(rounds.map((r) => read(r[side]))));
   const row = [
     contender.name,
     of((m) => m.perSecond, 0),

@@ -19,13 +19,19 @@ async function post(url: string, token: string | undefined, body: object): Promi
 }
 
 /** Accounts with a key and an app each: so many that the rate window of none is reached while it is measured. */
-export async function seed(ports: { api: number; ops: number }, operatorToken: string, count: number): Promise<Seeded[]> {
+export async function seed(
+  ports: { api: number; ops: number },
+  operatorToken: string,
+  count: number,
+): Promise<Seeded[]> {
   const accounts = `http://127.0.0.1:${ports.ops}/operator/v1/accounts`;
   const seeded: Seeded[] = [];
   const one = async (): Promise<void> => {
     const { accountId = '' } = await post(accounts, operatorToken, { name: 'bench', entitlement: 'enterprise' });
     const { apiKey = '' } = await post(`${accounts}/${accountId}/api-keys`, operatorToken, {});
-    const { appId = '', enrollCode = '' } = await post(`http://127.0.0.1:${ports.api}/v1/apps`, apiKey, { name: 'bench' });
+    const { appId = '', enrollCode = '' } = await post(`http://127.0.0.1:${ports.api}/v1/apps`, apiKey, {
+      name: 'bench',
+    });
     seeded.push({ token: apiKey, appId, enrollCode });
   };
   const workers = Array.from({ length: 32 }, async () => {

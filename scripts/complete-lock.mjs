@@ -8,13 +8,24 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
+const SYSTEMS = new Set([
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+]);
 const CPUS = { 'arm-eabi': 'arm', 'arm-gnueabihf': 'arm', 'arm-musleabihf': 'arm' };
 
 /** The platform a package is for, read from the end of its name: `binding-linux-arm64-musl`, `win32-x64`. */
 function platformOf(name) {
   const parts = name.split('/').at(-1).split('-');
-  const at = parts.findIndex((part) => SYSTEMS.includes(part));
+  const at = parts.findIndex((part) => SYSTEMS.has(part));
   if (at < 0 || parts[at + 1] === undefined) return undefined;
   const rest = parts.slice(at + 1).join('-');
   const libc = rest.includes('musl') ? 'musl' : rest.includes('gnu') && !rest.includes('gnueabi') ? 'glibc' : undefined;

@@ -70,7 +70,12 @@ export function createMetrics(version: string): Metrics & { gauges(read: Gauges)
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  new Gauge({ name: 'muster_build_info', help: 'Always 1; the version is a label.', labelNames: ['version', 'node'], registers })
+  new Gauge({
+    name: 'muster_build_info',
+    help: 'Always 1; the version is a label.',
+    labelNames: ['version', 'node'],
+    registers,
+  })
     .labels(version, process.version)
     .set(1);
 
@@ -94,7 +99,9 @@ function remembered<T>(make: (...labels: string[]) => T): (...labels: string[]) 
   };
 }
 
-function requestMetrics(registers: Registry[]): Pick<Metrics, 'requestEnded' | 'requestShed' | 'rateDecided' | 'loopEnded'> {
+function requestMetrics(
+  registers: Registry[],
+): Pick<Metrics, 'requestEnded' | 'requestShed' | 'rateDecided' | 'loopEnded'> {
   const requests = new Histogram({
     name: 'muster_http_request_duration_seconds',
     help: 'Requests by listener, route template, status and error code (empty when none), with their duration.',
@@ -198,13 +205,27 @@ function storeMetrics(
   const child = remembered((operation, result) => calls.labels(operation ?? '', result ?? ''));
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers });
-  const repeated = counter('muster_commits_repeated_total', 'Commits sent again after a conflict or a lost answer.', ['why']);
-  const unreadable = counter('muster_records_unreadable_total', 'Records whose stored text has not the expected shape.', []);
+  const repeated = counter('muster_commits_repeated_total', 'Commits sent again after a conflict or a lost answer.', [
+    'why',
+  ]);
+  const unreadable = counter(
+    'muster_records_unreadable_total',
+    'Records whose stored text has not the expected shape.',
+    [],
+  );
   const compactions = counter('muster_compactions_total', 'Compactions of the history by result.', ['result']);
-  const behind = counter('muster_directory_behind_total', 'Reads that found memory behind the store and went there.', []);
+  const behind = counter(
+    'muster_directory_behind_total',
+    'Reads that found memory behind the store and went there.',
+    [],
+  );
   const relisted = counter('muster_directory_relists_total', 'Times that memory was dropped and listed anew.', []);
-  const ended = counter('muster_directory_watch_ends_total', 'Ends of the watch that feeds memory, by reason.', ['reason']);
-  const proofs = counter('muster_directory_proofs_total', 'Comparisons of memory with the store, by verdict.', ['verdict']);
+  const ended = counter('muster_directory_watch_ends_total', 'Ends of the watch that feeds memory, by reason.', [
+    'reason',
+  ]);
+  const proofs = counter('muster_directory_proofs_total', 'Comparisons of memory with the store, by verdict.', [
+    'verdict',
+  ]);
   const applied = new Gauge({
     name: 'muster_directory_applied_revision',
     help: 'The store revision that memory has reached.',
@@ -225,7 +246,7 @@ function storeMetrics(
 
 function registerGauges(registers: Registry[], read: Gauges): void {
   const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
+    const collected = new Gauge({
       name,
       help,
       registers,
@@ -233,14 +254,25 @@ function registerGauges(registers: Registry[], read: Gauges): void {
         this.set(value());
       },
     });
+    collected.set(0);
   };
   gauge('muster_accounts', 'Accounts.', read.accounts);
   gauge('muster_apps', 'Apps of all accounts.', read.apps);
   gauge('muster_held_polls', 'Polls held until the configuration changes.', read.heldPolls);
-  gauge('muster_rate_limited_accounts', 'Accounts that were refused with 429 in the last minute.', read.accountsLimitedLately);
+  gauge(
+    'muster_rate_limited_accounts',
+    'Accounts that were refused with 429 in the last minute.',
+    read.accountsLimitedLately,
+  );
   gauge('muster_store_fullness_ratio', 'How full the store is, 0 to 1; 0 where it cannot be told.', read.storeFullness);
-  gauge('muster_directory_ready', '1 when memory is filled and the store answers.', () => (read.directoryReady() ? 1 : 0));
-  gauge('muster_directory_lag_revisions', 'Store revisions that memory was behind at the last read.', read.storeRevisionLag);
+  gauge('muster_directory_ready', '1 when memory is filled and the store answers.', () =>
+    read.directoryReady() ? 1 : 0,
+  );
+  gauge(
+    'muster_directory_lag_revisions',
+    'Store revisions that memory was behind at the last read.',
+    read.storeRevisionLag,
+  );
   const fill = new Histogram({
     name: 'muster_rate_window_fill_ratio',
     help: 'How full the windows of the accounts seen in the last minute are, at the scrape.',

@@ -105,7 +105,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return { ...addressesOf(listeners), stop: () => (closing ??= close()) };
 }
 
-function addressesOf(listeners: Record<'api' | 'device' | 'ops', Listener>): Record<'api' | 'device' | 'ops', ListenAddress> {
+function addressesOf(
+  listeners: Record<'api' | 'device' | 'ops', Listener>,
+): Record<'api' | 'device' | 'ops', ListenAddress> {
   const address = ({ host, port }: Listener): ListenAddress => ({ host, port });
   return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
 }
@@ -126,7 +128,17 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
   const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
   opened.use(directory);
   directory.start();
-  return { config, log, clock, metrics, store, draw, directory, fleet: createFleet(store, directory, memory), ...secrets };
+  return {
+    config,
+    log,
+    clock,
+    metrics,
+    store,
+    draw,
+    directory,
+    fleet: createFleet(store, directory, memory),
+    ...secrets,
+  };
 }
 
 /** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
@@ -147,7 +159,16 @@ function storeChoice({ store }: Config, log: Log): StoreChoice {
   if (store.kind === 'sqlite') return store;
   const { endpoints, prefix, quotaBytes, tls, auth } = store;
   const warn = (message: string): void => log.warn({}, message);
-  return { kind: 'etcd', endpoints, prefix, quotaBytes, warn, deadlineMs: LIMITS.storeDeadlineMs, ...(tls && { tls }), ...(auth && { auth }) };
+  return {
+    kind: 'etcd',
+    endpoints,
+    prefix,
+    quotaBytes,
+    warn,
+    deadlineMs: LIMITS.storeDeadlineMs,
+    ...(tls && { tls }),
+    ...(auth && { auth }),
+  };
 }
 
 function registerGauges(core: Core, rateWindow: LocalRateWindow, waits: ChangeWaits): void {
@@ -177,7 +198,11 @@ async function openListeners(core: Core, shared: Shared): Promise<Record<'api' |
   const base = { clock, log, metrics, random };
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
   const envelope = createEnvelope(core.keyRing, draw);
-  const apps = createApps({ ...mutations, lanes: createTallyLanes(mutations), kept: createKeptAnswers(store, envelope) });
+  const apps = createApps({
+    ...mutations,
+    lanes: createTallyLanes(mutations),
+    kept: createKeptAnswers(store, envelope),
+  });
   const otelConfigs = createOtelConfigs({ ...mutations, envelope });
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
@@ -210,7 +235,10 @@ function listen(
   belowRouting: ErrorCode,
   overloaded: ErrorCode,
 ): Promise<Listener> {
-  const fixed = (code: ErrorCode): { status: number; body: string } => ({ status: ERRORS[code].status, body: errorBody(code) });
+  const fixed = (code: ErrorCode): { status: number; body: string } => ({
+    status: ERRORS[code].status,
+    body: errorBody(code),
+  });
   return openListener({
     name,
     ...config.listen[name],

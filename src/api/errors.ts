@@ -20,7 +20,10 @@ export const ERRORS = {
   enterprise_required: { status: 403, message: 'The account has no Enterprise entitlement.' },
   invalid_enabled: { status: 400, message: 'enabled is required and must be true or false.' },
   invalid_endpoint: { status: 400, message: 'endpoint is missing or is no acceptable collector address.' },
-  invalid_auth_header: { status: 400, message: 'authHeader must be a string of at most 8192 printable ASCII characters.' },
+  invalid_auth_header: {
+    status: 400,
+    message: 'authHeader must be a string of at most 8192 printable ASCII characters.',
+  },
   invalid_evidence_level: { status: 400, message: 'evidenceLevel must be hashes, redacted or full.' },
   payload_too_large: { status: 413, message: 'The request body is larger than 65536 bytes.' },
   rate_limited: { status: 429, message: 'Too many requests; slow down and retry after the time in Retry-After.' },

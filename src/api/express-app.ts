@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Exchange } from './exchange.ts';
 
@@ -9,6 +10,24 @@ export function bareExpress(): Express {
   app.enable('case sensitive routing').enable('strict routing');
   app.set('query parser', false);
   return app;
+}
+
+/**
+ * What a listener hands its requests to. Express is given every target as the path it is: its own parser would mend some
+ * (a backslash before a fragment), and a target without a path it answers in HTML, or never.
+ */
+export function servedBy(app: Express): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    request.url = pathAndQuery(request.url ?? '');
+    app(request, response);
+  };
+}
+
+/** Also of an absolute-form target (RFC 9112, 3.2.2); of any other, `*` for one, `/`, where no route is. */
+function pathAndQuery(target: string): string {
+  const path = target.startsWith('/') ? target : (/^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? '/');
+  // Either would wake the parser.
+  return path.replace(/[#\xa0]/g, encodeURIComponent);
 }
 
 interface Routed {

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { LIMITS } from '../domain/limits.ts';
 import { Refusal, type RefusalCode } from '../domain/refusal.ts';
 import { HttpRefusal, type Exchange } from './exchange.ts';

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type * as z from 'zod';
 import { Refusal } from '../domain/refusal.ts';
 import type { Secret } from '../domain/secret.ts';
 import { tokenOf } from './authenticate.ts';
 import { Exchange, type ExchangeDeps } from './exchange.ts';
-import { bareExpress, refuseOtherMethods } from './express-app.ts';
+import { bareExpress, refuseOtherMethods, servedBy } from './express-app.ts';
 import { readJson, type FieldCodes } from './json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './operator/accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './operator/api-keys.ts';
@@ -42,7 +42,7 @@ const PROBES = [
 const exchangeOf = (response: Response): Exchange => (response.locals as { exchange: Exchange }).exchange;
 
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
-export function createOpsServer(deps: OpsDeps): Express {
+export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   const app = bareExpress();
   const isOperator = operatorCheck(deps.operatorTokens);
   app.use(begin);
@@ -54,7 +54,7 @@ export function createOpsServer(deps: OpsDeps): Express {
   refuseOtherMethods(app, [...PROBES, ...ROUTES], exchangeOf);
   app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
   app.use(failed);
-  return app;
+  return servedBy(app);
 
   function begin(_request: Request, response: Response, next: NextFunction): void {
     response.locals['exchange'] = new Exchange('ops', _request, response, deps);

@@ -1,4 +1,4 @@
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import type * as z from 'zod';
 import type { Fleet } from '../domain/fleet.ts';
 import type { RateWindow } from '../domain/rate-window.ts';
@@ -18,7 +18,7 @@ import { readOtelConfig } from './v1/read-otel-config.ts';
 import { revokeApp } from './v1/revoke-app.ts';
 import type { Route, Services } from './v1/route.ts';
 import { storeOtelConfig } from './v1/store-otel-config.ts';
-import { bareExpress, refuseOtherMethods } from './express-app.ts';
+import { bareExpress, refuseOtherMethods, servedBy } from './express-app.ts';
 
 export interface GatewayDeps extends ExchangeDeps {
   readonly fleet: Fleet;
@@ -48,7 +48,7 @@ interface Locals {
 const localsOf = (response: Response): Locals => response.locals as Locals;
 
 /** The Express gateway of `/v1`: the order of its steps is the order of the checks (H1). */
-export function createGateway(deps: GatewayDeps): Express {
+export function createGateway(deps: GatewayDeps): ReturnType<typeof servedBy> {
   const app = bareExpress();
   app.use(begin);
   app.use(identify);
@@ -56,7 +56,7 @@ export function createGateway(deps: GatewayDeps): Express {
   refuseOtherMethods(app, ROUTES, (response) => localsOf(response).exchange);
   app.use((_request: Request, response: Response) => localsOf(response).exchange.refuse('not_found'));
   app.use(failed);
-  return app;
+  return servedBy(app);
 
   function begin(request: Request, response: Response, next: NextFunction): void {
     localsOf(response).exchange = new Exchange('api', request, response, deps);
@@ -68,14 +68,14 @@ export function createGateway(deps: GatewayDeps): Express {
     const { path } = request;
     if (path !== '/v1' && !path.startsWith('/v1/')) return next();
     const locals = localsOf(response);
-    authenticate(request, deps.fleet)
-      .then(async (caller) => {
-        locals.caller = caller;
-        locals.exchange.authenticated();
-        await chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
-        next();
-      })
-      .catch((error: unknown) => locals.exchange.fail(error));
+    admit(request, locals).then(next, (error: unknown) => locals.exchange.fail(error));
+  }
+
+  async function admit(request: Request, locals: Locals): Promise<undefined> {
+    const caller = await authenticate(request, deps.fleet);
+    locals.caller = caller;
+    locals.exchange.authenticated();
+    await chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
   }
 
   function operation<Shape extends z.core.$ZodShape>(route: Route<Shape>) {

@@ -153,7 +153,10 @@ async function createKey(
   return await mutate<ApiKey & { readonly apiKey: Secret }>(deps, origin, async (reader) => {
     const account = await existing(reader, accountId);
     if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {
-      throw new Refusal('invalid_request', `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`);
+      throw new Refusal(
+        'invalid_request',
+        `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`,
+      );
     }
     return {
       accountId,

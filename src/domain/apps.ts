@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { ABSENT, type Store, type Write } from '../store/port.ts';
 import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-record.ts';
 import type { AppEntry, FleetReader } from './fleet-reader.ts';
@@ -77,7 +78,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   return await deps.lanes(accountId, origin, async (reader, _account, tally) => {
     const { expect } = await authorisedBy(reader, accountId, caller.keyId);
     const kept = asked && (await deps.kept.find(accountId, asked, origin.at));
-    if (kept && 'answer' in kept) return { unchanged: readKept<CreatedApp>(kept.answer) };
+    if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
     if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
     const step: TallyStep<CreatedApp> = {
@@ -103,9 +104,18 @@ async function keeping<T extends IssuedCode>(
   return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], tally };
 }
 
-function readKept<T extends IssuedCode>(answer: string): T {
-  const kept = JSON.parse(answer) as T & { enrollCode: string };
-  return { ...kept, enrollCode: new Secret(kept.enrollCode), replayed: true };
+const keptCode = z.object({ enrollCode: z.string(), expiresAt: z.number() });
+const keptApp = keptCode.extend({ appId: z.string(), name: z.string() });
+
+/** What `keeping` wrote. */
+function readKept(answer: string): IssuedCode {
+  const { enrollCode, expiresAt } = keptCode.parse(JSON.parse(answer));
+  return { enrollCode: new Secret(enrollCode), expiresAt, replayed: true };
+}
+
+function readKeptApp(answer: string): CreatedApp {
+  const { appId, name } = keptApp.parse(JSON.parse(answer));
+  return { ...readKept(answer), appId, name };
 }
 
 async function issueCode(deps: AppsDeps, caller: Caller, appId: string): Promise<IssuedCode> {
@@ -124,7 +134,7 @@ async function issueCodeOnce(
   return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, tally) => {
     await authorisedBy(reader, accountId, caller.keyId);
     const kept = await deps.kept.find(accountId, asked, origin.at);
-    if ('answer' in kept) return { unchanged: readKept<IssuedCode>(kept.answer) };
+    if ('answer' in kept) return { unchanged: readKept(kept.answer) };
     return await keeping({ ...(await plan(reader)), tally }, kept.keep);
   });
 }

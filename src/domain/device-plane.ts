@@ -36,7 +36,9 @@ export function createChangeWaits(fleet: Fleet): ChangeWaits {
   const wakeAll = (waits: Set<() => void> | undefined): void => {
     for (const wake of waits ?? []) wake();
   };
-  fleet.memory.onChange((accountId, appId) => wakeAll(appId === undefined ? byAccount.get(accountId) : byApp.get(appId)));
+  fleet.memory.onChange((accountId, appId) =>
+    wakeAll(appId === undefined ? byAccount.get(accountId) : byApp.get(appId)),
+  );
 
   function join(waits: Map<string, Set<() => void>>, id: string, wake: () => void): () => void {
     let set = waits.get(id);
@@ -119,7 +121,9 @@ export interface Reported {
  * Takes up what a poll says of the daemon's platform and version. In the background and at most once in a while per
  * app: a poll does not wait for it, and a daemon that changes its mind at every poll does not fill the audit.
  */
-export function createVersionReports(deps: MutationDeps): (found: FoundApp, reported: Reported, origin: Origin) => void {
+export function createVersionReports(
+  deps: MutationDeps,
+): (found: FoundApp, reported: Reported, origin: Origin) => void {
   const until = new Map<string, number>();
 
   function mayWrite(appId: string, now: number): boolean {

@@ -20,7 +20,7 @@ export function createDeviceRate(perMinute: number, clock: Clock): DeviceRate {
   function turn(now: number): void {
     const is = Math.floor(now / WINDOW_MS);
     if (is === minute) return;
-    last = is === minute + 1 ? current : new Map();
+    last = is === minute + 1 ? current : new Map<string, number>();
     current = new Map();
     minute = is;
   }

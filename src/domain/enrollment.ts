@@ -118,7 +118,10 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
 
 /** Bound now or ever to an app that exists. The commit expects the record absent, so two at once cannot both bind. */
 async function isBound(store: Store, reader: FleetReader, credential: string): Promise<boolean> {
-  return (await reader.appOfCredential(credential)) !== undefined || (await store.get(KEYS.credential(credential))) !== undefined;
+  return (
+    (await reader.appOfCredential(credential)) !== undefined ||
+    (await store.get(KEYS.credential(credential))) !== undefined
+  );
 }
 
 function bindingStep({ account, app }: FoundApp, request: EnrollRequest, binding: Binding): Step<void> {
@@ -150,7 +153,10 @@ async function tell(deps: EnrollmentDeps, origin: Origin, appId: string, why: No
   deps.metrics.enrollmentEnded(why.result);
   const onceValid = why.result !== 'unknown_code' && why.found !== undefined;
   const accountId = why.found?.account.id;
-  deps.log.info({ requestId: origin.requestId, accountId, appId: why.found && appId, reason: why.result }, 'not enrolled');
+  deps.log.info(
+    { requestId: origin.requestId, accountId, appId: why.found && appId, reason: why.result },
+    'not enrolled',
+  );
   if (!onceValid || accountId === undefined) return;
   await audit(deps, origin, { accountId, appId, reason: why.result }).catch((error: unknown) => {
     // The refusal stands whether or not it could be written down.

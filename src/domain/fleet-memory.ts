@@ -101,10 +101,18 @@ export class FleetMemory implements DirectorySink, FleetReader {
   readonly #appById = new Map<string, AppEntry>();
   readonly #appByCredential = new Map<string, AppEntry>();
   readonly #listeners = new Set<FleetListener>();
+  /** Keys of the range that this program does not know or cannot read, by revision: the directory asks for those too. */
+  readonly #unread = new Map<string, number>();
+  #whole = false;
   #touched: (readonly [accountId: string, appId: string | undefined])[] = [];
 
   constructor(options: FleetMemoryOptions) {
     this.#options = options;
+  }
+
+  /** False until it is filled, and while it is filled anew: what is not found then may well be in the store. */
+  get whole(): boolean {
+    return this.#whole;
   }
 
   get accountCount(): number {
@@ -158,17 +166,23 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   put(entry: Entry): void {
     const place = placeOf(entry.key);
-    if (!place) return;
+    this.#unread.delete(entry.key);
+    if (!place) {
+      this.#unread.set(entry.key, entry.revision);
+      return;
+    }
     try {
       this.#store(place, entry);
     } catch (error) {
       this.#drop(place);
+      this.#unread.set(entry.key, entry.revision);
       this.#options.onUnreadable(error);
     }
     this.#touched.push([place.accountId, place.kind === 'app' ? place.id : undefined]);
   }
 
   remove(key: string): void {
+    this.#unread.delete(key);
     const place = placeOf(key);
     if (!place) return;
     this.#drop(place);
@@ -181,16 +195,25 @@ export class FleetMemory implements DirectorySink, FleetReader {
     this.#accountIdOfKey.clear();
     this.#appById.clear();
     this.#appByCredential.clear();
-    this.settled();
+    this.#unread.clear();
+    this.#whole = false;
+    this.#tell();
   }
 
   settled(): void {
+    this.#whole = true;
+    this.#tell();
+  }
+
+  #tell(): void {
     const touched = this.#touched;
     this.#touched = [];
     for (const [accountId, appId] of touched) for (const listener of this.#listeners) listener(accountId, appId);
   }
 
   revisionOf(key: string): number | undefined {
+    const unread = this.#unread.get(key);
+    if (unread !== undefined) return unread;
     const place = placeOf(key);
     const account = place && this.#accounts.get(place.accountId);
     if (!account) return undefined;
@@ -211,6 +234,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   }
 
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
+    for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
     const ids = prefix.slice(KEYS.accounts.length);
     for (const account of this.#accounts.values()) {
       if (!account.id.startsWith(ids)) continue;
@@ -271,7 +295,11 @@ export class FleetMemory implements DirectorySink, FleetReader {
   }
 
   #forgetCredential(app: AppEntry | undefined): void {
-    if (app?.record.credential !== undefined) this.#appByCredential.delete(app.record.credential);
+    const credential = app?.record.credential;
+    // While memory is filled, the removal of an app may come after the next owner of its credential.
+    if (credential !== undefined && this.#appByCredential.get(credential) === app) {
+      this.#appByCredential.delete(credential);
+    }
   }
 
   #drop(place: Place): void {

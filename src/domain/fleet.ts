@@ -1,5 +1,5 @@
 import type { Directory } from '../store/directory.ts';
-import type { Store } from '../store/port.ts';
+import { StoreUnavailable, type Store } from '../store/port.ts';
 import { directReader } from './fleet-direct.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { FleetReader } from './fleet-reader.ts';
@@ -13,10 +13,25 @@ export interface Fleet {
 
 export function createFleet(store: Store, directory: Directory, memory: FleetMemory): Fleet {
   const direct = directReader(store, memory);
+  const held = whileWhole(memory);
   return {
     memory,
     async current() {
-      return (await directory.fresh()) === 'fresh' ? memory : direct;
+      return (await directory.fresh()) === 'fresh' ? held : direct;
     },
+  };
+}
+
+/** Memory as a reader. It may be dropped while a request is under way: "not found" would then be a wrong answer. */
+function whileWhole(memory: FleetMemory): FleetReader {
+  const whole = (): FleetMemory => {
+    if (!memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
+    return memory;
+  };
+  return {
+    account: (accountId) => whole().account(accountId),
+    accountOfKey: (keyId) => whole().accountOfKey(keyId),
+    appOfCredential: (hash) => whole().appOfCredential(hash),
+    appById: (appId) => whole().appById(appId),
   };
 }

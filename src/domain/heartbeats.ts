@@ -36,7 +36,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 
   function seen(app: AppEntry, at: number): void {
     let slots = pending.get(app.accountId);
-    if (!slots) pending.set(app.accountId, (slots = new Map()));
+    if (!slots) pending.set(app.accountId, (slots = new Map<number, number>()));
     if ((slots.get(app.record.slot) ?? 0) < at) slots.set(app.record.slot, at);
   }
 
@@ -87,6 +87,8 @@ async function flushAccount(
   accountId: string,
   slots: ReadonlyMap<number, number>,
 ): Promise<number | undefined> {
+  // A memory with holes would take apps that it does not know yet for deleted.
+  if (!deps.memory.whole) return undefined;
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.apps().map((app) => app.record.slot));

@@ -4,7 +4,7 @@ import type { Envelope } from './envelope.ts';
 import { LIMITS } from './limits.ts';
 import { KEYS, keptAnswerSchema, keptSlotSchema, parseRecord, put, type TallyRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
-import { Secret } from './secret.ts';
+import type { Secret } from './secret.ts';
 
 /** H19: what a caller named, so that asking again gives the same answer. */
 export interface IdempotencyKey {

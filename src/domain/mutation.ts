@@ -67,12 +67,7 @@ export const isUnchanged = <T>(step: Step<T> | Unchanged<T>): step is Unchanged<
  * @param first the reader that authenticated the request, for the first attempt
  * @throws Refusal from the plan; StoreUnavailable when the store is down or the deadline has passed
  */
-export async function mutate<T>(
-  deps: MutationDeps,
-  origin: Origin,
-  plan: Plan<T>,
-  first?: FleetReader,
-): Promise<T> {
+export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T>, first?: FleetReader): Promise<T> {
   let reader = first ?? (await deps.fleet.current());
   for (let attempt = 1; ; attempt += 1) {
     const step = await plan(reader);

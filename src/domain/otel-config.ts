@@ -100,7 +100,8 @@ function decideStore(
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
   const held = openHeader(envelope, accountId, before?.record);
-  const wanted = change.authHeader === undefined ? held : change.authHeader === 'remove' ? undefined : change.authHeader;
+  const wanted =
+    change.authHeader === undefined ? held : change.authHeader === 'remove' ? undefined : change.authHeader;
   const sameHeader = isSameSecret(held, wanted);
   // A header that no key opens reads as not set; whatever is stored now, it goes.
   const header = sameHeader && held ? before?.record.config?.header : drawn.sealed;
@@ -119,7 +120,8 @@ function decideStore(
     config: { ...old, enabled, endpoint, evidenceLevel, ...(header && { header }) },
   };
   if (!header) delete record.config?.header;
-  const replaced = old?.header !== undefined && !(sameHeader && held) ? [purgeNote(drawn.marker, origin.at, old.header)] : [];
+  const replaced =
+    old?.header !== undefined && !(sameHeader && held) ? [purgeNote(drawn.marker, origin.at, old.header)] : [];
   return {
     accountId,
     action: 'otel.stored',

@@ -17,7 +17,10 @@ export async function forgetPurged(store: Store, compacts: boolean): Promise<boo
   if (!first) return false;
   // First the history, then the note: a crash in between compacts once more, and never too little.
   if (compacts) await store.compact(revision);
-  const counted = await countByKey(store, entries.map((entry) => parseRecord(purgeSchema, entry).record.keyNumber));
+  const counted = await countByKey(
+    store,
+    entries.map((entry) => parseRecord(purgeSchema, entry).record.keyNumber),
+  );
   const expected = ({ key, revision: at }: { key: string; revision: number }): { key: string; revision: number } => ({
     key,
     revision: at,

@@ -81,7 +81,11 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
       const [now, wall] = [clock.monotonic(), clock.now()];
       const saved = new Map<string, number[]>();
       for (const [accountId, ring] of rings) {
-        if (ring.countAt(now) > 0) saved.set(accountId, ring.instants().map((at) => Math.round(wall - (now - at))));
+        if (ring.countAt(now) > 0)
+          saved.set(
+            accountId,
+            ring.instants().map((at) => Math.round(wall - (now - at))),
+          );
       }
       return saved;
     },
@@ -131,7 +135,9 @@ class Ring {
 
   #grow(): void {
     const kept = this.instants();
-    this.#instants = new Float64Array(Math.min(kept.length * 2, Math.max(kept.length + 1, LIMITS.requestsPerWindowMax)));
+    this.#instants = new Float64Array(
+      Math.min(kept.length * 2, Math.max(kept.length + 1, LIMITS.requestsPerWindowMax)),
+    );
     this.#instants.set(kept);
     this.#first = 0;
   }

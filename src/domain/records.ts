@@ -130,9 +130,9 @@ export const noteSchema = z.looseObject({ at: instant });
 const ACCOUNTS = `${DIRECTORY_PREFIX}a/`;
 
 /** The directory in parts that prove themselves one by one: account ids begin with a letter or digit. */
-export const DIRECTORY_GROUPS: readonly string[] = [...'abcdefghijklmnopqrstuvwxyz0123456789'].map(
-  (first) => `${ACCOUNTS}${first}`,
-);
+export const DIRECTORY_GROUPS: readonly string[] = 'abcdefghijklmnopqrstuvwxyz0123456789'
+  .split('')
+  .map((first) => `${ACCOUNTS}${first}`);
 
 export const KEYS = {
   format: 'format',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../store/port.ts';
+import { ABSENT, PAGE_ENTRIES_MAX, type Expectation, type Store } from '../store/port.ts';
 import type { LocalRateWindow } from './rate-window.ts';
 import { KEYS, parseRecord, put } from './records.ts';
 
@@ -25,20 +25,18 @@ export async function saveWindows(store: Store, windows: LocalRateWindow): Promi
 
 /** @throws StoreUnavailable */
 export async function restoreWindows(store: Store, windows: LocalRateWindow): Promise<void> {
-  for (;;) {
-    const page = await store.list({ prefix: KEYS.rateWindows, limit: PAGE_ENTRIES_MAX });
-    const [first] = page.entries;
-    if (!first) return;
-    const saved = page.entries.map((entry): [string, readonly number[]] => [
-      entry.key.slice(KEYS.rateWindows.length),
-      parseRecord(savedSchema, entry).record.instants,
-    ]);
-    windows.restore(new Map(saved));
-    await store.commit({
-      expect: [{ key: first.key, revision: first.revision }],
-      write: [{ removeAll: KEYS.rateWindows }],
-      quiet: true,
-    });
-    if (page.next === undefined) return;
-  }
+  const saved = new Map<string, readonly number[]>();
+  let one: Expectation | undefined;
+  let after: string | undefined;
+  do {
+    const request = { prefix: KEYS.rateWindows, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const page = await store.list(request);
+    for (const entry of page.entries) {
+      saved.set(entry.key.slice(KEYS.rateWindows.length), parseRecord(savedSchema, entry).record.instants);
+      one = { key: entry.key, revision: entry.revision };
+    }
+    after = page.next;
+  } while (after !== undefined);
+  windows.restore(saved);
+  if (one) await store.commit({ expect: [one], write: [{ removeAll: KEYS.rateWindows }], quiet: true });
 }

@@ -36,7 +36,7 @@ export function unpackSeen(packed: string): Map<number, number> {
   };
   if (bytes.length === 0) return seen;
   const newest = next();
-  for (let slot = -1; at < bytes.length; ) {
+  for (let slot = -1; at < bytes.length;) {
     slot += next() + 1;
     seen.set(slot, newest - next());
   }

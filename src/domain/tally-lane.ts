@@ -88,7 +88,7 @@ async function commitTogether(
   try {
     for (let attempt = 1; ; attempt += 1) {
       const reader = await deps.fleet.current();
-      const { planned, deferred, tally } = await planAll(reader, accountId, left, before);
+      const { planned, deferred, tally } = await planAll(deps, reader, accountId, left, before);
       waiting.unshift(...deferred);
       if (planned.length === 0 || !tally) return before;
       left = planned.map(({ member }) => member);
@@ -125,6 +125,7 @@ interface Together {
 
 /** Plans each member upon the tally that the one before leaves. Refused and unchanged ones are answered here. */
 async function planAll(
+  deps: Pick<MutationDeps, 'store'>,
   reader: FleetReader,
   accountId: string,
   members: readonly Member[],
@@ -142,6 +143,8 @@ async function planAll(
     try {
       if (!account || !tally) throw new Refusal('invalid_key');
       const step = await member.plan(reader, account, planned.at(-1)?.step.tally ?? tally.record);
+      // A create that a nearly full store refuses must not take a delete beside it along.
+      if (!isUnchanged(step) && step.grows === true) refuseGrowthWhenFull(deps.store);
       if (isUnchanged(step)) member.resolve(step.unchanged);
       else if (operations + operationsOf(step) > COMMIT_OPERATIONS_MAX) deferred.push(member);
       else if (step.write.some((write) => touched.has(keyOf(write)))) deferred.push(member);

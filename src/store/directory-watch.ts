@@ -9,12 +9,7 @@ export interface OpenWatch {
   close(): void;
 }
 
-export function openWatch(
-  store: Store,
-  prefix: string,
-  from: number,
-  onBatch: (batch: WatchBatch) => void,
-): OpenWatch {
+export function openWatch(store: Store, prefix: string, from: number, onBatch: (batch: WatchBatch) => void): OpenWatch {
   const opened = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<WatchEnd>();
   let over = false;

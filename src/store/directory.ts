@@ -9,6 +9,7 @@ import {
   StoreUnavailable,
   type Entry,
   type Head,
+  type Page,
   type Store,
   type WatchBatch,
 } from './port.ts';
@@ -24,7 +25,7 @@ export interface DirectorySink {
   revisionOf(key: string): number | undefined;
   /** Every key that the sink holds under the prefix, with its revision, in any order. */
   held(prefix: string): Iterable<readonly [key: string, revision: number]>;
-  /** A batch has been applied as a whole. */
+  /** All of the store is held, as of some revision; said after each filling, and after each batch from then on. */
   settled(): void;
 }
 
@@ -41,11 +42,13 @@ export interface DirectoryOptions {
 
 /** How long a read waits for memory to catch up with the store before it reads the store itself. */
 const CATCH_UP_MS = 50;
-/** A watch that leaves memory behind for so long is deaf: it is opened again. */
+/** A watch that leaves memory behind for so long without bringing anything is deaf: it is opened again. */
 const DEAF_MS = 5000;
 const PULSE_MS = 1000;
 /** Without an answer of the store for so long the replica leaves the rotation. */
 const SILENT_MS = 5000;
+/** A watch that broke off sooner has failed; the next one is not opened at once. */
+const STEADY_MS = 1000;
 const RETRY_MS = [100, 200, 400, 800, 1600, 3000] as const;
 const PROVE_EVERY_MS = 300_000;
 
@@ -63,11 +66,13 @@ export class Directory implements AsyncDisposable {
   readonly #waiting = new Set<{ readonly revision: number; readonly wake: (freshness: Freshness) => void }>();
 
   /** The last `head` known by the watch or a listing; its mark tells this store's history from another one's. */
-  #known: Head = { revision: 0, mark: '' };
+  #known: Head = NO_HEAD;
   /** Counts how often memory was dropped: a read of `head` that began before says nothing about what is there now. */
   #history = 0;
   #applied = 0;
   #filled = false;
+  /** The newest revision that the listing met: memory is of one revision once it has reached this one. */
+  #listed = 0;
   #lastHead = 0;
   /** Keys removed while a listing is under way: a page read earlier must not bring them back. */
   #removed: Map<string, number> | undefined;
@@ -114,7 +119,7 @@ export class Directory implements AsyncDisposable {
     const { head, before, history } = await this.#head();
     this.#answeredAt = this.#options.clock.monotonic();
     this.#lastHead = head.revision;
-    if (history === this.#history && isAnotherHistory(head, before)) {
+    if (history === this.#history && (contradicts(head, before) || this.#isUnknownHere(head))) {
       this.#forget('the store was restored or replaced');
       return this.#fellBehind();
     }
@@ -133,13 +138,21 @@ export class Directory implements AsyncDisposable {
     this.#wake('behind');
   }
 
+  /** Memory knows every `head` up to the revision that it has reached: one that it does not know is another store's. */
+  #isUnknownHere(head: Head): boolean {
+    if (!this.#filled || head.revision > this.#applied || head.revision < this.#known.revision) return false;
+    return !isSameHead(head, this.#known);
+  }
+
   #fellBehind(): Freshness {
-    const now = this.#options.clock.monotonic();
+    const { clock, log, metrics } = this.#options;
+    metrics.directoryBehind();
+    if (!this.#filled) return 'behind';
+    const now = clock.monotonic();
     this.#behindSince ??= now;
-    this.#options.metrics.directoryBehind();
-    if (now - this.#behindSince > DEAF_MS && this.#filled) {
+    if (now - this.#behindSince > DEAF_MS) {
       this.#behindSince = undefined;
-      this.#options.log.warn('the watch is deaf, opening another');
+      log.warn('the watch is deaf, opening another');
       this.#watch?.close();
     }
     return 'behind';
@@ -168,12 +181,16 @@ export class Directory implements AsyncDisposable {
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       try {
-        if (!this.#filled || !(await this.#sameHistory())) await this.#fill();
-        else await this.#open(this.#applied + 1);
-        failures = 0;
-        const reason = await this.#watch?.ended;
-        metrics.directoryWatchEnded(reason ?? 'disconnected');
+        const resumes = this.#filled && (await this.#sameHistory());
+        const watch = resumes ? await this.#open(this.#applied + 1) : await this.#fill();
+        const openSince = clock.monotonic();
+        const reason = await watch.ended;
+        metrics.directoryWatchEnded(reason);
         if (reason === 'compacted') this.#forget('the history since the last change is compacted');
+        if (reason === 'disconnected' && clock.monotonic() - openSince < STEADY_MS) {
+          throw new StoreUnavailable('unreachable', 'The watch ended soon after it was open.');
+        }
+        failures = 0;
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         const pause = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? PULSE_MS;
@@ -189,9 +206,7 @@ export class Directory implements AsyncDisposable {
   /** Before a watch is opened again: is what memory holds a part of this store's history? */
   async #sameHistory(): Promise<boolean> {
     const then = await this.#options.store.headAt(this.#applied);
-    if (typeof then === 'object' && then.revision === this.#known.revision && then.mark === this.#known.mark) {
-      return true;
-    }
+    if (typeof then === 'object' && isSameHead(then, this.#known)) return true;
     this.#forget(then === 'compacted' ? 'the history is compacted' : 'the store was restored or replaced');
     return false;
   }
@@ -202,7 +217,8 @@ export class Directory implements AsyncDisposable {
     this.#options.log.warn({ why }, 'the directory is listed anew');
     this.#options.metrics.directoryRelisted();
     this.#filled = false;
-    this.#known = { revision: 0, mark: '' };
+    this.#behindSince = undefined;
+    this.#known = NO_HEAD;
     this.#applied = 0;
     this.#watch?.close();
     this.#options.sink.clear();
@@ -210,60 +226,71 @@ export class Directory implements AsyncDisposable {
   }
 
   /** Watch first, then list unpinned: the newest revision of a key wins, and what was removed stays removed. */
-  async #fill(): Promise<void> {
+  async #fill(): Promise<OpenWatch> {
     const { store, sink, log, clock } = this.#options;
     const startedAt = clock.monotonic();
     sink.clear();
     this.#applied = 0;
-    this.#known = { revision: 0, mark: '' };
+    // One page tells both where the store is and its `head` there: no other head may pass for the one before the watch.
+    const start = await store.list({ prefix: HEAD_KEY, limit: 1 });
+    const [since, head] = [start.revision, headOf(start)];
+    this.#known = head;
     this.#removed = new Map();
-    const since = (await store.list({ prefix: DIRECTORY_PREFIX, limit: 1, keysOnly: true })).revision;
-    await this.#open(since + 1);
-    await this.#listAll(since);
+    const watch = await this.#open(since + 1);
+    this.#listed = await this.#listAll(watch);
+    const then = await store.headAt(since);
+    if (then === 'future' || (then !== 'compacted' && !isSameHead(then, head))) {
+      throw new StoreUnavailable('failed', 'The store was restored or replaced while the directory was being listed.');
+    }
     this.#removed = undefined;
     this.#applied = Math.max(this.#applied, since);
     this.#filled = true;
     sink.settled();
     this.#wake('fresh');
     log.info({ applied: this.#applied, ms: Math.round(clock.monotonic() - startedAt) }, 'the directory is filled');
+    return watch;
   }
 
-  async #listAll(since: number): Promise<void> {
+  /** @returns the newest revision that was listed */
+  async #listAll(watch: OpenWatch): Promise<number> {
     const { store } = this.#options;
+    let newest = 0;
     let after: string | undefined;
     do {
-      this.#stop.signal.throwIfAborted();
-      if (this.#watch?.isOver === true) {
-        throw new StoreUnavailable('failed', 'The watch ended while the directory was being listed.');
-      }
       const page = await store.list({
         prefix: DIRECTORY_PREFIX,
         limit: PAGE_ENTRIES_MAX,
         ...(after !== undefined && { after }),
       });
-      for (const entry of page.entries) this.#applyListed(entry, since);
+      this.#stop.signal.throwIfAborted();
+      if (watch.isOver) {
+        throw new StoreUnavailable('failed', 'The watch ended while the directory was being listed.');
+      }
+      for (const entry of page.entries) {
+        newest = Math.max(newest, entry.revision);
+        this.#applyListed(entry);
+      }
       after = page.next;
       // Pages are paced by the event loop's turns: requests go on between them.
       await new Promise((resolve) => setImmediate(resolve));
     } while (after !== undefined);
+    return newest;
   }
 
-  #applyListed(entry: Entry, since: number): void {
+  #applyListed(entry: Entry): void {
     const { sink } = this.#options;
-    if (entry.key === HEAD_KEY) {
-      // A newer head than the watch's start belongs to changes that the watch is yet to bring.
-      if (entry.revision <= since) this.#known = { revision: entry.revision, mark: entry.value };
-      return;
-    }
+    // The watch brings every head after its start; a newer one in a page belongs to changes that are yet to come.
+    if (entry.key === HEAD_KEY) return;
     const known = Math.max(sink.revisionOf(entry.key) ?? 0, this.#removed?.get(entry.key) ?? 0);
     if (entry.revision > known) sink.put(entry);
   }
 
-  async #open(from: number): Promise<void> {
+  async #open(from: number): Promise<OpenWatch> {
     const watch = openWatch(this.#options.store, DIRECTORY_PREFIX, from, (batch) => this.#apply(batch));
     this.#watch = watch;
     await watch.opened;
     this.#stop.signal.throwIfAborted();
+    return watch;
   }
 
   #apply(batch: WatchBatch): void {
@@ -280,6 +307,7 @@ export class Directory implements AsyncDisposable {
       }
     }
     this.#applied = Math.max(this.#applied, batch.revision);
+    this.#behindSince = undefined;
     metrics.directoryApplied(this.#applied);
     if (!this.#filled) return;
     sink.settled();
@@ -309,16 +337,17 @@ export class Directory implements AsyncDisposable {
   }
 
   /**
-   * One round of the proof. `unknown`: the history went away meanwhile, or the directory is being filled.
+   * One round of the proof. `unknown`: the history went away meanwhile, or the directory is being filled, or it holds
+   * what was listed beyond the revision that the watch has reached.
    * @throws StoreUnavailable
    */
   async prove(): Promise<'equal' | 'different' | 'unknown'> {
     for (const group of this.#options.groups) {
-      if (!this.#filled) return 'unknown';
-      const revision = this.#applied;
+      if (!this.#filled || this.#applied < this.#listed) return 'unknown';
+      const [revision, history] = [this.#applied, this.#history];
       const mine = digestOf(this.#options.sink.held(group));
       const stored = await this.#storedDigest(group, revision);
-      if (stored === 'compacted') return 'unknown';
+      if (stored === 'compacted' || history !== this.#history) return 'unknown';
       if (stored.sum !== mine.sum || stored.count !== mine.count) {
         this.#options.log.error({ group, revision, mine, stored }, 'the directory differs from the store');
         this.#forget('it differs from the store');
@@ -343,8 +372,16 @@ export class Directory implements AsyncDisposable {
   }
 }
 
+const NO_HEAD: Head = { revision: 0, mark: '' };
+
+function headOf({ entries: [entry] }: Page): Head {
+  return entry?.key === HEAD_KEY ? { revision: entry.revision, mark: entry.value } : NO_HEAD;
+}
+
+const isSameHead = (a: Head, b: Head): boolean => a.revision === b.revision && a.mark === b.mark;
+
 /** `head` never goes back, and the same revision always bears the same mark, within one history. */
-function isAnotherHistory(head: Head, before: Head): boolean {
+function contradicts(head: Head, before: Head): boolean {
   if (head.revision < before.revision) return true;
   return head.revision === before.revision && head.mark !== before.mark;
 }

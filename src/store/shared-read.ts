@@ -1,32 +1,40 @@
 /**
  * Shares one read among all callers that may have its answer: whoever asks while a read is under way gets the *next*
- * one, since the one under way may have been answered before the caller's question was put. When a read fails, those
- * who wait for the next one fail with it: a store that is down is found out in one deadline, not in two.
+ * one, since the one under way may have been answered before the caller's question was put. At most one is under way.
+ * When a read fails, those who wait for the next one fail with it: a store that is down is found out in one deadline,
+ * not in two.
  */
 export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
-  let current: Promise<T> | undefined;
-  let next: Promise<T> | undefined;
+  let underWay = false;
+  let next: PromiseWithResolvers<T> | undefined;
 
-  function begin(): Promise<T> {
-    next = undefined;
-    const reading = read().finally(() => {
-      current = undefined;
-    });
-    current = reading;
-    return reading;
+  function begin(asked: PromiseWithResolvers<T>): void {
+    underWay = true;
+    read().then(
+      (value) => {
+        const waiting = ended();
+        asked.resolve(value);
+        if (waiting) begin(waiting);
+      },
+      (error: unknown) => {
+        const waiting = ended();
+        asked.reject(error);
+        waiting?.reject(error);
+      },
+    );
   }
 
-  function queue(after: Promise<T>): Promise<T> {
-    const queued = after.then(begin);
-    queued.catch(() => {
-      if (next === queued) next = undefined;
-    });
-    return queued;
+  function ended(): PromiseWithResolvers<T> | undefined {
+    const waiting = next;
+    next = undefined;
+    underWay = false;
+    return waiting;
   }
 
   return () => {
-    if (!current) return begin();
-    next ??= queue(current);
-    return next;
+    if (underWay) return (next ??= Promise.withResolvers<T>()).promise;
+    const asked = Promise.withResolvers<T>();
+    begin(asked);
+    return asked.promise;
   };
 }

@@ -21,6 +21,9 @@ onEachBackend('the main job', (backend) => {
 
     const revoked = await call(`${muster.api}/v1/apps/${app.appId}/revoke`, { method: 'POST', token: apiKey });
     expect(revoked).toMatchObject({ status: 200, body: { appId: app.appId, status: 'revoked' } });
-    expect(await poll(muster, credential)).toMatchObject({ status: 401, body: { error: { code: 'invalid_credential' } } });
+    expect(await poll(muster, credential)).toMatchObject({
+      status: 401,
+      body: { error: { code: 'invalid_credential' } },
+    });
   });
 });

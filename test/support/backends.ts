@@ -32,7 +32,11 @@ function etcd(url: string): Backend {
 
 /** Behaviour through the front door, once on each back-end. Without an etcd the second half is skipped, and said so. */
 export function onEachBackend(title: string, suite: (backend: Backend) => void): void {
-  describe(`${title} (sqlite)`, () => suite(sqlite()));
+  describe(`${title} (sqlite)`, () => {
+    suite(sqlite());
+  });
   const url = inject('etcd');
-  describe.skipIf(url === undefined)(`${title} (etcd)`, () => suite(etcd(url ?? '')));
+  describe.skipIf(url === undefined)(`${title} (etcd)`, () => {
+    suite(etcd(url ?? ''));
+  });
 }

@@ -13,7 +13,10 @@ const body = z.object({
   // Longer words of a daemon are cut, not refused: the state matters more than the prose.
   error: z
     .string()
-    .refine((value) => textFault(value, { codePointsMax: LIMITS.requestBodyBytesMax }) === undefined, 'must be Unicode text')
+    .refine(
+      (value) => textFault(value, { codePointsMax: LIMITS.requestBodyBytesMax }) === undefined,
+      'must be Unicode text',
+    )
     .transform((value) => value.slice(0, LIMITS.ackErrorCharactersMax).toWellFormed())
     .optional(),
 });

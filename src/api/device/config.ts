@@ -33,7 +33,13 @@ const REFUSED: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([
   ['rate_limited', 'rate_limited'],
 ]);
 
-function tell(exchange: Exchange, deps: DeviceDeps, config: DeviceConfig, known: readonly string[], held: boolean): void {
+function tell(
+  exchange: Exchange,
+  deps: DeviceDeps,
+  config: DeviceConfig,
+  known: readonly string[],
+  held: boolean,
+): void {
   const headers = ['ETag', config.etag];
   if (matches(known, config)) {
     deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');

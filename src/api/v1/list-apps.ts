@@ -25,7 +25,6 @@ class Bodies {
   async of(account: AccountReader): Promise<string> {
     const version = account.appsVersion;
     const kept = this.#kept.get(account);
-    if (kept) this.#drop(account, kept.body);
     const body = kept && kept.version === version ? kept.body : await listJson(account);
     // What memory counts did not change while it was read: it answers at once.
     if (version !== undefined) this.#keep(account, version, body);
@@ -33,6 +32,9 @@ class Bodies {
   }
 
   #keep(account: AccountReader, version: number, body: string): void {
+    // Also where another request has spelled the same list meanwhile: its bytes must not stay in the sum.
+    const before = this.#kept.get(account);
+    if (before) this.#drop(account, before.body);
     this.#kept.set(account, { version, body });
     this.#bytes += body.length;
     for (const [oldest, { body: dropped }] of this.#kept) {

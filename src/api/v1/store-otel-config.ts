@@ -12,7 +12,7 @@ const shape = z.object({
 });
 
 /** O2. Judged even when other fields are wrong, so that the first wrong one in the table's order is told (O3). */
-const fields = shape.refine(({ enabled, endpoint }) => enabled !== true || (endpoint !== undefined && endpoint !== ''), {
+const fields = shape.refine(({ enabled, endpoint }) => !enabled || (endpoint !== undefined && endpoint !== ''), {
   path: ['endpoint'],
   message: 'endpoint is required when enabled is true.',
   when: ({ value }) => typeof value === 'object' && value !== null && Object.hasOwn(value, 'enabled'),
