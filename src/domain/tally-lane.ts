@@ -6,6 +6,7 @@ import {
   commitSteps,
   ended,
   isUnchanged,
+  refuseGrowthWhenFull,
   type MutationDeps,
   type Origin,
   type PlannedStep,
