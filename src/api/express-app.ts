@@ -26,8 +26,8 @@ export function servedBy(app: Express): (request: IncomingMessage, response: Ser
 /** Also of an absolute-form target (RFC 9112, 3.2.2); of any other, `*` for one, `/`, where no route is. */
 function pathAndQuery(target: string): string {
   const path = target.startsWith('/') ? target : (/^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? '/');
-  // Either would wake the parser.
-  return path.replace(/[#\xa0]/g, encodeURIComponent);
+  // A fragment is what would wake that parser.
+  return path.replaceAll('#', '%23');
 }
 
 interface Routed {
