@@ -1,10 +1,10 @@
 import type { EnrollmentResult, Metrics } from '../metrics.ts';
 import { ABSENT, type Store, type Write } from '../store/port.ts';
 import { enrolled } from './app-record.ts';
-import type { FleetReader, FoundApp } from './fleet-reader.ts';
+import type { AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { commitSteps, mutate, type MutationDeps, type Origin, type Step, type Unchanged } from './mutation.ts';
-import { KEYS, noteSchema, parseRecord, put } from './records.ts';
+import { credentialSchema, KEYS, noteSchema, parseRecord, put } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
 import { drawCredential, isEnrollCode, tokenHash } from './tokens.ts';
@@ -92,7 +92,7 @@ async function decide(
   if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
   if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-  if (request.credentialHash !== undefined && (await isBound(store, reader, binding.credential))) {
+  if (request.credentialHash !== undefined && (await isBound(store, app, binding.credential))) {
     throw new NotEnrolled('bound_credential', found);
   }
   return bindingStep(found, request, binding);
@@ -117,11 +117,13 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
 }
 
 /** Bound now or ever to an app that exists. The commit expects the record absent, so two at once cannot both bind. */
-async function isBound(store: Store, reader: FleetReader, credential: string): Promise<boolean> {
-  return (
-    (await reader.appOfCredential(credential)) !== undefined ||
-    (await store.get(KEYS.credential(credential))) !== undefined
-  );
+async function isBound(store: Store, app: AppEntry, credential: string): Promise<boolean> {
+  const entry = await store.get(KEYS.credential(credential));
+  if (!entry) return false;
+  const { record, revision } = parseRecord(credentialSchema, entry);
+  // Bound to this app after it was read: the same request was faster elsewhere. Not a reason to refuse it: the commit
+  // will conflict, and the next look will find a replay.
+  return record.appId !== app.id || revision <= app.revision;
 }
 
 function bindingStep({ account, app }: FoundApp, request: EnrollRequest, binding: Binding): Step<void> {
