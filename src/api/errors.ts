@@ -54,11 +54,3 @@ export function retryAfterOf(code: ErrorCode, random: () => number): number | un
   const [from, to] = row.retryAfter;
   return from + Math.floor(random() * (to - from + 1));
 }
-
-/** 401 of these say how to authenticate (RFC 9110, 11.6.1). */
-export const CHALLENGED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'invalid_key',
-  'account_disabled',
-  'invalid_credential',
-  'invalid_token',
-]);

@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { StoreUnavailable } from '../store/port.ts';
 import { answer, requestIdOf } from './answer.ts';
-import { CHALLENGED, errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
+import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
 
 export interface ExchangeDeps {
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface ExchangeDeps {
 export interface Reply {
   readonly status: number;
   /** An object is sent as JSON; a text or buffer is JSON already. */
-  readonly body?: object | string;
+  readonly body?: object | string | Buffer;
   readonly headers?: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export class Exchange {
   }
 
   reply({ status, body, headers = [] }: Reply, code = ''): void {
-    const content = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const content = isSendable(body) ? body : JSON.stringify(body);
     const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
     answer(this.request, this.response, status, all, content);
@@ -114,7 +114,7 @@ export class Exchange {
   refuse(code: ErrorCode, message?: string, headers: readonly string[] = []): void {
     const { status } = ERRORS[code];
     const all = [...headers];
-    if (CHALLENGED.has(code)) all.push('WWW-Authenticate', 'Bearer');
+    if (status === 401) all.push('WWW-Authenticate', 'Bearer');
     const retryAfter = retryAfterOf(code, this.#deps.random);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);
@@ -129,6 +129,9 @@ export class Exchange {
     this.#deps.log.info({ listener: this.#listener, requestId, route, status, code, seconds }, 'slow or failed');
   }
 }
+
+const isSendable = (body: Reply['body']): body is string | Buffer | undefined =>
+  body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
 
 /** Every field of that name, in order: node keeps only the first of some. The name is in lower case. */
 export function fieldsOf(request: IncomingMessage, name: string): string[] {
