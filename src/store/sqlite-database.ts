@@ -97,11 +97,13 @@ export class Database {
   }
 
   /** Runs the work in one disk transaction, which leaves the store at the revision that it returns. */
-  transaction(work: () => number): void {
+  transaction<T>(work: () => { readonly revision: number; readonly results: T }): T {
     this.begin.run();
     try {
-      this.updateCounter.run(work());
+      const { revision, results } = work();
+      this.updateCounter.run(revision);
       this.commit.run();
+      return results;
     } catch (err) {
       // Some errors have rolled back already; then a second time would fail and hide the first error.
       if (this.database.isTransaction) this.database.exec('ROLLBACK');
@@ -114,7 +116,8 @@ export class Database {
    * `secure_delete` overwrites what is deleted, but not the copies that SQLite itself makes: when a page is split or
    * merged, cells move to a neighbour and the place they came from stays as it was, in the unallocated middle of the
    * page (`rebuildPage` in btree.c). Where the file held deletions since it was last rebuilt, it is therefore built
-   * anew by VACUUM, which starts from zeroed pages: about 7 ms per MiB, during which nothing else runs.
+   * anew by VACUUM, which starts from zeroed pages: about 10 ms per MiB, during which nothing else runs, and for that
+   * while as much memory and room in the log as the store is large.
    */
   forget(rebuild: boolean): void {
     if (rebuild) this.database.exec('VACUUM');

@@ -2,24 +2,14 @@
  * The embedded store: one SQLite file that one process holds. Commits issued in one turn of the event loop share one
  * disk transaction, and with it one fsync; each is judged on its own against what those before it left.
  */
-import { randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkChange, checkPageRequest } from './check-request.ts';
-import type {
-  Change,
-  CommitResult,
-  Entry,
-  Head,
-  Page,
-  PageRequest,
-  Store,
-  Watch,
-  WatchListener,
-  Write,
-} from './port.ts';
+import type { Change, CommitResult, Entry, Head, Page, PageRequest, Store, Watch, WatchListener } from './port.ts';
 import { ABSENT, HEAD_KEY, StoreUnavailable } from './port.ts';
-import { Database, endOf, pagesIn, unavailable } from './sqlite-database.ts';
-import { History, type PastChange } from './sqlite-history.ts';
+import { Database, pagesIn, unavailable } from './sqlite-database.ts';
+import { Group, type Position } from './sqlite-group.ts';
+import { History } from './sqlite-history.ts';
+import { pageNow, pageThen } from './sqlite-pages.ts';
 import { Watches } from './sqlite-watches.ts';
 
 export interface SqliteOptions {
@@ -34,8 +24,6 @@ const GROUP_COMMITS_MAX = 512;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
 
-const CONFLICT: CommitResult = { outcome: 'conflict' };
-
 /**
  * Opens the file, or makes it (mode 0600), for this process alone. `:memory:` is a store that ends with its disposal.
  * Throws `StoreUnavailable`: `refused` when another process holds the file.
@@ -48,21 +36,6 @@ interface PendingCommit {
   readonly change: Change;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (err: StoreUnavailable) => void;
-}
-
-/** Where the store stands: as of the last disk commit, or, inside a group, as its members so far left it. */
-interface Position {
-  readonly revision: number;
-  readonly head: Head;
-}
-
-/** A disk transaction being put together. Nothing of it counts before it is on disk. */
-interface Group {
-  position: Position;
-  /** One for the whole group: what it must tell apart is one history of the store from another. */
-  readonly mark: string;
-  readonly changes: PastChange[];
-  readonly results: CommitResult[];
 }
 
 class SqliteStore implements Store {
@@ -95,10 +68,7 @@ class SqliteStore implements Store {
 
   async list(request: PageRequest): Promise<Page> {
     checkPageRequest(request);
-    return this.reading('list', () => {
-      const { start, end } = boundsOf(request);
-      return pageOf(this.database.range(start, end, request.keysOnly), request, this.position.revision);
-    });
+    return this.reading('list', () => pageNow(this.database, request, this.position.revision));
   }
 
   async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
@@ -106,7 +76,7 @@ class SqliteStore implements Store {
     return this.reading('listAt', () => {
       if (revision > this.position.revision) throw new StoreUnavailable('refused', 'listAt: the revision is to come');
       if (revision < this.history.floor) return 'compacted';
-      return pageOf(this.rangeAt(boundsOf(request), revision), request, revision);
+      return pageThen(this.database, this.history, request, revision);
     });
   }
 
@@ -160,7 +130,9 @@ class SqliteStore implements Store {
   }
 
   private async close(): Promise<void> {
-    while (this.flushScheduled) await nextTurn();
+    // At least one turn: a listener that disposes of the store must not close it under the commit that called it.
+    do await nextTurn();
+    while (this.flushScheduled);
     this.watches.endAll();
     this.database.close();
   }
@@ -176,24 +148,6 @@ class SqliteStore implements Store {
     } catch (err) {
       throw unavailable(operation, err);
     }
-  }
-
-  /** The entries of a past revision: those of now, with every later change undone. */
-  private *rangeAt({ start, end }: Bounds, revision: number): Generator<Entry, undefined> {
-    const undone = new Map<string, Entry | undefined>();
-    for (const { key, previous } of this.history.after(revision)) {
-      if (key >= start && key < end && !undone.has(key)) undone.set(key, previous);
-    }
-    const restored = [...undone.values()]
-      .filter((entry) => entry !== undefined)
-      .toSorted(byKey)
-      .values();
-    let next = restored.next();
-    for (const entry of this.database.range(start, end)) {
-      for (; next.value !== undefined && next.value.key < entry.key; next = restored.next()) yield next.value;
-      if (!undone.has(entry.key)) yield entry;
-    }
-    for (; next.value !== undefined; next = restored.next()) yield next.value;
   }
 
   /** The check phase follows the I/O of a turn, so what that I/O led to is written together. */
@@ -213,9 +167,10 @@ class SqliteStore implements Store {
   }
 
   private flushGroup(members: readonly PendingCommit[]): void {
-    let group: Group;
+    const group = new Group(this.database, this.position);
+    let results: CommitResult[];
     try {
-      group = this.write(members);
+      results = this.write(group, members);
     } catch (err) {
       const trouble = unavailable('commit', err);
       for (const { reject } of members) reject(trouble);
@@ -224,23 +179,17 @@ class SqliteStore implements Store {
     try {
       this.adopt(group);
     } finally {
-      for (const [index, { resolve }] of members.entries()) resolve(group.results[index] ?? CONFLICT);
+      for (const [index, result] of results.entries()) members[index]?.resolve(result);
     }
   }
 
   /** One disk transaction. Throws when the disk did not take it; then it is as if it had never been tried. */
-  private write(members: readonly PendingCommit[]): Group {
-    const mark = randomBytes(8).toString('hex');
-    const group: Group = { position: this.position, mark, changes: [], results: [] };
-    this.database.transaction(() => {
-      for (const { change } of members) group.results.push(this.apply(change, group));
-      const { revision, head } = group.position;
-      if (head !== this.position.head) {
-        this.database.put({ key: HEAD_KEY, value: head.mark, revision: head.revision });
-      }
-      return revision;
+  private write(group: Group, members: readonly PendingCommit[]): CommitResult[] {
+    return this.database.transaction(() => {
+      const results = members.map(({ change }) => group.add(change));
+      group.finish();
+      return { revision: group.position.revision, results };
     });
-    return group;
   }
 
   /** Makes a group that is on disk the state of the store. The watches know of it before those who committed do. */
@@ -249,44 +198,6 @@ class SqliteStore implements Store {
     this.remains ||= changes.some(({ key, previous }) => previous !== undefined && key !== HEAD_KEY);
     this.history.append(changes);
     if (changes.length > 0) this.watches.feed(position.revision, changes);
-  }
-
-  private apply(change: Change, group: Group): CommitResult {
-    if (!this.holds(change, group)) return CONFLICT;
-    const revision = group.position.revision + 1;
-    const created = new Set<string>();
-    for (const expected of change.expect) if (expected.revision === ABSENT) created.add(expected.key);
-    for (const write of change.write) this.applyWrite(write, revision, created, group.changes);
-    const head = change.quiet === true ? group.position.head : { revision, mark: group.mark };
-    if (change.quiet !== true) group.changes.push(headChange(group.position.head, head));
-    group.position = { revision, head };
-    return { outcome: 'committed', revision };
-  }
-
-  private holds({ expect }: Change, { position }: Group): boolean {
-    // The entry of head reaches the disk at the end of the group; until then its revision is the group's.
-    return expect.every(({ key, revision }) =>
-      key === HEAD_KEY ? position.head.revision === revision : this.database.revisionOf(key) === revision,
-    );
-  }
-
-  /** `created` holds keys known to be absent: what they replace need not be looked up. */
-  private applyWrite(write: Write, revision: number, created: ReadonlySet<string>, changes: PastChange[]): void {
-    if ('put' in write) {
-      const { put: key, value } = write;
-      changes.push({ key, revision, value, previous: created.has(key) ? undefined : this.database.get(key) });
-      this.database.put({ key, value, revision });
-    } else if ('remove' in write) {
-      const previous = this.database.get(write.remove);
-      if (previous === undefined) return;
-      changes.push({ key: write.remove, revision, value: undefined, previous });
-      this.database.remove(write.remove);
-    } else {
-      for (const previous of this.database.range(write.removeAll, endOf(write.removeAll))) {
-        changes.push({ key: previous.key, revision, value: undefined, previous });
-      }
-      this.database.removeAll(write.removeAll);
-    }
   }
 }
 
@@ -298,36 +209,4 @@ function groupSize(pending: readonly PendingCommit[]): number {
     return index > 0 && (index >= GROUP_COMMITS_MAX || bytes > GROUP_BYTES_MAX);
   });
   return beyond === -1 ? pending.length : beyond;
-}
-
-function headChange(before: Head, after: Head): PastChange {
-  const previous = before.revision === ABSENT ? undefined : entryOf(before);
-  return { key: HEAD_KEY, revision: after.revision, value: after.mark, previous };
-}
-
-function entryOf({ revision, mark }: Head): Entry {
-  return { key: HEAD_KEY, value: mark, revision };
-}
-
-/** `start` is inclusive, `end` exclusive. */
-interface Bounds {
-  readonly start: string;
-  readonly end: string;
-}
-
-function boundsOf({ prefix, after }: PageRequest): Bounds {
-  // The character that sorts first makes the successor of a key.
-  const start = after === undefined || after < prefix ? prefix : `${after}\0`;
-  return { start, end: endOf(prefix) };
-}
-
-const byKey = (a: Entry, b: Entry): number => (a.key < b.key ? -1 : 1);
-
-function pageOf(found: Generator<Entry, undefined>, { limit, keysOnly }: PageRequest, revision: number): Page {
-  const entries = found.take(limit + 1).toArray();
-  const more = entries.length > limit;
-  if (more) entries.pop();
-  const next = entries.at(-1)?.key;
-  const shown = keysOnly === true ? entries.map(({ key, revision }) => ({ key, value: '', revision })) : entries;
-  return { entries: shown, revision, ...(more && next !== undefined ? { next } : {}) };
 }

@@ -174,6 +174,17 @@ describe('commits of one turn', () => {
     expect(batches.slice(3).map(({ changes }) => changes.length)).toEqual([2, 2, 1, 2]);
   });
 
+  test('fail together when one cannot even be tried, and the store goes on', async () => {
+    await using store = await openSqliteStore(':memory:');
+    // SQLite rolls some errors back by itself; one that it never saw, like this, it does not.
+    const untyped = { key: undefined as unknown as string, revision: 0 };
+    const failed = [store.commit(writing(put('t/a'))), store.commit({ expect: [untyped], write: [put('t/b')] })];
+    const refusal = { name: 'StoreUnavailable', reason: 'failed' };
+    await Promise.all(failed.map(async (commit) => expect(commit).rejects.toMatchObject(refusal)));
+    const revision = await writes(store, put('t/c'));
+    expect(await everything(store, 't/')).toEqual([{ key: 't/c', value: 'v', revision }]);
+  });
+
   test('are all written before the store closes, however many', async () => {
     await using directory = await temporaryDirectory();
     const store = await openSqliteStore(directory.file);
