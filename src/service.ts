@@ -85,8 +85,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const waits = createChangeWaits(fleet);
   registerGauges(core, rateWindow, waits);
 
-  const listeners = await openListeners(core, { rateWindow, heartbeats, waits, stopping: stopping.signal });
-  for (const listener of Object.values(listeners)) opened.use(listener);
+  const listeners = await openListeners(core, { rateWindow, heartbeats, waits, stopping: stopping.signal }, opened);
   const loops = Promise.all([heartbeats.run(stopping.signal), ...backgroundLoops(core, stopping.signal)]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
@@ -192,7 +191,11 @@ interface Shared {
   readonly stopping: AbortSignal;
 }
 
-async function openListeners(core: Core, shared: Shared): Promise<Record<'api' | 'device' | 'ops', Listener>> {
+async function openListeners(
+  core: Core,
+  shared: Shared,
+  opened: AsyncDisposableStack,
+): Promise<Record<'api' | 'device' | 'ops', Listener>> {
   const { clock, log, metrics, store, fleet, draw, config } = core;
   const { random } = Math;
   const base = { clock, log, metrics, random };
@@ -222,9 +225,9 @@ async function openListeners(core: Core, shared: Shared): Promise<Record<'api' |
     services: { accounts: createAccounts(mutations) },
   });
   return {
-    api: await listen(core, 'api', gateway, 'not_found', 'upstream_unavailable'),
-    device: await listen(core, 'device', devicePlane, 'invalid_request', 'overloaded'),
-    ops: await listen(core, 'ops', opsServer, 'invalid_request', 'upstream_unavailable'),
+    api: opened.use(await listen(core, 'api', gateway, 'not_found', 'upstream_unavailable')),
+    device: opened.use(await listen(core, 'device', devicePlane, 'invalid_request', 'overloaded')),
+    ops: opened.use(await listen(core, 'ops', opsServer, 'invalid_request', 'upstream_unavailable')),
   };
 }
 

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import process from 'node:process';
+import { ConfigError, readConfig, type Config } from './config.ts';
+import { createLog } from './log.ts';
+import { startService, type Service } from './service.ts';
+
+/** What else goes on while the service runs; it ends when the signal aborts. */
+export type Work = (service: Service, signal: AbortSignal) => Promise<void>;
+
+/** The configuration; undefined, with exit code 2 and words on stderr, when it is wrong. */
+export function configured(environment: NodeJS.ProcessEnv): Config | undefined {
+  try {
+    return readConfig(environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`muster: the configuration is wrong.\n${error.message}\n`);
+    process.exitCode = 2;
+    return undefined;
+  }
+}
+
+/**
+ * Runs the service until SIGTERM, SIGINT, or a fault that nobody caught; then answers what is under way and closes.
+ * Never rejects. Exit codes: 0 after a drain, 1 after a fault.
+ */
+export async function run(config: Config, work?: Work): Promise<void> {
+  const log = createLog(config.logLevel);
+  const ending = new AbortController();
+  const failed = (what: string, error: unknown): undefined => {
+    log.error({ err: error }, what);
+    process.exitCode = 1;
+    ending.abort();
+  };
+  // A signal that comes again changes nothing, since npm passes on the one that the terminal has sent already.
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
+  // The process never runs on after a fault that nobody caught: what is under way is answered, then it ends.
+  for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
+
+  const service = await startService({ config, log }).catch((error: unknown) => failed('muster cannot start', error));
+  if (!service) return;
+  if (!ending.signal.aborted)
+    await work?.(service, ending.signal).catch((error: unknown) => failed('muster cannot go on', error));
+  if (!ending.signal.aborted) await once(ending.signal, 'abort');
+  await service.stop().catch((error: unknown) => failed('muster could not stop cleanly', error));
+}
