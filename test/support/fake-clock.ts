@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 
 /** Time that moves when a test says so. */
@@ -18,8 +19,10 @@ export class FakeClock implements Clock {
     return this.#monotonic;
   }
 
+  /** The short pauses after a conflict, bounded by 100 ms, pass at once: no test waits for them to be over. */
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return;
+    if (ms < 100) return setImmediate();
     const { promise, resolve } = Promise.withResolvers<void>();
     const sleeper = { until: this.#monotonic + ms, wake: resolve };
     this.#sleepers.add(sleeper);
