@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Endpoint, openEndpoints } from '../../src/store/etcd-endpoints.ts';
 import { openEtcdStore } from '../../src/store/etcd.ts';
 import { type Store, type StoreTrouble, StoreUnavailable } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
@@ -16,7 +17,7 @@ async function eventually<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
+      if (!(error instanceof StoreUnavailable) || error.reason === 'closed') throw error;
     }
   }
 }
@@ -69,8 +70,8 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${binary ? '' : 
   test('a commit whose answer is lost in silence times out, and its marker is found', async () => {
     proxy.silenceFlows('answers');
     await expect(store.commit(writing(put('t/marker', 'mine')))).rejects.toMatchObject({ reason: 'timeout' });
-    // The old connection stays silent: the store found itself a new one.
-    expect((await present(store, 't/marker')).value).toBe('mine');
+    // The old connection stays silent: the store finds itself a new one.
+    expect((await eventually(async () => present(store, 't/marker'))).value).toBe('mine');
     expect((await present(witness, 't/marker')).value).toBe('mine');
   });
 
@@ -86,13 +87,14 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${binary ? '' : 
     await recording.recorder.untilChanges(1);
     proxy.cut();
     expect(await settled).toBe('StoreUnavailable');
-    expect((await present(store, 't/marker')).value).toBe('mine');
+    expect((await eventually(async () => present(store, 't/marker'))).value).toBe('mine');
   });
 
   test('a commit that finds no connection waits for one, since nothing was sent yet', async () => {
+    await using patient = await openEtcdStore({ endpoints: [proxy.url], prefix, deadlineMs: 6000 });
     await proxy.refuse();
-    await expect(store.head()).rejects.toMatchObject({ reason: 'unreachable' });
-    const commit = store.commit(writing(put('t/a')));
+    await expect(patient.head()).rejects.toMatchObject({ reason: 'unreachable' });
+    const commit = patient.commit(writing(put('t/a')));
     await proxy.accept();
     expect(await commit).toMatchObject({ outcome: 'committed' });
   });
@@ -116,6 +118,20 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${binary ? '' : 
     proxy.silence = 'none';
     await eventually(async () => store.commit(writing(put('t/a'))));
     using recording = await record(store, 't/', 1);
+    await recording.recorder.untilChanges(1);
+  });
+
+  test('a watch that is not confirmed ends, and the next one does not try the same connection', async () => {
+    const start = await writes(store, put('t/a'));
+    proxy.silence = 'everything';
+    const recorder = new Recorder();
+    store.watch('t/', start, recorder);
+    await recorder.untilEnd();
+    expect(recorder.ends).toEqual(['disconnected']);
+    // The connection for reads was opened before, and is none the worse.
+    expect(await store.head()).toBeDefined();
+    proxy.silence = 'none';
+    using recording = await record(store, 't/', start);
     await recording.recorder.untilChanges(1);
   });
 
@@ -182,6 +198,24 @@ describe.skipIf(binary === undefined)(`three members of etcd${binary ? '' : ` [s
       await using alone = await openEtcdStore({ endpoints: [member.url], prefix });
       expect((await alone.list({ prefix: 't/', limit: 10 })).entries).toHaveLength(6);
     }
+  });
+
+  test('a member that answers and cannot serve is left: reads go on elsewhere, a commit is not sent again', async () => {
+    const endpoints = openEndpoints({ urls: cluster.urls, tls: undefined, user: undefined, deadlineMs: 5000 });
+    const failing = (tried: string[], failures: number) => async (endpoint: Endpoint) => {
+      tried.push(endpoint.url);
+      const trouble = { code: 14, details: 'etcdserver: no leader' };
+      if (tried.length <= failures) throw Object.assign(new Error('from gRPC'), trouble);
+    };
+    await Promise.all(endpoints.all.map(async (endpoint) => endpoint.connect(Date.now() + 5000)));
+    const reads: string[] = [];
+    await endpoints.repeatedly('read', failing(reads, 2));
+    expect(reads.toSorted()).toEqual(cluster.urls.toSorted());
+    const commits: string[] = [];
+    await expect(endpoints.once('commit', failing(commits, 1))).rejects.toMatchObject({ reason: 'unreachable' });
+    await endpoints.once('commit', failing(commits, 1));
+    expect(commits).toEqual([reads[2], reads[0]]);
+    endpoints.close();
   });
 
   test('a member cut off from its peers ends its watches instead of leaving them silent', async () => {
