@@ -36,7 +36,7 @@ function connection(port: number, until: number, next: () => Shot, times: number
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     let sentAt = 0;
     let expected = 0;
-    let buffered: Buffer | undefined;
+    let missing = 0;
 
     const shoot = (): void => {
       if (performance.now() >= until) {
@@ -52,27 +52,27 @@ function connection(port: number, until: number, next: () => Shot, times: number
     socket.on('connect', shoot);
     socket.on('error', reject);
     socket.on('data', (chunk: Buffer) => {
-      buffered = buffered ? Buffer.concat([buffered, chunk]) : chunk;
-      const length = answerLength(buffered);
-      if (length === undefined || buffered.length < length) return;
-      const status = Number(buffered.toString('latin1', 9, 12));
-      if (status !== expected) {
-        reject(new Error(`expected ${expected}, got: ${buffered.toString('utf8', 0, 600)}`));
-        socket.destroy();
-        return;
+      if (missing === 0) {
+        const status = Number(chunk.toString('latin1', 9, 12));
+        if (status !== expected) {
+          reject(new Error(`expected ${expected}, got: ${chunk.toString('utf8', 0, 600)}`));
+          socket.destroy();
+          return;
+        }
+        missing = answerLength(chunk);
       }
-      buffered = undefined;
+      missing -= chunk.length;
+      if (missing > 0) return;
       times.push(performance.now() - sentAt);
       shoot();
     });
   });
 }
 
-/** Bytes of the whole answer, once its head has come. */
-function answerLength(bytes: Buffer): number | undefined {
-  const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) return undefined;
-  const head = bytes.toString('latin1', 0, end);
+/** Bytes of the whole answer. The head is small and comes in one piece; of the rest only the bytes are counted. */
+function answerLength(chunk: Buffer): number {
+  const end = chunk.indexOf('\r\n\r\n');
+  const head = chunk.toString('latin1', 0, end);
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
   return end + 4 + Number(length ?? 0);
 }

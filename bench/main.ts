@@ -5,7 +5,7 @@ import { EtcdCluster } from '../test/support/etcd.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd-binary.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type Shot } from './load.ts';
-import { fill, polls, seed, type Seeded } from './seed.ts';
+import { polls, seed, type Seeded } from './seed.ts';
 
 /*
  * `npm run bench [-- filter]`: every figure is a ratio against a baseline measured in the same run, the median of
@@ -15,7 +15,8 @@ import { fill, polls, seed, type Seeded } from './seed.ts';
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 1500);
 const CONNECTIONS = 64;
-const ACCOUNTS = 1500;
+const ACCOUNTS = 3000;
+const LARGE_ACCOUNTS = 50;
 const OPERATOR_TOKEN = 'bench-operator-token-0123456789abcdef';
 
 interface Ports {
@@ -100,7 +101,6 @@ function rotate<T>(items: readonly T[], shot: (item: T) => Shot): () => Shot {
   };
 }
 
-const hello: Shot = { bytes: request('GET', '/hello', {}), status: 200 };
 const bearer = ({ token }: Seeded): Record<string, string> => ({ Authorization: `Bearer ${token}` });
 const readOne = (account: Seeded): Shot => ({
   bytes: request('GET', `/v1/apps/${account.appId}`, bearer(account)),
@@ -110,50 +110,51 @@ const create = (account: Seeded): Shot => ({
   bytes: request('POST', '/v1/apps', bearer(account), '{"name":"bench"}'),
   status: 201,
 });
+const list = (account: Seeded): Shot => ({ bytes: request('GET', '/v1/apps', bearer(account)), status: 200 });
 
 async function embedded(dataDir: string, baseline: Child<Baseline>): Promise<void> {
-  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `sqlite:${join(dataDir, 'bench.db')}`));
+  const path = join(dataDir, 'bench.db');
+  const [accounts = [], large = []] = await seed({ kind: 'sqlite', path }, [
+    { accounts: ACCOUNTS, appsEach: 1 },
+    { accounts: LARGE_ACCOUNTS, appsEach: 1000 },
+  ]);
+  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `sqlite:${path}`));
   const { api, device } = muster.ports;
-  const accounts = await seed(muster.ports, OPERATOR_TOKEN, ACCOUNTS);
   const own = { child: muster, port: api };
-  const express = { name: 'bare Express', child: baseline, port: baseline.ports.express, next: () => hello };
-  const raw = { name: 'raw node:http', child: baseline, port: baseline.ports.raw, next: () => hello };
+  const { express, raw } = hellos(baseline);
   await compare({ ...own, name: 'embedded GET /v1/apps/{appId}', next: rotate(accounts, readOne) }, express, 0.9);
   const polling = await polls(muster.ports, accounts.slice(0, 500));
   const next = rotate(polling, (bytes) => ({ bytes, status: 304 }));
   await compare({ name: 'embedded poll 304', child: muster, port: device, next }, express, 2);
-  await compare({ name: 'embedded poll 304 (raw)', child: muster, port: device, next }, raw, 0.8);
+  await compare({ name: 'embedded poll 304, by raw', child: muster, port: device, next }, raw, 0.8);
   await compare({ ...own, name: 'embedded POST /v1/apps', next: rotate(accounts, create) }, express, 0.5);
-  const large = accounts.slice(-8);
-  for (const account of large) await fillSlowly(muster.ports, account);
-  const list = (account: Seeded): Shot => ({ bytes: request('GET', '/v1/apps', bearer(account)), status: 200 });
-  await compare({ ...own, name: 'embedded GET /v1/apps of 590', next: limited(large, list) }, express, 0.4);
-}
-
-/** An account takes 600 requests a minute, and its list must stay within what is left of them. */
-async function fillSlowly(ports: Ports, account: Seeded): Promise<void> {
-  await fill(ports, account, 590);
-}
-
-function limited(accounts: readonly Seeded[], shot: (account: Seeded) => Shot): () => Shot {
-  return rotate(accounts, shot);
+  await compare({ ...own, name: 'embedded GET /v1/apps of 1000', next: rotate(large, list) }, express, 0.4);
 }
 
 async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): Promise<void> {
+  const choice = { kind: 'etcd', endpoints: [url], prefix: '/muster/' } as const;
+  const [accounts = []] = await seed(choice, [{ accounts: ACCOUNTS, appsEach: 1 }]);
   await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `etcd:${url}`));
-  const accounts = await seed(muster.ports, OPERATOR_TOKEN, ACCOUNTS);
   const own = { child: muster, port: muster.ports.api };
-  const express = { name: 'bare Express', child: baseline, port: baseline.ports.express, next: () => hello };
+  const { express } = hellos(baseline);
   const transaction: Contender = {
+    ...express,
     name: 'one npm-etcd3 transaction',
-    child: baseline,
-    port: baseline.ports.express,
     next: () => ({ bytes: request('POST', '/create', {}), status: 201 }),
   };
   await compare({ ...own, name: 'etcd GET /v1/apps/{appId}', next: rotate(accounts, readOne) }, express, 0.7);
   const wide = { connections: 256, next: rotate(accounts, readOne) };
-  await compare({ ...own, ...wide, name: 'etcd GET /v1/apps/{appId} at 256' }, { ...express, connections: 256 }, 0.9);
+  await compare({ ...own, ...wide, name: 'etcd GET at 256' }, { ...express, connections: 256 }, 1);
   await compare({ ...own, name: 'etcd POST /v1/apps', next: rotate(accounts, create) }, transaction, 1);
+}
+
+function hellos(baseline: Child<Baseline>): Record<'express' | 'raw', Contender> {
+  const hello: Shot = { bytes: request('GET', '/hello', {}), status: 200 };
+  const next = (): Shot => hello;
+  return {
+    express: { name: 'bare Express', child: baseline, port: baseline.ports.express, next },
+    raw: { name: 'raw node:http', child: baseline, port: baseline.ports.raw, next },
+  };
 }
 
 process.stdout.write(

@@ -1,65 +1,89 @@
+import { enrolled, newApp } from '../src/domain/app-record.ts';
+import { KEYS, put } from '../src/domain/records.ts';
+import { drawAccountId, drawAppId, systemDraw } from '../src/domain/secrets.ts';
+import { settleFormat } from '../src/domain/format.ts';
+import { drawApiKey, drawCredential, drawEnrollCode, tokenHash } from '../src/domain/tokens.ts';
+import { openStore, type StoreChoice } from '../src/store/open.ts';
+import type { Store, Write } from '../src/store/port.ts';
 import { request } from './load.ts';
 
+/** An account as its owner and its first daemon know it. */
 export interface Seeded {
   readonly token: string;
   readonly appId: string;
-  readonly enrollCode: string;
+  readonly credential: string;
 }
 
-type Json = Record<string, string>;
-
-async function post(url: string, token: string | undefined, body: object): Promise<Json> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Json;
+export interface SeedPlan {
+  readonly accounts: number;
+  readonly appsEach: number;
 }
 
-/** Accounts with a key and an app each: so many that the rate window of none is reached while it is measured. */
-export async function seed(
-  ports: { api: number; ops: number },
-  operatorToken: string,
-  count: number,
-): Promise<Seeded[]> {
-  const accounts = `http://127.0.0.1:${ports.ops}/operator/v1/accounts`;
-  const seeded: Seeded[] = [];
-  const one = async (): Promise<void> => {
-    const { accountId = '' } = await post(accounts, operatorToken, { name: 'bench', entitlement: 'enterprise' });
-    const { apiKey = '' } = await post(`${accounts}/${accountId}/api-keys`, operatorToken, {});
-    const { appId = '', enrollCode = '' } = await post(`http://127.0.0.1:${ports.api}/v1/apps`, apiKey, {
-      name: 'bench',
-    });
-    seeded.push({ token: apiKey, appId, enrollCode });
-  };
-  const workers = Array.from({ length: 32 }, async () => {
-    while (seeded.length < count) await one();
-  });
-  await Promise.all(workers);
+const draw = systemDraw();
+const WRITES_PER_COMMIT = 120;
+
+/**
+ * Writes accounts with a key and enrolled apps straight into the store, before the service opens it: over HTTP an
+ * account takes 600 requests a minute.
+ */
+export async function seed(choice: StoreChoice, plans: readonly SeedPlan[]): Promise<Seeded[][]> {
+  await using store = await openStore(choice);
+  await settleFormat(store);
+  const seeded: Seeded[][] = [];
+  for (const { accounts, appsEach } of plans) {
+    const group: Seeded[] = [];
+    const writes: Write[] = [];
+    for (let i = 0; i < accounts; i += 1) group.push(account(writes, appsEach));
+    for (let i = 0; i < writes.length; i += WRITES_PER_COMMIT)
+      await commit(store, writes.slice(i, i + WRITES_PER_COMMIT));
+    seeded.push(group);
+  }
   return seeded;
 }
 
-/** Fills an account with apps up to the count. */
-export async function fill(ports: { api: number }, account: Seeded, count: number): Promise<void> {
-  let made = 1;
-  const workers = Array.from({ length: 32 }, async () => {
-    while (made < count) {
-      made += 1;
-      await post(`http://127.0.0.1:${ports.api}/v1/apps`, account.token, { name: `app ${made}` });
-    }
-  });
-  await Promise.all(workers);
+async function commit(store: Store, write: readonly Write[]): Promise<void> {
+  const format = await store.get(KEYS.format);
+  if (!format) throw new Error('the store has no format');
+  await store.commit({ expect: [{ key: KEYS.format, revision: format.revision }], write });
 }
 
-/** A poll that will be answered 304, for each of the accounts' apps. */
+function account(writes: Write[], apps: number): Seeded {
+  const at = Date.now();
+  const accountId = drawAccountId(draw);
+  const { keyId, token } = drawApiKey(draw);
+  writes.push(
+    put(KEYS.account(accountId), { name: 'bench', entitlement: 'enterprise', disabled: false, createdAt: at }),
+    put(KEYS.apiKey(accountId, keyId), { name: '', hash: tokenHash(token.reveal()), createdAt: at }),
+    put(KEYS.keyLocator(keyId), { accountId }),
+    put(KEYS.tally(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
+  );
+  let first: Omit<Seeded, 'token'> | undefined;
+  for (let slot = 0; slot < apps; slot += 1) {
+    const app = enrolledApp(writes, accountId, slot, at);
+    first ??= app;
+  }
+  return { token: token.reveal(), appId: first?.appId ?? '', credential: first?.credential ?? '' };
+}
+
+function enrolledApp(writes: Write[], accountId: string, slot: number, at: number): Omit<Seeded, 'token'> {
+  const appId = drawAppId(draw);
+  const credential = drawCredential(draw).reveal();
+  const code = tokenHash(drawEnrollCode(draw).reveal());
+  const pending = newApp(`app ${slot}`, slot, at + slot, { hash: code, issuedAt: at });
+  const binding = { code, credential: tokenHash(credential), platform: 'linux', agentVersion: '1.0.0', at } as const;
+  writes.push(
+    put(KEYS.app(accountId, appId), enrolled(pending, { ...binding, connection: 'cloud' })),
+    put(KEYS.credential(binding.credential), { accountId, appId }),
+  );
+  return { appId, credential };
+}
+
+/** A poll that will be answered 304, for the first app of each account. */
 export async function polls(ports: { device: number }, accounts: readonly Seeded[]): Promise<string[]> {
-  const device = `http://127.0.0.1:${ports.device}/device/v1`;
   return await Promise.all(
-    accounts.map(async ({ appId, enrollCode }) => {
-      const { credential = '' } = await post(`${device}/enroll`, undefined, { appId, enrollCode, connection: 'cloud' });
-      const first = await fetch(`${device}/config`, { headers: { authorization: `Bearer ${credential}` } });
+    accounts.map(async ({ credential }) => {
+      const headers = { authorization: `Bearer ${credential}` };
+      const first = await fetch(`http://127.0.0.1:${ports.device}/device/v1/config`, { headers });
       const etag = first.headers.get('etag') ?? '';
       return request('GET', '/device/v1/config', { Authorization: `Bearer ${credential}`, 'If-None-Match': etag });
     }),

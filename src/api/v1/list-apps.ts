@@ -19,19 +19,19 @@ export const listApps = route({
  * since it was asked for last. Kept by the account's version, the least recently used going first.
  */
 class Bodies {
-  readonly #kept = new Map<AccountReader, { readonly version: number; readonly body: string }>();
+  readonly #kept = new Map<AccountReader, { readonly version: number; readonly body: Buffer }>();
   #bytes = 0;
 
-  async of(account: AccountReader): Promise<string> {
+  async of(account: AccountReader): Promise<Buffer> {
     const version = account.appsVersion;
     const kept = this.#kept.get(account);
-    const body = kept && kept.version === version ? kept.body : await listJson(account);
+    const body = kept && kept.version === version ? kept.body : Buffer.from(await listJson(account));
     // What memory counts did not change while it was read: it answers at once.
     if (version !== undefined) this.#keep(account, version, body);
     return body;
   }
 
-  #keep(account: AccountReader, version: number, body: string): void {
+  #keep(account: AccountReader, version: number, body: Buffer): void {
     // Also where another request has spelled the same list meanwhile: its bytes must not stay in the sum.
     const before = this.#kept.get(account);
     if (before) this.#drop(account, before.body);
@@ -43,7 +43,7 @@ class Bodies {
     }
   }
 
-  #drop(account: AccountReader, body: string): void {
+  #drop(account: AccountReader, body: Buffer): void {
     this.#kept.delete(account);
     this.#bytes -= body.length;
   }
