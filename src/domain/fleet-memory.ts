@@ -63,7 +63,10 @@ class AccountMemory implements AccountReader {
   }
 }
 
-/** Called after a batch has been applied, with what it touched. No `appId`: the account, its configuration or a key. */
+/**
+ * Called after a batch has been applied, with what it touched. No `appId`: the account, its configuration or a key.
+ * Not for last contacts and counts, which change all the time and change nothing that a daemon is told.
+ */
 export type FleetListener = (accountId: string, appId: string | undefined) => void;
 
 interface Place {
@@ -178,7 +181,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
       this.#unread.set(entry.key, entry.revision);
       this.#options.onUnreadable(error);
     }
-    this.#touched.push([place.accountId, place.kind === 'app' ? place.id : undefined]);
+    this.#touch(place);
   }
 
   remove(key: string): void {
@@ -186,7 +189,12 @@ export class FleetMemory implements DirectorySink, FleetReader {
     const place = placeOf(key);
     if (!place) return;
     this.#drop(place);
-    this.#touched.push([place.accountId, place.kind === 'app' ? place.id : undefined]);
+    this.#touch(place);
+  }
+
+  #touch({ accountId, kind, id }: Place): void {
+    if (kind === 'seen' || kind === 'tally') return;
+    this.#touched.push([accountId, kind === 'app' ? id : undefined]);
   }
 
   clear(): void {

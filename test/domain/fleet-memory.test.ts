@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { FleetMemory } from '../../src/domain/fleet-memory.ts';
+import { KEYS } from '../../src/domain/records.ts';
+import { packSeen } from '../../src/domain/seen-codec.ts';
+
+const ACCOUNT = 'abcdefgh12345678';
+const APP = 'abcdefghij0123456789';
+const account = { name: 'a', entitlement: 'enterprise', disabled: false, createdAt: 1 };
+const app = {
+  name: '',
+  status: 'pending',
+  statusAt: 1,
+  createdAt: 1,
+  slot: 0,
+  platform: '',
+  agentVersion: '',
+  connection: 'private',
+  codes: [],
+  spent: [],
+};
+
+test.each<[string, string, object, boolean, string | undefined]>([
+  ['its app', KEYS.app(ACCOUNT, APP), app, true, APP],
+  ['the account', KEYS.account(ACCOUNT), account, true, undefined],
+  ['the configuration', KEYS.otel(ACCOUNT), { revision: 1, tag: 't', at: 1 }, true, undefined],
+  [
+    'the last contacts, which change every ten seconds',
+    KEYS.seen(ACCOUNT),
+    { packed: packSeen(new Map([[0, 9]])) },
+    false,
+    undefined,
+  ],
+  ['the count of apps', KEYS.tally(ACCOUNT), { apps: 1, nextSlot: 1, idempotencyNext: 0 }, false, undefined],
+])('whoever waits for a change is told of %s', (_what, key, record, told, appId) => {
+  const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+  const changes: unknown[] = [];
+  memory.onChange((accountId, changed) => changes.push([accountId, changed]));
+  const expected = told ? [[ACCOUNT, appId]] : [];
+  memory.put({ key, value: JSON.stringify(record), revision: 5 });
+  memory.settled();
+  expect(changes).toEqual(expected);
+  memory.remove(key);
+  memory.settled();
+  expect(changes).toEqual([...expected, ...expected]);
+});
