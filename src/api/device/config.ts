@@ -64,6 +64,8 @@ async function hold(
   const signal = AbortSignal.any([over.signal, deps.stopping]);
   const timer = setTimeout(() => over.abort(), waitMs);
   exchange.response.once('close', () => over.abort());
+  // It may have closed while the poll was authenticated: then nobody tells again.
+  if (exchange.response.destroyed) over.abort();
   try {
     let found = first;
     for (;;) {

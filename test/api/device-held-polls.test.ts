@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { onEachBackend } from '../support/backends.ts';
+import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../support/daemon.ts';
+import { call, createApp, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../support/muster.ts';
+import { connectRaw } from '../support/raw-http.ts';
+import type { Head, Store } from '../../src/store/port.ts';
+
+interface Daemon extends Tenant {
+  readonly appId: string;
+  readonly credential: string;
+  readonly etag: string;
+}
+
+/** A cloud daemon of an Enterprise account that knows the configuration. */
+async function daemonOf(muster: Muster, owner: Tenant): Promise<Daemon> {
+  const app = await createApp(muster, owner.apiKey);
+  const credential = await enroll(muster, app);
+  const etag = (await poll(muster, credential)).headers.get('etag') ?? '';
+  return { ...owner, appId: app.appId, credential, etag };
+}
+
+async function configuredDaemon(muster: Muster): Promise<Daemon> {
+  const owner = await tenant(muster);
+  await setOtel(muster, owner.apiKey);
+  return await daemonOf(muster, owner);
+}
+
+const heldPolls = (muster: Muster): Promise<number> => metric(muster, 'muster_held_polls');
+
+function rawPoll(credential: string, etag: string, prefer: string): string {
+  const fields = [`Authorization: Bearer ${credential}`, `If-None-Match: ${etag}`, `Prefer: ${prefer}`];
+  return `GET /device/v1/config HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`;
+}
+
+interface Held {
+  readonly answer: Promise<Answer>;
+  readonly isAnswered: () => boolean;
+}
+
+/** Resolves when one more poll is held. */
+async function hold(muster: Muster, { credential, etag }: Daemon): Promise<Held> {
+  const before = await heldPolls(muster);
+  let answered = false;
+  const answer = call(`${muster.device}/device/v1/config`, {
+    token: credential,
+    headers: { 'if-none-match': etag, prefer: 'wait=50' },
+  }).finally(() => {
+    answered = true;
+  });
+  answer.catch(() => undefined);
+  await expect.poll(() => heldPolls(muster), { interval: 5 }).toBe(before + 1);
+  return { answer, isAnswered: () => answered };
+}
+
+onEachBackend('a held poll', (backend) => {
+  let muster: Muster;
+  beforeAll(async () => {
+    muster = await backend.fresh();
+  });
+  afterAll(() => muster[Symbol.asyncDispose]());
+
+  const NEVER_STORED = { status: 200, body: { otel: { enabled: false } } };
+  const refused = (code: string) => ({ status: 401, body: { error: { code } } });
+
+  test.each<[string, (daemon: Daemon) => Promise<unknown>, object]>([
+    [
+      'a PUT',
+      ({ apiKey }) => setOtel(muster, apiKey, { evidenceLevel: 'full' }),
+      { status: 200, body: { revision: 2, otel: { evidenceLevel: 'full' } } },
+    ],
+    [
+      'a DELETE',
+      ({ apiKey }) => call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: apiKey }),
+      NEVER_STORED,
+    ],
+    ['a downgrade', ({ accountId }) => changeAccount(muster, accountId, { entitlement: 'standard' }), NEVER_STORED],
+    ['a revocation', ({ apiKey, appId }) => revoke(muster, apiKey, appId), refused('invalid_credential')],
+    ['the deletion of its app', ({ apiKey, appId }) => deleteApp(muster, apiKey, appId), refused('invalid_credential')],
+    [
+      'a swap of its credential',
+      async ({ apiKey, appId }) => enroll(muster, await issueCode(muster, apiKey, appId)),
+      refused('invalid_credential'),
+    ],
+    [
+      'the disabling of its account',
+      ({ accountId }) => changeAccount(muster, accountId, { disabled: true }),
+      refused('account_disabled'),
+    ],
+  ])('is answered by %s', async (_what, happens, answer) => {
+    const daemon = await configuredDaemon(muster);
+    const held = await hold(muster, daemon);
+    await happens(daemon);
+    expect(await held.answer).toMatchObject(answer);
+    expect(await heldPolls(muster)).toBe(0);
+  });
+
+  test('is answered by an upgrade', async () => {
+    const owner = await tenant(muster);
+    await setOtel(muster, owner.apiKey);
+    await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
+    const held = await hold(muster, await daemonOf(muster, owner));
+    await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
+    expect(await held.answer).toMatchObject({ status: 200, body: { otel: { enabled: true } } });
+  });
+
+  test('is not answered by what is not its own business', async () => {
+    const [daemon, stranger] = [await configuredDaemon(muster), await configuredDaemon(muster)];
+    const neighbour = await daemonOf(muster, daemon);
+    const held = await hold(muster, daemon);
+    await setOtel(muster, stranger.apiKey, { evidenceLevel: 'full' });
+    await revoke(muster, stranger.apiKey, stranger.appId);
+    await revoke(muster, daemon.apiKey, neighbour.appId);
+    await issueCode(muster, daemon.apiKey, daemon.appId);
+    await poll(muster, daemon.credential, { 'muster-agent-version': '9' });
+    await changeAccount(muster, daemon.accountId, { name: 'another' });
+    await setOtel(muster, daemon.apiKey);
+    expect([held.isAnswered(), await heldPolls(muster)]).toEqual([false, 1]);
+    await setOtel(muster, daemon.apiKey, { evidenceLevel: 'redacted' });
+    expect(await held.answer).toMatchObject({ status: 200, body: { otel: { evidenceLevel: 'redacted' } } });
+  });
+
+  test('of many, the right one is refused; the others learn what follows', async () => {
+    const first = await configuredDaemon(muster);
+    const daemons = [first, ...(await Promise.all(Array.from({ length: 9 }, () => daemonOf(muster, first))))];
+    const held: Held[] = [];
+    for (const daemon of daemons) held.push(await hold(muster, daemon));
+    await revoke(muster, first.apiKey, first.appId);
+    expect(await held[0]?.answer).toMatchObject(refused('invalid_credential'));
+    expect(held.map(({ isAnswered }) => isAnswered())).toEqual([true, ...Array.from({ length: 9 }, () => false)]);
+    await setOtel(muster, first.apiKey, { evidenceLevel: 'full' });
+    for (const { answer } of held.slice(1)) expect(await answer).toMatchObject({ status: 200, body: { revision: 2 } });
+    expect(await heldPolls(muster)).toBe(0);
+  });
+
+  test('is 304 when its time is over', async () => {
+    const { credential, etag } = await configuredDaemon(muster);
+    const series = 'muster_polls_total{result="held_not_modified"}';
+    const before = await metric(muster, series);
+    const answer = await poll(muster, credential, { 'if-none-match': etag, prefer: 'wait=1' });
+    expect(answer).toMatchObject({ status: 304, text: '' });
+    expect(answer.headers.get('etag')).toBe(etag);
+    expect(await metric(muster, series)).toBe(before + 1);
+  });
+
+  describe('Prefer', () => {
+    test('is read in every form that RFC 7240 allows; a client that leaves gives its place back', async () => {
+      const { credential, etag } = await configuredDaemon(muster);
+      const forms = [
+        'wait=50',
+        'WAIT=50',
+        'wait="50"',
+        'respond-async, wait=50',
+        'wait=50, handling=lenient',
+        'wait = 50;x',
+        'wait=999999999',
+      ];
+      const clients = [];
+      for (const prefer of forms) {
+        const client = await connectRaw(muster.service.device.port);
+        await client.send(rawPoll(credential, etag, prefer));
+        clients.push(client);
+      }
+      await expect.poll(() => heldPolls(muster)).toBe(forms.length);
+      for (const client of clients) client.reset();
+      await expect.poll(() => heldPolls(muster)).toBe(0);
+    });
+
+    test.each([
+      ['wait=0'],
+      ['wait'],
+      ['wait='],
+      ['wait=-5'],
+      ['wait=soon'],
+      ['waits=50'],
+      ['await=50'],
+      ['respond-async'],
+    ])('%s holds nothing', async (prefer) => {
+      const { credential, etag } = await configuredDaemon(muster);
+      expect((await poll(muster, credential, { 'if-none-match': etag, prefer })).status).toBe(304);
+    });
+
+    test.each<[Record<string, string>, string]>([
+      [{}, 'who knows nothing'],
+      [{ 'if-none-match': '"older"' }, 'who knows something else'],
+    ])('%j: is answered at once %s', async (headers) => {
+      const { credential } = await configuredDaemon(muster);
+      expect((await poll(muster, credential, { ...headers, prefer: 'wait=50' })).status).toBe(200);
+    });
+  });
+
+  test('SIGTERM answers it, and no further one is held', async () => {
+    await using ending = await backend.fresh();
+    const daemons = [await configuredDaemon(ending), await configuredDaemon(ending)];
+    const held = [];
+    for (const daemon of daemons) held.push(await hold(ending, daemon));
+    await ending.service.stop();
+    for (const { answer } of held) expect((await answer).status).toBe(304);
+  });
+});
+
+/** A store whose `head` waits from one moment on until another. */
+function gated() {
+  const gate: { shut?: PromiseWithResolvers<void>; asked: number } = { asked: 0 };
+  const wrapStore = (store: Store): Store => {
+    const head = store.head.bind(store);
+    store.head = async (): Promise<Head> => {
+      gate.asked += 1;
+      await gate.shut?.promise;
+      return await head();
+    };
+    return store;
+  };
+  return { gate, wrapStore };
+}
+
+test('a client that leaves while its poll is authenticated leaves no held poll behind', async () => {
+  const { gate, wrapStore } = gated();
+  await using muster = await Muster.start({ wrapStore });
+  const { credential, etag } = await configuredDaemon(muster);
+  gate.shut = Promise.withResolvers<void>();
+  const asked = gate.asked;
+  const client = await connectRaw(muster.service.device.port);
+  await client.send(rawPoll(credential, etag, 'wait=50'));
+  await expect.poll(() => gate.asked).toBeGreaterThan(asked);
+  client.reset();
+  await client.closed();
+  // What the service does not need its store for tells that the end of the connection has arrived, too.
+  for (let i = 0; i < 5; i += 1) await call(`${muster.ops}/livez`);
+  gate.shut.resolve();
+  delete gate.shut;
+  await expect.poll(() => metric(muster, 'muster_polls_total{result="held_not_modified"}')).toBe(1);
+  expect(await heldPolls(muster)).toBe(0);
+});
