@@ -58,7 +58,7 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${binary ? '' : 
     cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
     proxy = await TcpProxy.before(cluster.member.port);
     store = await openEtcdStore({ endpoints: [proxy.url], prefix, deadlineMs: 500 });
-    witness = await openEtcdStore({ endpoints: cluster.urls, prefix });
+    witness = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: 20_000 });
   });
   afterEach(async () => {
     await store[Symbol.asyncDispose]();

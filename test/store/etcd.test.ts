@@ -13,6 +13,9 @@ import { record } from './conformance/recorder.ts';
 
 const binary = findEtcd();
 
+/** Generous: here nothing depends on when a call gives up, and the machine may be busy. */
+const deadlineMs = 20_000;
+
 describe.skipIf(binary === undefined)(binary === undefined ? `etcd [skipped: ${NO_ETCD}]` : 'etcd', () => {
   let cluster: EtcdCluster;
   let opened = 0;
@@ -25,7 +28,7 @@ describe.skipIf(binary === undefined)(binary === undefined ? `etcd [skipped: ${N
 
   const freshPrefix = () => `test-${(opened += 1)}/`;
   const open = async (options: Partial<EtcdOptions> = {}) =>
-    openEtcdStore({ endpoints: cluster.urls, prefix: freshPrefix(), ...options });
+    openEtcdStore({ endpoints: cluster.urls, prefix: freshPrefix(), deadlineMs, ...options });
 
   storeConformance('the promises of the port', async () => openUnderTest(cluster, freshPrefix()));
 
@@ -67,7 +70,7 @@ describe.skipIf(binary === undefined)(binary === undefined ? `etcd [skipped: ${N
       await using store = await open({ prefix: '' });
       await writes(store, put('zz/a'), put('zz/b'));
       expect(keysOf(await store.list({ prefix: '', after: 'zz/a', limit: 1000 }))).toEqual(['zz/b']);
-      expect((await everything(store, '')).map(({ key }) => key)).toContain('zz/a');
+      expect(keysOf(await store.list({ prefix: '', after: 'zy', limit: 1 }))).toEqual(['zz/a']);
       await writes(store, removeAll('zz/'));
     });
   });
@@ -238,7 +241,7 @@ describe('addresses of etcd', () => {
 
 async function openUnderTest(cluster: EtcdCluster, prefix: string): Promise<StoreUnderTest> {
   const proxy = await TcpProxy.before(cluster.member.port);
-  const open = async () => openEtcdStore({ endpoints: [proxy.url], prefix });
+  const open = async () => openEtcdStore({ endpoints: [proxy.url], prefix, deadlineMs });
   const store = await open();
   const stores = [store];
   const more = async () => {
