@@ -88,14 +88,39 @@ export function createMetrics(version: string): Metrics & { gauges(read: Gauges)
   };
 }
 
-/** A labelled child is looked up once and kept: hashing labels on every request would be felt. */
-function remembered<T>(make: (...labels: string[]) => T): (...labels: string[]) => T {
-  const known = new Map<string, T>();
+/** A labelled child is looked up once and kept: every lookup by labels spells and hashes them. */
+function remembered<T>(make: (labels: readonly string[]) => T): (...labels: readonly string[]) => T {
+  const known = new Branch<T>();
   return (...labels) => {
-    const name = labels.join('\n');
-    let child = known.get(name);
-    if (child === undefined) known.set(name, (child = make(...labels)));
-    return child;
+    let branch: Branch<T> = known;
+    for (const label of labels) {
+      let next = branch.get(label);
+      if (!next) branch.set(label, (next = new Branch<T>()));
+      branch = next;
+    }
+    return (branch.child ??= make(labels));
+  };
+}
+class Branch<T> extends Map<string, Branch<T>> {
+  child: T | undefined;
+}
+
+/** A counter for the path of every request: it counts in a plain map, and is told the difference when a scrape comes. */
+function lazyCounter(name: string, help: string, label: string, registers: Registry[]): (value: string) => void {
+  const since = new Map<string, number>();
+  const counter = new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers,
+    collect() {
+      for (const [value, count] of since) this.inc({ [label]: value }, count);
+      since.clear();
+    },
+  });
+  counter.reset();
+  return (value) => {
+    since.set(value, (since.get(value) ?? 0) + 1);
   };
 }
 
@@ -109,23 +134,19 @@ function requestMetrics(
     buckets: SECONDS,
     registers,
   });
-  const child = remembered((listener, route, status, code) =>
-    requests.labels(listener ?? '', route ?? '', status ?? '', code ?? ''),
-  );
+  const child = remembered((labels) => requests.labels(...labels));
   const shed = new Counter({
     name: 'muster_http_turned_away_total',
     help: 'Requests and connections turned away: below routing, or above a bound of the listener.',
     labelNames: ['listener', 'why'],
     registers,
   });
-  const decisions = new Counter({
-    name: 'muster_rate_decisions_total',
-    help: 'Decisions of the account rate window: admitted or limited.',
-    labelNames: ['decision'],
+  const decided = lazyCounter(
+    'muster_rate_decisions_total',
+    'Decisions of the account rate window: admitted or limited.',
+    'decision',
     registers,
-  });
-  const admitted = decisions.labels('admitted');
-  const limited = decisions.labels('limited');
+  );
   const loops = new Histogram({
     name: 'muster_loop_duration_seconds',
     help: 'Rounds of the background loops by result, with their duration.',
@@ -137,7 +158,7 @@ function requestMetrics(
     requestEnded: (listener, route, status, code, seconds) =>
       child(listener, route, String(status), code).observe(seconds),
     requestShed: (listener, why) => shed.inc({ listener, why }),
-    rateDecided: (isAdmitted) => (isAdmitted ? admitted : limited).inc(),
+    rateDecided: (admitted) => decided(admitted ? 'admitted' : 'limited'),
     loopEnded: (loop, result, seconds) => loops.labels(loop, result).observe(seconds),
   };
 }
@@ -151,13 +172,7 @@ function fleetMetrics(
     labelNames: ['result'],
     registers,
   });
-  const polls = new Counter({
-    name: 'muster_polls_total',
-    help: 'Configuration polls by result.',
-    labelNames: ['result'],
-    registers,
-  });
-  const pollChild = remembered((result) => polls.labels(result ?? ''));
+  const pollEnded = lazyCounter('muster_polls_total', 'Configuration polls by result.', 'result', registers);
   const mutations = new Counter({
     name: 'muster_mutations_total',
     help: 'Changes asked for, by action and result.',
@@ -182,7 +197,7 @@ function fleetMetrics(
   });
   return {
     enrollmentEnded: (result) => enrollments.inc({ result }),
-    pollEnded: (result) => pollChild(result).inc(),
+    pollEnded,
     mutationEnded: (action, result) => mutations.inc({ action, result }),
     heartbeatsFlushed(accounts, bytes, result) {
       flushes.inc({ result }, accounts);
@@ -202,7 +217,7 @@ function storeMetrics(
     buckets: SECONDS,
     registers,
   });
-  const child = remembered((operation, result) => calls.labels(operation ?? '', result ?? ''));
+  const child = remembered((labels) => calls.labels(...labels));
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers });
   const repeated = counter('muster_commits_repeated_total', 'Commits sent again after a conflict or a lost answer.', [
