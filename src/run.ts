@@ -36,10 +36,17 @@ export async function run(config: Config, work?: Work): Promise<void> {
   // The process never runs on after a fault that nobody caught: what is under way is answered, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
-  const service = await startService({ config, log }).catch((error: unknown) => failed('muster cannot start', error));
+  const service = await startService({ config, log }).catch((error: unknown) => {
+    process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+    return failed('muster cannot start', error);
+  });
   if (!service) return;
-  if (!ending.signal.aborted)
-    await work?.(service, ending.signal).catch((error: unknown) => failed('muster cannot go on', error));
+  if (work && !ending.signal.aborted) {
+    await work(service, ending.signal).catch((error: unknown) => {
+      // What was under way when the end came may say so.
+      if (!ending.signal.aborted) failed('muster cannot go on', error);
+    });
+  }
   if (!ending.signal.aborted) await once(ending.signal, 'abort');
   await service.stop().catch((error: unknown) => failed('muster could not stop cleanly', error));
 }

@@ -1,0 +1,54 @@
+import process from 'node:process';
+
+const TTY_EVERY_MS = 250;
+const PLAIN_EVERY_MS = 5000;
+
+/** What the fleet has done so far. */
+export class Tally {
+  enrolled = 0;
+  polls = 0;
+  unchanged = 0;
+  changes = 0;
+  received = 0;
+  acknowledged = 0;
+  upgrades = 0;
+  revoked = 0;
+  /** From the answer to a revocation until the daemon had been refused. */
+  slowestCutOffMs = 0;
+
+  toString(): string {
+    const revocations = this.revoked === 0 ? '' : ` (slowest ${Math.ceil(this.slowestCutOffMs)} ms)`;
+    return (
+      `${this.enrolled} enrolled · ${this.polls} polls · ${this.unchanged} × 304 · ${this.changes} changes · ` +
+      `${this.received} received · ${this.acknowledged} acknowledged · ${this.upgrades} upgrades · ` +
+      `${this.revoked} cut off${revocations}`
+    );
+  }
+}
+
+/** A line that tells the tally: rewritten in place on a terminal, else a line every few seconds. */
+export class LiveLine implements Disposable {
+  readonly #tally: Tally;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tally: Tally) {
+    this.#tally = tally;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#write(), process.stdout.isTTY ? TTY_EVERY_MS : PLAIN_EVERY_MS);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#write();
+    if (process.stdout.isTTY) process.stdout.write('\n');
+  }
+
+  #write(): void {
+    const line = String(this.#tally);
+    if (!process.stdout.isTTY) process.stdout.write(`${line}\n`);
+    // A line that wraps could not be written over.
+    else process.stdout.write(`\r\u{1b}[2K${line.slice(0, process.stdout.columns - 1)}`);
+  }
+}
