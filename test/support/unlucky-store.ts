@@ -44,7 +44,7 @@ export class UnluckyStore implements Store {
   /** Every change that was asked for, in order. */
   readonly changes: Change[] = [];
   watchesOpened = 0;
-  /** While true no watch brings anything, nor says so: neither those that are open nor new ones. */
+  /** While true no watch brings anything, nor says so, and those that missed something stay so when it is over. */
   deaf = false;
   /** What `head` answers instead of the truth. */
   answerHead: (truth: Head) => Head = (truth) => truth;
@@ -156,6 +156,7 @@ class UnluckyWatch implements Watch {
   readonly #over: () => void;
   #watch: Watch | undefined;
   #ended = false;
+  #deaf = false;
 
   constructor(listener: WatchListener, isDeaf: () => boolean, over: () => void) {
     this.#listener = listener;
@@ -169,7 +170,9 @@ class UnluckyWatch implements Watch {
         if (!this.#ended) this.#listener.onOpen();
       },
       onBatch: (batch) => {
-        if (!this.#ended && !this.#isDeaf()) this.#listener.onBatch(batch);
+        // What has missed a batch never hears again: the port knows silence and ends, but no gaps.
+        this.#deaf ||= this.#isDeaf();
+        if (!this.#ended && !this.#deaf) this.#listener.onBatch(batch);
       },
       onEnd: (reason) => this.end(reason),
     });
