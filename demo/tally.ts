@@ -16,12 +16,13 @@ export class Tally {
   /** From the answer to a revocation until the daemon had been refused. */
   slowestCutOffMs = 0;
 
+  /** The least telling comes last: a narrow terminal cuts it off. */
   toString(): string {
-    const revocations = this.revoked === 0 ? '' : ` (slowest ${Math.ceil(this.slowestCutOffMs)} ms)`;
+    const cutOff =
+      this.revoked === 0 ? '0 cut off' : `${this.revoked} cut off (≤ ${Math.ceil(this.slowestCutOffMs)} ms)`;
     return (
-      `${this.enrolled} enrolled · ${this.polls} polls · ${this.unchanged} × 304 · ${this.changes} changes · ` +
-      `${this.received} received · ${this.acknowledged} acknowledged · ${this.upgrades} upgrades · ` +
-      `${this.revoked} cut off${revocations}`
+      `${this.polls} polls, ${this.unchanged} × 304, ${this.received} new · ${this.acknowledged} acks · ` +
+      `${this.changes} changes · ${cutOff} · ${this.enrolled} enrolled · ${this.upgrades} upgrades`
     );
   }
 }
