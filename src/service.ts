@@ -81,7 +81,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const stopping = new AbortController();
   const rateWindow = createLocalRateWindow(clock);
   if (store.backend === 'sqlite') await restoreWindows(store, rateWindow);
-  const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
+  const heartbeats = createHeartbeats({
+    store,
+    memory: fleet.memory,
+    filled: () => directory.filled,
+    clock,
+    log,
+    metrics,
+  });
   const waits = createChangeWaits(fleet);
   registerGauges(core, rateWindow, waits);
 
@@ -93,8 +100,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   async function close(): Promise<void> {
     log.info({}, 'muster is stopping');
     stopping.abort();
-    await Promise.all(Object.values(listeners).map((listener) => listener.drain(DRAIN_MS)));
+    // The ops listener stays until the others are done: /readyz says that the replica drains, /livez that it lives.
+    await Promise.all([listeners.api.drain(DRAIN_MS), listeners.device.drain(DRAIN_MS)]);
+    await listeners.ops.drain(DRAIN_MS);
     await loops;
+    await heartbeats.flush();
     if (store.backend === 'sqlite') await saveWindows(store, rateWindow);
     await directory[Symbol.asyncDispose]();
     await whole.disposeAsync();

@@ -5,8 +5,8 @@ import { ABSENT, type Store } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { AppEntry } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
-import { KEYS, put } from './records.ts';
-import { packSeen } from './seen-codec.ts';
+import { KEYS, parseRecord, put, seenSchema } from './records.ts';
+import { packSeen, unpackSeen } from './seen-codec.ts';
 
 /**
  * Polls move `lastSeenAt` (A13) and must not cost a write each. What they tell is gathered here and written every ten
@@ -17,13 +17,15 @@ export interface Heartbeats {
   seen(app: AppEntry, at: number): void;
   /** One round. @returns the bytes written */
   flush(): Promise<number>;
-  /** Rounds until the signal aborts, then a last one. */
+  /** Rounds until the signal aborts; the last one is the caller's, once nobody polls any more. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface HeartbeatDeps {
   readonly store: Store;
   readonly memory: FleetMemory;
+  /** Whether memory holds the whole fleet. While it is being listed, an app that is missing may be yet to come. */
+  readonly filled: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'heartbeatsFlushed'>;
@@ -49,6 +51,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   }
 
   async function flush(): Promise<number> {
+    if (!deps.filled()) return 0;
     const round = [...pending];
     pending = new Map();
     let bytes = 0;
@@ -76,7 +79,6 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
         const stretch = Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax);
         pauseMs = Math.min(LIMITS.heartbeatFlushMaxMs, LIMITS.heartbeatFlushMs * Math.max(1, stretch));
       }
-      await flush();
     },
   };
 }
@@ -87,30 +89,66 @@ async function flushAccount(
   accountId: string,
   slots: ReadonlyMap<number, number>,
 ): Promise<number | undefined> {
-  // A memory with holes would take apps that it does not know yet for deleted.
-  if (!deps.memory.whole) return undefined;
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.apps().map((app) => app.record.slot));
-  const merged = new Map<number, number>();
-  let moved = false;
-  for (const [slot, at] of account.seen()) if (alive.has(slot)) merged.set(slot, at);
-  for (const [slot, at] of slots) {
-    if (!alive.has(slot) || at <= (merged.get(slot) ?? 0)) continue;
-    merged.set(slot, at);
-    moved = true;
-  }
-  if (!moved) return 0;
-  const write = put(KEYS.seen(accountId), { packed: packSeen(merged) });
-  const expect = { key: KEYS.seen(accountId), revision: account.seenRevision || ABSENT };
+  const known = { seen: account.seen(), revision: account.seenRevision };
   try {
-    const { outcome } = await deps.store.commit({ expect: [expect], write: [write], quiet: true });
-    const written = outcome === 'committed';
-    deps.metrics.heartbeatsFlushed(1, written ? write.value.length : 0, written ? 'written' : 'conflict');
-    return written ? write.value.length : undefined;
+    const written = await write(deps, accountId, known, slots, alive);
+    if (written !== 'conflict') return written;
+    // Another replica's round is newer than memory.
+    const stored = await storedSeen(deps.store, accountId);
+    const again = await write(deps, accountId, stored, slots, alive);
+    return again === 'conflict' ? undefined : again;
   } catch (error) {
     deps.metrics.heartbeatsFlushed(1, 0, 'failed');
     deps.log.info({ err: error, accountId }, 'heartbeats could not be written, will retry');
     return undefined;
   }
+}
+
+interface Known {
+  readonly seen: ReadonlyMap<number, number>;
+  readonly revision: number;
+}
+
+async function storedSeen(store: Store, accountId: string): Promise<Known> {
+  const entry = await store.get(KEYS.seen(accountId));
+  if (!entry) return { seen: new Map(), revision: ABSENT };
+  return { seen: unpackSeen(parseRecord(seenSchema, entry).record.packed), revision: entry.revision };
+}
+
+/** @returns the bytes written */
+async function write(
+  deps: HeartbeatDeps,
+  accountId: string,
+  known: Known,
+  slots: ReadonlyMap<number, number>,
+  alive: ReadonlySet<number>,
+): Promise<number | 'conflict'> {
+  const merged = merge(known.seen, slots, alive);
+  if (!merged) return 0;
+  const record = put(KEYS.seen(accountId), { packed: packSeen(merged) });
+  const expect = { key: KEYS.seen(accountId), revision: known.revision };
+  const { outcome } = await deps.store.commit({ expect: [expect], write: [record], quiet: true });
+  const bytes = outcome === 'committed' ? record.value.length : 0;
+  deps.metrics.heartbeatsFlushed(1, bytes, outcome === 'committed' ? 'written' : 'conflict');
+  return outcome === 'conflict' ? outcome : bytes;
+}
+
+/** The later contact of each slot that an app still has; undefined where none has moved. */
+function merge(
+  known: ReadonlyMap<number, number>,
+  slots: ReadonlyMap<number, number>,
+  alive: ReadonlySet<number>,
+): ReadonlyMap<number, number> | undefined {
+  const merged = new Map<number, number>();
+  let moved = false;
+  for (const [slot, at] of known) if (alive.has(slot)) merged.set(slot, at);
+  for (const [slot, at] of slots) {
+    if (!alive.has(slot) || at <= (merged.get(slot) ?? 0)) continue;
+    merged.set(slot, at);
+    moved = true;
+  }
+  return moved ? merged : undefined;
 }

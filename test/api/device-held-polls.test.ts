@@ -3,7 +3,7 @@ import { onEachBackend } from '../support/backends.ts';
 import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../support/daemon.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../support/muster.ts';
 import { connectRaw } from '../support/raw-http.ts';
-import type { Head, Store } from '../../src/store/port.ts';
+import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 
 interface Daemon extends Tenant {
   readonly appId: string;
@@ -198,36 +198,20 @@ onEachBackend('a held poll', (backend) => {
   });
 });
 
-/** A store whose `head` waits from one moment on until another. */
-function gated() {
-  const gate: { shut?: PromiseWithResolvers<void>; asked: number } = { asked: 0 };
-  const wrapStore = (store: Store): Store => {
-    const head = store.head.bind(store);
-    store.head = async (): Promise<Head> => {
-      gate.asked += 1;
-      await gate.shut?.promise;
-      return await head();
-    };
-    return store;
-  };
-  return { gate, wrapStore };
-}
-
 test('a client that leaves while its poll is authenticated leaves no held poll behind', async () => {
-  const { gate, wrapStore } = gated();
-  await using muster = await Muster.start({ wrapStore });
+  let store: UnluckyStore | undefined;
+  await using muster = await Muster.start({ wrapStore: (real) => (store = unluckyStore(real)) });
   const { credential, etag } = await configuredDaemon(muster);
-  gate.shut = Promise.withResolvers<void>();
-  const asked = gate.asked;
+  const release = store?.hold('head');
+  const asked = store?.calls.head ?? 0;
   const client = await connectRaw(muster.service.device.port);
   await client.send(rawPoll(credential, etag, 'wait=50'));
-  await expect.poll(() => gate.asked).toBeGreaterThan(asked);
+  await expect.poll(() => store?.calls.head).toBeGreaterThan(asked);
   client.reset();
   await client.closed();
   // What the service does not need its store for tells that the end of the connection has arrived, too.
   for (let i = 0; i < 5; i += 1) await call(`${muster.ops}/livez`);
-  gate.shut.resolve();
-  delete gate.shut;
+  release?.();
   await expect.poll(() => metric(muster, 'muster_polls_total{result="held_not_modified"}')).toBe(1);
   expect(await heldPolls(muster)).toBe(0);
 });

@@ -15,6 +15,7 @@ import {
 } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../support/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 
 const SECOND_MS = 1000;
 
@@ -172,5 +173,25 @@ describe('what is in memory when the process ends', () => {
     await using second = await Muster.start({ dataDir, clock });
     expect(await readApp(second, apiKey, app.appId)).toMatchObject({ lastSeenAt: at });
     expect((await poll(second, credential)).status).toBe(200);
+  });
+
+  test('is written: that of a poll that was under way, too', async () => {
+    let store: UnluckyStore | undefined;
+    const first = await Muster.start({ dataDir, wrapStore: (real) => (store = unluckyStore(real)) });
+    const { apiKey } = await tenant(first);
+    const app = await createApp(first, apiKey);
+    const credential = await enroll(first, app);
+    const { lastSeenAt: enrolledAt } = await readApp(first, apiKey, app.appId);
+    const release = store?.hold('head');
+    const asked = store?.calls.head ?? 0;
+    const polled = poll(first, credential);
+    await expect.poll(() => store?.calls.head).toBeGreaterThan(asked);
+    const stopped = first.service.stop();
+    release?.();
+    expect((await polled).status).toBe(200);
+    await stopped;
+    await using second = await Muster.start({ dataDir });
+    const { lastSeenAt } = await readApp(second, apiKey, app.appId);
+    expect(Date.parse(String(lastSeenAt))).toBeGreaterThan(Date.parse(String(enrolledAt)));
   });
 });
