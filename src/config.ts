@@ -56,7 +56,9 @@ const environment = z.object({
   MUSTER_KEY_FILE: file.optional(),
   MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).default(60),
   MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).default(60),
-  MUSTER_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent').default('info'),
+  MUSTER_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
+    .default('info'),
   MUSTER_ETCD_COMPACT: z.enum(['own', 'never'], 'must be own or never').default('own'),
   MUSTER_ETCD_PREFIX: z
     .string()
@@ -147,7 +149,8 @@ function storeOf(values: Environment): Config['store'] {
     prefix: values.MUSTER_ETCD_PREFIX,
     compact: values.MUSTER_ETCD_COMPACT === 'own',
     quotaBytes: values.MUSTER_ETCD_QUOTA_BYTES,
-    tls: ca || certificate ? { ...(ca && { ca }), ...(certificate && { certificate }), ...(key && { key }) } : undefined,
+    tls:
+      ca || certificate ? { ...(ca && { ca }), ...(certificate && { certificate }), ...(key && { key }) } : undefined,
     auth: etcdAuth(values),
   };
 }
@@ -157,7 +160,9 @@ function etcdAuth(values: Environment): EtcdConfig['auth'] {
   const fromFile = contentOf(values, 'MUSTER_ETCD_PASSWORD_FILE')?.toString().trimEnd();
   const password = values.MUSTER_ETCD_PASSWORD ?? fromFile;
   if ((username === undefined) !== (password === undefined)) {
-    throw new ConfigError('MUSTER_ETCD_USERNAME: set it together with MUSTER_ETCD_PASSWORD or MUSTER_ETCD_PASSWORD_FILE');
+    throw new ConfigError(
+      'MUSTER_ETCD_USERNAME: set it together with MUSTER_ETCD_PASSWORD or MUSTER_ETCD_PASSWORD_FILE',
+    );
   }
   return username !== undefined && password !== undefined ? { username, password } : undefined;
 }
@@ -192,7 +197,9 @@ function operatorTokens(values: Environment): readonly string[] | undefined {
 function refuseGuessedSecrets(config: Config): void {
   const missing: string[] = [];
   if (!config.operatorTokens) {
-    missing.push('MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: with etcd it must be set, the same for every replica');
+    missing.push(
+      'MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: with etcd it must be set, the same for every replica',
+    );
   }
   if (config.keyFile === undefined) {
     missing.push(

@@ -5,4 +5,5 @@ interface Package {
 }
 
 /** Of this program, as package.json has it. */
-export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Package).version;
+export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Package)
+  .version;

@@ -18,7 +18,11 @@ export interface LoopDeps {
 const PAUSE_MAX_MS = 60_000;
 
 /** The one shape of a loop: pace, back-off, log and metrics; rounds never overlap. Resolves once the signal aborts. */
-export async function runLoop({ clock, log, metrics }: LoopDeps, reconciler: Reconciler, signal: AbortSignal): Promise<void> {
+export async function runLoop(
+  { clock, log, metrics }: LoopDeps,
+  reconciler: Reconciler,
+  signal: AbortSignal,
+): Promise<void> {
   const { name, everyMs } = reconciler;
   let failures = 0;
   while (!signal.aborted) {
