@@ -10,36 +10,24 @@ import type { Store } from '../../src/store/port.ts';
 import { call, Muster, tenant, type Answer, type Tenant } from '../support/muster.ts';
 import { exchange, type RawAnswer } from '../support/raw-http.ts';
 import { asCaller, asOperator, expectRefusal, SECTION_7, type Ask } from '../support/v1.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
 
 const NAMED = Buffer.from('{"name":"packed"}');
 const JSON_OF_64_KIB = `{"name":"fits"${' '.repeat(65_536 - 15)}}`;
 
 /** Counts what authentication may ask the store. */
 let storeReads = 0;
-const counting = (store: Store): Store => ({
-  ...methodsOf(store),
-  head: () => {
-    storeReads += 1;
-    return store.head();
-  },
-  get: (key) => {
-    storeReads += 1;
-    return store.get(key);
-  },
-});
-const methodsOf = (store: Store): Store => ({
-  backend: store.backend,
-  get: (key) => store.get(key),
-  list: (request) => store.list(request),
-  listAt: (request, revision) => store.listAt(request, revision),
-  commit: (change) => store.commit(change),
-  head: () => store.head(),
-  headAt: (revision) => store.headAt(revision),
-  watch: (prefix, from, listener) => store.watch(prefix, from, listener),
-  compact: (revision) => store.compact(revision),
-  fullness: () => store.fullness(),
-  [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-});
+const counting = (store: Store): Store =>
+  wrappedStore(store, {
+    head: () => {
+      storeReads += 1;
+      return store.head();
+    },
+    get: (key) => {
+      storeReads += 1;
+      return store.get(key);
+    },
+  });
 
 describe('HTTP of /v1', () => {
   let muster: Muster;

@@ -35,14 +35,14 @@ describe('H1: the order of the checks, each step shown by a request that is wron
   });
 
   test('account_disabled before rate_limited', async () => {
-    await spend(ask, 600);
+    await spend(muster, account.apiKey, 600);
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
     await change({ disabled: true });
     expectRefusal(await ask('GET /v1/apps'), 'account_disabled');
   });
 
   test('rate_limited before not_found', async () => {
-    await spend(ask, 600);
+    await spend(muster, account.apiKey, 600);
     for (const target of ['GET /v1/unknown', 'PATCH /v1/apps', 'GET /v1/apps/x', `GET /v1/apps/${'a'.repeat(20)}`]) {
       expectRefusal(await ask(target), 'rate_limited');
     }

@@ -31,7 +31,7 @@ describe('the rate window of an account (H13, H14)', () => {
 
   test('the 600th request passes, the 601st is refused, and says when to come back', async () => {
     expect(await next()).toBe('"account";r=599;t=60');
-    await spend(ask, 598);
+    await spend(muster, account.apiKey, 598);
     expect(await next()).toBe('"account";r=0;t=60');
     const refused = await ask('GET /v1/apps');
     expectRefusal(refused, 'rate_limited');
@@ -41,7 +41,7 @@ describe('the rate window of an account (H13, H14)', () => {
   });
 
   test('a place frees exactly 60 s after the request that took it', async () => {
-    await spend(ask, 600);
+    await spend(muster, account.apiKey, 600);
     clock.advance(59_999);
     const refused = await ask('GET /v1/apps');
     expectRefusal(refused, 'rate_limited');
@@ -51,26 +51,26 @@ describe('the rate window of an account (H13, H14)', () => {
   });
 
   test('the window rolls: what was spent late frees late', async () => {
-    await spend(ask, 300);
+    await spend(muster, account.apiKey, 300);
     clock.advance(40_000);
-    await spend(ask, 300);
+    await spend(muster, account.apiKey, 300);
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
     clock.advance(20_000);
-    await spend(ask, 300);
+    await spend(muster, account.apiKey, 300);
     const refused = await ask('GET /v1/apps');
     expectRefusal(refused, 'rate_limited');
     expect(refused.headers.get('retry-after')).toBe('40');
     clock.advance(39_500);
     expect((await ask('GET /v1/apps')).headers.get('retry-after'), 'rounded up').toBe('1');
     clock.advance(500);
-    await spend(ask, 300);
+    await spend(muster, account.apiKey, 300);
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
   });
 
   test('who waits as long as Retry-After says is admitted', async () => {
-    await spend(ask, 1);
+    await spend(muster, account.apiKey, 1);
     clock.advance(12_345);
-    await spend(ask, 599);
+    await spend(muster, account.apiKey, 599);
     const seconds = Number((await ask('GET /v1/apps')).headers.get('retry-after'));
     clock.advance((seconds - 1) * 1000);
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
@@ -79,7 +79,7 @@ describe('the rate window of an account (H13, H14)', () => {
   });
 
   test('a refused request uses up nothing', async () => {
-    await spend(ask, 600);
+    await spend(muster, account.apiKey, 600);
     clock.advance(30_000);
     for (let i = 0; i < 50; i += 1) expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
     clock.advance(30_000);
@@ -117,8 +117,8 @@ describe('the rate window of an account (H13, H14)', () => {
   test('all keys of an account share its window, two accounts do not', async () => {
     const second = await asOperator(muster)(`POST /accounts/${account.accountId}/api-keys`);
     const sibling = asCaller(muster, String(second.body['apiKey']));
-    await spend(ask, 300);
-    await spend(sibling, 300);
+    await spend(muster, account.apiKey, 300);
+    await spend(muster, String(second.body['apiKey']), 300);
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
     expectRefusal(await sibling('GET /v1/apps'), 'rate_limited');
     const other = await tenant(muster);
@@ -126,14 +126,14 @@ describe('the rate window of an account (H13, H14)', () => {
   });
 
   test('100 at once for the last 10 places: 10 pass', async () => {
-    await spend(ask, 590);
+    await spend(muster, account.apiKey, 590);
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask('GET /v1/apps')));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
   test('a wall clock that jumps moves no window', async () => {
-    await spend(ask, 600);
+    await spend(muster, account.apiKey, 600);
     clock.jump(3_600_000);
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
     clock.jump(-7_200_000);
@@ -150,7 +150,7 @@ describe('the rate window of an account (H13, H14)', () => {
   });
 
   test('the metrics count the decisions, and the accounts that were limited in the last minute', async () => {
-    await spend(ask, 600);
+    await spend(muster, account.apiKey, 600);
     await ask('GET /v1/apps');
     const metrics = async (): Promise<string> => (await call(`${muster.ops}/metrics`, { token: OPERATOR_TOKEN })).text;
     expect(await metrics()).toMatch(/^muster_rate_decisions_total\{decision="limited"\} [1-9]/m);
@@ -166,9 +166,9 @@ test('H13: the windows outlive a clean restart of the embedded service, and no l
   const first = new FakeClock();
   const before = await Muster.start({ dataDir, clock: first });
   const { apiKey } = await tenant(before);
-  await spend(asCaller(before, apiKey), 200);
+  await spend(before, apiKey, 200);
   first.advance(20_000);
-  await spend(asCaller(before, apiKey), 400);
+  await spend(before, apiKey, 400);
   await before[Symbol.asyncDispose]();
 
   // Another process: its monotonic clock begins anew, and the wall has gone on for 10 s.
@@ -179,7 +179,7 @@ test('H13: the windows outlive a clean restart of the embedded service, and no l
     expectRefusal(refused, 'rate_limited');
     expect(refused.headers.get('retry-after')).toBe('30');
     second.advance(30_000);
-    await spend(asCaller(after, apiKey), 200);
+    await spend(after, apiKey, 200);
     expectRefusal(await asCaller(after, apiKey)('GET /v1/apps'), 'rate_limited');
   }
   await using later = await Muster.start({ dataDir, clock: new FakeClock(second.now() + 60_000) });
