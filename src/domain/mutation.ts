@@ -72,6 +72,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
   for (let attempt = 1; ; attempt += 1) {
     const step = await plan(reader);
     if (isUnchanged(step)) return step.unchanged;
+    refuseLate(deps, origin);
     const outcome = await commitSteps(deps, [{ origin, step }]);
     if (outcome !== 'conflict') {
       ended(deps, origin, step, 'committed');
@@ -153,6 +154,13 @@ async function revisionOf(store: Store, marker: string): Promise<number | 'confl
 export function refuseGrowthWhenFull(store: Store): void {
   if (store.fullness() >= LIMITS.storeFullnessMax) {
     throw new StoreUnavailable('full', 'The store is nearly full: only what frees or revokes is taken.');
+  }
+}
+
+/** Who has been answered 502 while the request waited for its turn is not to find it carried out afterwards. */
+export function refuseLate(deps: Pick<MutationDeps, 'clock'>, origin: Origin): void {
+  if (deps.clock.monotonic() >= origin.deadline) {
+    throw new StoreUnavailable('timeout', 'The deadline passed before the commit was sent.');
   }
 }
 

@@ -7,6 +7,7 @@ import {
   ended,
   isUnchanged,
   refuseGrowthWhenFull,
+  refuseLate,
   type MutationDeps,
   type Origin,
   type PlannedStep,
@@ -126,7 +127,7 @@ interface Together {
 
 /** Plans each member upon the tally that the one before leaves. Refused and unchanged ones are answered here. */
 async function planAll(
-  deps: Pick<MutationDeps, 'store'>,
+  deps: Pick<MutationDeps, 'clock' | 'store'>,
   reader: FleetReader,
   accountId: string,
   members: readonly Member[],
@@ -143,6 +144,7 @@ async function planAll(
   for (const member of members) {
     try {
       if (!account || !tally) throw new Refusal('invalid_key');
+      refuseLate(deps, member.origin);
       const step = await member.plan(reader, account, planned.at(-1)?.step.tally ?? tally.record);
       // A create that a nearly full store refuses must not take a delete beside it along.
       if (!isUnchanged(step) && step.grows === true) refuseGrowthWhenFull(deps.store);
