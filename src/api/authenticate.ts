@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Fleet } from '../domain/fleet.ts';
 import type { AccountReader, FleetReader } from '../domain/fleet-reader.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import { apiKeyId, bearerToken, tokenHash } from '../domain/tokens.ts';
 import { fieldsOf } from './exchange.ts';
 
@@ -21,15 +22,17 @@ export const tokenOf = (request: IncomingMessage): string | undefined =>
  * or checksum costs no read.
  * @throws Refusal `invalid_key` or `account_disabled`; StoreUnavailable: authentication fails closed (H15)
  */
-export async function authenticate(request: IncomingMessage, fleet: Fleet): Promise<Authenticated> {
+export function authenticate(request: IncomingMessage, fleet: Fleet): MaybePromise<Authenticated> {
   const token = tokenOf(request);
   const keyId = token === undefined ? undefined : apiKeyId(token);
   if (token === undefined || keyId === undefined) throw new Refusal('invalid_key');
-  const reader = await fleet.current();
-  const found = await reader.accountOfKey(keyId);
-  if (!found || !isSame(found.key.record.hash, tokenHash(token))) throw new Refusal('invalid_key');
-  if (found.account.record.disabled) throw new Refusal('account_disabled');
-  return { account: found.account, keyId, reader };
+  return andThen(fleet.current(), (reader) =>
+    andThen(reader.accountOfKey(keyId), (found) => {
+      if (!found || !isSame(found.key.record.hash, tokenHash(token))) throw new Refusal('invalid_key');
+      if (found.account.record.disabled) throw new Refusal('account_disabled');
+      return { account: found.account, keyId, reader };
+    }),
+  );
 }
 
 /** In constant time; both are hashes of one length. */

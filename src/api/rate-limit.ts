@@ -1,5 +1,6 @@
 import { LIMITS } from '../domain/limits.ts';
 import type { RateDecision, RateWindow } from '../domain/rate-window.ts';
+import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import type { Metrics } from '../metrics.ts';
 import { HttpRefusal, type Exchange } from './exchange.ts';
 
@@ -9,14 +10,16 @@ const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindow
  * H13, H14: charges the account, and lets every answer of this exchange tell what is left.
  * @throws HttpRefusal `rate_limited`, with the seconds until a place frees
  */
-export async function chargeAccount(
+export function chargeAccount(
   exchange: Exchange,
   accountId: string,
   window: RateWindow,
   metrics: Pick<Metrics, 'rateDecided'>,
-): Promise<void> {
-  const charged = window.charge(accountId);
-  const decision: RateDecision = charged instanceof Promise ? await charged : charged;
+): MaybePromise<undefined> {
+  return andThen(window.charge(accountId), (decision) => tellDecision(exchange, decision, metrics));
+}
+
+function tellDecision(exchange: Exchange, decision: RateDecision, metrics: Pick<Metrics, 'rateDecided'>): undefined {
   metrics.rateDecided(decision.admitted);
   const seconds = String(decision.freesInSeconds);
   exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${decision.left};t=${seconds}`];

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { Fleet } from '../domain/fleet.ts';
 import type { RateWindow } from '../domain/rate-window.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import type { Metrics } from '../metrics.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps } from './exchange.ts';
@@ -68,14 +69,22 @@ export function createGateway(deps: GatewayDeps): ReturnType<typeof servedBy> {
     const { path } = request;
     if (path !== '/v1' && !path.startsWith('/v1/')) return next();
     const locals = localsOf(response);
-    admit(request, locals).then(next, (error: unknown) => locals.exchange.fail(error));
+    let admitted: MaybePromise<undefined>;
+    try {
+      admitted = admit(request, locals);
+    } catch (error) {
+      return locals.exchange.fail(error);
+    }
+    if (admitted instanceof Promise) admitted.then(next, (error: unknown) => locals.exchange.fail(error));
+    else next();
   }
 
-  async function admit(request: Request, locals: Locals): Promise<undefined> {
-    const caller = await authenticate(request, deps.fleet);
-    locals.caller = caller;
-    locals.exchange.authenticated();
-    await chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
+  function admit(request: Request, locals: Locals): MaybePromise<undefined> {
+    return andThen(authenticate(request, deps.fleet), (caller) => {
+      locals.caller = caller;
+      locals.exchange.authenticated();
+      return chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
+    });
   }
 
   function operation<Shape extends z.core.$ZodShape>(route: Route<Shape>) {
@@ -103,7 +112,7 @@ export function createGateway(deps: GatewayDeps): ReturnType<typeof servedBy> {
     const caller = { accountId: account.id, keyId, reader, origin: exchange.origin(`key:${keyId}`) };
     const reply = route.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
     // What is read from memory is there; only what asks the store can be late.
-    const asksStore = route.method !== 'get' || reader !== deps.fleet.memory;
+    const asksStore = route.method !== 'get' || !reader.atOnce;
     return reply instanceof Promise && asksStore ? await exchange.inTime(reply) : await reply;
   }
 

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import { collectorHeaders } from './collector-header.ts';
 import type { Envelope } from './envelope.ts';
 import type { FoundApp } from './fleet-reader.ts';
@@ -16,7 +17,7 @@ export interface DeviceConfig {
 }
 
 export interface DeviceConfigs {
-  of(found: FoundApp): Promise<DeviceConfig>;
+  of(found: FoundApp): MaybePromise<DeviceConfig>;
   /** The base interval with a spread of ±10 % that is fixed per app, so that a fleet does not poll in step. */
   pollIntervalSeconds(appId: string): number;
 }
@@ -39,18 +40,22 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
     return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * place)));
   }
 
+  function tell(appId: string, { revision, name, otel }: Delivered): DeviceConfig {
+    const interval = pollIntervalSeconds(appId);
+    return {
+      revision,
+      etag: `"${name}-${interval}"`,
+      body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
+    };
+  }
+
   return {
     pollIntervalSeconds,
-    async of({ account, app }) {
+    of({ account, app }) {
       // O11: cloud devices of accounts that are Enterprise now.
       const entitled = app.record.connection === 'cloud' && account.record.entitlement === 'enterprise';
-      const { revision, name, otel } = entitled ? deliver(account.id, await account.otel()) : NOTHING;
-      const interval = pollIntervalSeconds(app.id);
-      return {
-        revision,
-        etag: `"${name}-${interval}"`,
-        body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
-      };
+      if (!entitled) return tell(app.id, NOTHING);
+      return andThen(account.otel(), (otel) => tell(app.id, deliver(account.id, otel)));
     },
   };
 }

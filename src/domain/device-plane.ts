@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import { ABSENT, StoreUnavailable, type Store } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader, FoundApp } from './fleet-reader.ts';
@@ -13,12 +14,13 @@ import { isCredential, tokenHash } from './tokens.ts';
  * a look into memory.
  * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
  */
-export async function authenticateDevice(reader: FleetReader, token: string | undefined): Promise<FoundApp> {
+export function authenticateDevice(reader: FleetReader, token: string | undefined): MaybePromise<FoundApp> {
   if (token === undefined || !isCredential(token)) throw new Refusal('invalid_credential');
-  const found = await reader.appOfCredential(tokenHash(token));
-  if (found?.app.record.status !== 'active') throw new Refusal('invalid_credential');
-  if (found.account.record.disabled) throw new Refusal('account_disabled');
-  return found;
+  return andThen(reader.appOfCredential(tokenHash(token)), (found) => {
+    if (found?.app.record.status !== 'active') throw new Refusal('invalid_credential');
+    if (found.account.record.disabled) throw new Refusal('account_disabled');
+    return found;
+  });
 }
 
 /** Waits for a change of an app, or of its account or configuration. */

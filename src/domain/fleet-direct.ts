@@ -35,6 +35,7 @@ export function directReader(store: Store, memory: FleetMemory): FleetReader {
   };
 
   return {
+    atOnce: false,
     account,
 
     async accountOfKey(keyId) {

@@ -133,6 +133,8 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   // What the requests read.
 
+  readonly atOnce = true;
+
   account(accountId: string): AccountMemory | undefined {
     const account = this.#accounts.get(accountId);
     return account && account.revision > 0 ? account : undefined;

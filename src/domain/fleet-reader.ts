@@ -1,7 +1,7 @@
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { AccountRecord, ApiKeyRecord, AppRecord, OtelRecord, TallyRecord, Versioned } from './records.ts';
 
-/** Memory answers at once, the store with a promise; `await` takes both. */
-export type MaybePromise<T> = T | Promise<T>;
+export type { MaybePromise } from '../maybe-promise.ts';
 
 export interface AppEntry extends Versioned<AppRecord> {
   readonly id: string;
@@ -35,6 +35,8 @@ export interface FoundApp {
 
 /** What the fleet is now. Asked for anew by every request (`Fleet.current`). */
 export interface FleetReader {
+  /** Memory: nothing that it gives is a promise. */
+  readonly atOnce: boolean;
   account(accountId: string): MaybePromise<AccountReader | undefined>;
   accountOfKey(keyId: string): MaybePromise<{ account: AccountReader; key: ApiKeyEntry } | undefined>;
   /** By the hash of a credential that works now. */

@@ -1,3 +1,4 @@
+import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import type { Directory } from '../store/directory.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { directReader } from './fleet-direct.ts';
@@ -7,7 +8,7 @@ import type { FleetReader } from './fleet-reader.ts';
 /** The only way to the fleet's records: asked by every request, answered as the store was then or later. */
 export interface Fleet {
   /** @throws StoreUnavailable when the store does not say how new it is */
-  current(): Promise<FleetReader>;
+  current(): MaybePromise<FleetReader>;
   readonly memory: FleetMemory;
 }
 
@@ -16,9 +17,7 @@ export function createFleet(store: Store, directory: Directory, memory: FleetMem
   const held = whileWhole(memory);
   return {
     memory,
-    async current() {
-      return (await directory.fresh()) === 'fresh' ? held : direct;
-    },
+    current: () => andThen(directory.fresh(), (freshness) => (freshness === 'fresh' ? held : direct)),
   };
 }
 
@@ -29,6 +28,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
     return memory;
   };
   return {
+    atOnce: true,
     account: (accountId) => whole().account(accountId),
     accountOfKey: (keyId) => whole().accountOfKey(keyId),
     appOfCredential: (hash) => whole().appOfCredential(hash),

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { DirectoryMetrics } from '../metrics.ts';
 import { digestOf, type Digest } from './directory-digest.ts';
 import {
@@ -54,6 +55,13 @@ const PROVE_EVERY_MS = 300_000;
 
 type Freshness = 'fresh' | 'behind';
 
+/** `head` as the store told it, and what memory knew when it was asked. */
+interface ReadHead {
+  readonly head: Head;
+  readonly before: Head;
+  readonly history: number;
+}
+
 /**
  * A range of the store in memory, with linearizable reads: before memory is read, one tiny read of `head`, shared by
  * all requests that wait for it, tells which revision memory must have reached. The watch only feeds memory; a silent
@@ -62,7 +70,7 @@ type Freshness = 'fresh' | 'behind';
 export class Directory implements AsyncDisposable {
   readonly #options: DirectoryOptions;
   readonly #stop = new AbortController();
-  readonly #head: () => Promise<{ head: Head; before: Head; history: number }>;
+  readonly #head: () => Promise<ReadHead>;
   readonly #waiting = new Set<{ readonly revision: number; readonly wake: (freshness: Freshness) => void }>();
 
   /** The last `head` known by the watch or a listing; its mark tells this store's history from another one's. */
@@ -120,8 +128,13 @@ export class Directory implements AsyncDisposable {
    * time: then the caller reads what it needs from the store.
    * @throws StoreUnavailable
    */
-  async fresh(): Promise<Freshness> {
-    const { head, before, history } = await this.#head();
+  fresh(): MaybePromise<Freshness> {
+    const { store } = this.#options;
+    if (!store.headNow) return this.#head().then((read) => this.#judge(read));
+    return this.#judge({ head: store.headNow(), before: this.#known, history: this.#history });
+  }
+
+  #judge({ head, before, history }: ReadHead): MaybePromise<Freshness> {
     this.#answeredAt = this.#options.clock.monotonic();
     this.#lastHead = head.revision;
     if (history === this.#history && (contradicts(head, before) || this.#isUnknownHere(head))) {
@@ -132,8 +145,9 @@ export class Directory implements AsyncDisposable {
       this.#behindSince = undefined;
       return 'fresh';
     }
-    const freshness = await this.#reach(head.revision);
-    return freshness === 'fresh' && this.#filled ? 'fresh' : this.#fellBehind();
+    return this.#reach(head.revision).then((reached) =>
+      reached === 'fresh' && this.#filled ? 'fresh' : this.#fellBehind(),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -322,8 +336,16 @@ export class Directory implements AsyncDisposable {
   /** Without traffic nobody asks for `head`, and a replica that was cut off would not know it. */
   async #pulse(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      await this.fresh().catch(() => undefined);
+      await this.#ask();
       await this.#options.clock.sleep(PULSE_MS, this.#stop.signal);
+    }
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      await this.fresh();
+    } catch {
+      // That the store is silent is what `ready` tells.
     }
   }
 

@@ -18,6 +18,7 @@ export function observed(store: Store, clock: Clock, metrics: Pick<Metrics, 'sto
       metrics.storeCallEnded(operation, result, (clock.monotonic() - startedAt) / 1000);
     }
   }
+  const headNow = store.headNow?.bind(store);
   const ok = (): string => 'ok';
   const wordOrOk = (value: unknown): string => (typeof value === 'string' ? value : 'ok');
 
@@ -29,6 +30,7 @@ export function observed(store: Store, clock: Clock, metrics: Pick<Metrics, 'sto
     commit: (change) => timed('commit', store.commit(change), ({ outcome }) => outcome),
     // Embedded, `head` is answered from memory on the path of every request: there is nothing to measure.
     head: store.backend === 'sqlite' ? () => store.head() : () => timed('head', store.head(), ok),
+    ...(headNow && { headNow }),
     headAt: (revision) => timed('headAt', store.headAt(revision), wordOrOk),
     watch: (prefix, from, listener) => store.watch(prefix, from, listener),
     compact: (revision) => timed('compact', store.compact(revision), ok),

@@ -90,6 +90,10 @@ class SqliteStore implements Store {
   }
 
   async head(): Promise<Head> {
+    return this.headNow();
+  }
+
+  headNow(): Head {
     this.assertOpen('head');
     return this.position.head;
   }

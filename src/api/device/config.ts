@@ -3,6 +3,7 @@ import type { DeviceConfig } from '../../domain/device-config.ts';
 import type { FoundApp } from '../../domain/fleet-reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { andThen, type MaybePromise } from '../../maybe-promise.ts';
 import type { PollResult } from '../../metrics.ts';
 import { tokenOf } from '../authenticate.ts';
 import { fieldsOf, HttpRefusal, type Exchange } from '../exchange.ts';
@@ -10,21 +11,22 @@ import { authenticated } from './authenticated.ts';
 import type { DeviceDeps } from './server.ts';
 
 /** GET /device/v1/config. */
-export async function pollConfig(exchange: Exchange, deps: DeviceDeps): Promise<void> {
-  try {
-    const found = await authenticated(exchange, deps);
+export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
+  return andThen(authenticated(exchange, deps), (found) => {
     deps.heartbeats.seen(found.app, deps.clock.now());
     takeReport(exchange, deps, found);
     const known = entityTags(exchange);
-    const config = await deps.configs.of(found);
-    const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
-    if (waitMs === 0) return tell(exchange, deps, config, known, false);
-    tell(exchange, deps, await hold(exchange, deps, found, known, waitMs), known, true);
-  } catch (error) {
-    const result = error instanceof Refusal || error instanceof HttpRefusal ? REFUSED.get(error.code) : undefined;
-    if (result) deps.metrics.pollEnded(result);
-    throw error;
-  }
+    return andThen(deps.configs.of(found), (config) => {
+      const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
+      if (waitMs === 0) return tell(exchange, deps, config, known, false);
+      return hold(exchange, deps, found, known, waitMs).then((then) => tell(exchange, deps, then, known, true));
+    });
+  });
+}
+
+export function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
+  const result = error instanceof Refusal || error instanceof HttpRefusal ? REFUSED.get(error.code) : undefined;
+  if (result) deps.metrics.pollEnded(result);
 }
 
 const REFUSED: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([

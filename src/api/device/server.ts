@@ -6,10 +6,11 @@ import type { DeviceRate } from '../../domain/device-rate.ts';
 import type { FoundApp } from '../../domain/fleet-reader.ts';
 import type { Heartbeats } from '../../domain/heartbeats.ts';
 import type { Origin } from '../../domain/mutation.ts';
+import type { MaybePromise } from '../../maybe-promise.ts';
 import type { Metrics } from '../../metrics.ts';
 import { Exchange, type ExchangeDeps } from '../exchange.ts';
 import { acknowledgeConfig } from './ack.ts';
-import { pollConfig } from './config.ts';
+import { countRefusedPoll, pollConfig } from './config.ts';
 import { enrollDevice } from './enroll.ts';
 
 export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<ExchangeDeps, 'metrics'> {
@@ -25,11 +26,13 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
 
 interface DeviceRoute {
   readonly method: 'GET' | 'POST';
-  readonly handle: (exchange: Exchange, deps: DeviceDeps) => Promise<void>;
+  readonly handle: (exchange: Exchange, deps: DeviceDeps) => MaybePromise<void>;
+  /** Called before the refusal is told. */
+  readonly refused?: (error: unknown, deps: DeviceDeps) => void;
 }
 
 const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
-  ['/device/v1/config', { method: 'GET', handle: pollConfig }],
+  ['/device/v1/config', { method: 'GET', handle: pollConfig, refused: countRefusedPoll }],
   ['/device/v1/config/ack', { method: 'POST', handle: acknowledgeConfig }],
   ['/device/v1/enroll', { method: 'POST', handle: enrollDevice }],
 ]);
@@ -46,7 +49,16 @@ export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, 
     if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
       return exchange.refuse('not_found', undefined, ['Allow', route.method === 'GET' ? 'GET, HEAD' : route.method]);
     }
-    route.handle(exchange, deps).catch((error: unknown) => exchange.fail(error));
+    const fail = (error: unknown): void => {
+      route.refused?.(error, deps);
+      exchange.fail(error);
+    };
+    try {
+      const handled = route.handle(exchange, deps);
+      if (handled instanceof Promise) handled.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   };
 }
 
