@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answer, DRAIN_BYTES_MAX, requestIdOf } from '../../src/api/answer.ts';
 import type { TurnedAway } from '../../src/api/listener.ts';
@@ -135,11 +136,23 @@ describe('refused below routing (H21)', () => {
     await expectRefusal(connection);
   });
 
-  test('the client that goes on sending can read the refusal, and is then cut off', async () => {
+  test('the client that goes on sending can read the refusal, and nothing breaks under it', async () => {
+    ownTime();
     await using service = await openTestListener();
     await using connection = await connectRaw(service.port);
     await connection.send('junk\r\n\r\n');
+    expect((await connection.answer()).status).toBe(404);
     for (let sent = 0; sent < 5; sent += 1) await connection.send(Buffer.alloc(65_536));
+    connection.halfClose();
+    await connection.closed();
+    expect(connection.socket.errored).toBeNull();
+    await service.listener.drain(60_000);
+  });
+
+  test('the client that does not stop is cut off', async () => {
+    await using service = await openTestListener();
+    await using connection = await connectRaw(service.port);
+    await connection.send('junk\r\n\r\n');
     await expectRefusal(connection);
     const flood = connection.send(Buffer.alloc(50_000_000));
     await connection.closed();
@@ -149,17 +162,26 @@ describe('refused below routing (H21)', () => {
   test.each([
     ['junk', 'junk\r\n\r\n'],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\n\r\n'],
-  ])('%s behind requests that are under way comes after their answers', async (_what, bytes) => {
-    await using service = await openTestListener({ handle: hold });
+  ])('%s behind requests that are under way comes after their answers, and counts once', async (_what, bytes) => {
+    const turnedAway: TurnedAway[] = [];
+    await using service = await openTestListener({
+      handle: hold,
+      headerTimeoutMs: 40,
+      headerCheckMs: 10,
+      onTurnedAway: (reason) => turnedAway.push(reason),
+    });
     await using connection = await connectRaw(service.port);
     await connection.send(`GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n${bytes}`);
     const [first, second] = [await service.request(0), await service.request(1)];
+    // The junk is a head that does not come to its end either, and is older than this one.
+    await using slow = await connectRaw(service.port);
+    await expectRefusal(slow);
     echo(second.request, second.response);
     echo(first.request, first.response);
     expect((await connection.answer()).body).toBe('GET /1');
     expect((await connection.answer()).body).toBe('GET /2');
     await expectRefusal(connection);
-    expect(service.listener.inFlight).toBe(0);
+    expect([service.listener.inFlight, turnedAway]).toEqual([0, ['below_routing', 'below_routing']]);
   });
 
   test('answers under way are given up when the client leaves behind a CONNECT', async () => {
@@ -186,8 +208,14 @@ describe('refused below routing (H21)', () => {
     expect(await connection.rest()).toBe('');
   });
 
-  test('nothing is written behind an answer whose body then goes wrong', async () => {
-    await using service = await openTestListener();
+  test.each([
+    ['by answer', echo],
+    [
+      'by other means',
+      (_request: unknown, response: ServerResponse) => void response.setHeader('Content-Length', 7).end('POST /1'),
+    ],
+  ])('nothing is written behind an answer, given %s, whose body then goes wrong', async (_what, handle) => {
+    await using service = await openTestListener({ handle });
     await using connection = await connectRaw(service.port);
     await connection.send('POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
     expect((await connection.answer()).body).toBe('POST /1');
@@ -350,23 +378,26 @@ describe('drain', () => {
     echo(first.request, first.response);
     await done;
     expect(header(await idle.answer(), 'connection')).toBe('keep-alive');
+    await using alone = await connectRaw(service.port);
+    await alone.send('GET /alone HTTP/1.1\r\n\r\n');
+    const only = await service.request(1);
     await using busy = await connectRaw(service.port);
     await busy.send('GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n');
-    const [one, two] = [await service.request(1), await service.request(2)];
-
-    expect(service.handled).toHaveLength(3);
+    const [one, two] = [await service.request(2), await service.request(3)];
+    expect(service.handled).toHaveLength(4);
     const drained = service.listener.drain(60_000);
     expect(await idle.rest()).toBe('');
     expect(await fresh.rest()).toBe('');
     await expect(connectRaw(service.port)).rejects.toThrow('ECONNREFUSED');
     await busy.send('GET /3 HTTP/1.1\r\n\r\n');
-    const three = await service.request(3);
-    for (const { request, response } of [three, two, one]) echo(request, response);
+    const three = await service.request(4);
+    for (const { request, response } of [only, three, two, one]) echo(request, response);
     expect(header(await busy.answer(), 'connection')).toBe('keep-alive');
     expect(header(await busy.answer(), 'connection')).toBe('keep-alive');
     const last = await busy.answer();
     expect([last.body, header(last, 'connection')]).toEqual(['GET /3', 'close']);
     expect(await busy.rest()).toBe('');
+    expect(header(await alone.answer(), 'connection')).toBe('close');
     await drained;
   });
 
@@ -526,6 +557,7 @@ describe('answer', () => {
   });
 
   test.each(['reset', 'halfClose'] as const)('a client that leaves (%s) while its body is drained', async (leave) => {
+    ownTime();
     await using service = await openTestListener();
     await using connection = await connectRaw(service.port);
     await connection.send('POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc');
@@ -534,8 +566,22 @@ describe('answer', () => {
     const closed = once(response, 'close');
     connection[leave]();
     await closed;
-    expect(service.listener.inFlight).toBe(0);
+    await connection.closed();
+    expect([service.listener.inFlight, vi.getTimerCount()]).toEqual([0, 0]);
     expect((await exchange(service.port, 'GET /b HTTP/1.1\r\n\r\n')).body).toBe('GET /b');
+  });
+
+  test('an answer to a client that has left off in its body waits for nothing', async () => {
+    ownTime();
+    await using service = await openTestListener({ handle: hold });
+    await using connection = await connectRaw(service.port);
+    await connection.send('POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc');
+    const { request, response } = await service.request(0);
+    connection.halfClose();
+    await once(request.socket, 'end');
+    echo(request, response);
+    expect((await connection.answer()).body).toBe('POST /a');
+    expect(await connection.rest()).toBe('');
   });
 
   test.each([

@@ -201,6 +201,26 @@ describe('readBody', () => {
     expect(await connection.rest()).toBe('');
   });
 
+  test('a body that broke before somebody asked for it', async () => {
+    await using service = await openTestListener({ handle: hold });
+    await using connection = await connectRaw(service.port);
+    await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n');
+    const { request, response } = await service.request(0);
+    await report(request, response);
+    expect((await connection.answer()).body).toBe(BROKE_OFF);
+  });
+
+  test('what comes beyond the limit waits in the socket until it is answered', async () => {
+    await using service = await openTestListener({ handle: hold });
+    await using connection = await connectRaw(service.port);
+    await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const { request, response } = await service.request(0);
+    const body = readBody(request, response);
+    await connection.send(`20000\r\n${'x'.repeat(131_072)}\r\n`);
+    expect(await body).toEqual({ kind: 'too_large' });
+    expect([request.isPaused(), request.listenerCount('data')]).toEqual([true, 0]);
+  });
+
   test.each([
     ['with a length', 'Content-Length: 9\r\n\r\nabc'],
     ['chunked', 'Transfer-Encoding: chunked\r\n\r\n9\r\nabc'],
@@ -283,19 +303,23 @@ describe('100 Continue (H7)', () => {
     }
   });
 
-  test.each([
-    ['the body is too large', head('100-continue', MAX + 1), 413, 'too_large'],
-    ['there is no body', head('100-continue', 0), 200, 'empty'],
-    ['the body is already there', `${head('100-continue', 3)}abc`, 200, '"abc"'],
-    ['another value is expected', `${head('200-ok', 3)}abc`, 200, '"abc"'],
-    ['the client speaks HTTP/1.0', `${head('100-continue', 3, '1.0')}abc`, 200, '"abc"'],
-  ])('not sent where %s', async (_what, bytes, status, body) => {
-    await using service = await openTestListener({
-      // Later, as after authentication: what came with the head has been parsed by then.
-      handle: (request, response) => setImmediate(() => void report(request, response)),
-    });
-    const only = await exchange(service.port, bytes);
-    expect([only.status, only.body]).toEqual([status, body]);
+  test.each<[string, string, string, string]>([
+    ['the body is too large', head('100-continue', MAX + 1), '', 'too_large'],
+    ['there is no body', head('100-continue', 0), '', 'empty'],
+    ['all of the body is already there', `${head('100-continue', 3)}abc`, '', '"abc"'],
+    ['a part of the body is already there', `${head('100-continue', 3)}ab`, 'c', '"abc"'],
+    ['another value is expected', head('200-ok', 3), 'abc', '"abc"'],
+    ['the client speaks HTTP/1.0', head('100-continue', 3, '1.0'), 'abc', '"abc"'],
+  ])('not sent where %s', async (_what, first, then, body) => {
+    await using service = await openTestListener({ handle: hold });
+    await using connection = await connectRaw(service.port);
+    await connection.send(first);
+    const { request, response } = await service.request(0);
+    // As after authentication: what came with the head has been parsed by now.
+    const reported = report(request, response);
+    await connection.send(then);
+    await reported;
+    expect((await connection.answer()).body).toBe(body);
   });
 });
 
