@@ -81,14 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const stopping = new AbortController();
   const rateWindow = createLocalRateWindow(clock);
   if (store.backend === 'sqlite') await restoreWindows(store, rateWindow);
-  const heartbeats = createHeartbeats({
-    store,
-    memory: fleet.memory,
-    filled: () => directory.filled,
-    clock,
-    log,
-    metrics,
-  });
+  const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
   const waits = createChangeWaits(fleet);
   registerGauges(core, rateWindow, waits);
 

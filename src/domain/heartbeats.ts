@@ -24,8 +24,6 @@ export interface Heartbeats {
 export interface HeartbeatDeps {
   readonly store: Store;
   readonly memory: FleetMemory;
-  /** Whether memory holds the whole fleet. While it is being listed, an app that is missing may be yet to come. */
-  readonly filled: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'heartbeatsFlushed'>;
@@ -51,7 +49,8 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   }
 
   async function flush(): Promise<number> {
-    if (!deps.filled()) return 0;
+    // While memory is being filled, an app that is missing may be yet to come: its contact must not be cleared away.
+    if (!deps.memory.whole) return 0;
     const round = [...pending];
     pending = new Map();
     let bytes = 0;

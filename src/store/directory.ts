@@ -103,11 +103,6 @@ export class Directory implements AsyncDisposable {
     this.#running = Promise.all([this.#follow(), this.#pulse(), this.#prove()]);
   }
 
-  /** Memory holds the whole range, though not always the newest of it. */
-  get filled(): boolean {
-    return this.#filled;
-  }
-
   /** Filled, and the store has answered lately. */
   get ready(): boolean {
     return this.#filled && this.#options.clock.monotonic() - this.#answeredAt < SILENT_MS;

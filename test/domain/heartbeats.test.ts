@@ -16,16 +16,14 @@ const ACCOUNT_RECORD = accountSchema.parse({ name: 'a', entitlement: 'standard',
 let store: Store;
 let memory: FleetMemory;
 let heartbeats: Heartbeats;
-let filled: boolean;
 beforeEach(async () => {
   store = await openSqliteStore(':memory:');
   memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   memory.put({ key: KEYS.account(ACCOUNT), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
-  filled = true;
+  memory.settled();
   heartbeats = createHeartbeats({
     store,
     memory,
-    filled: () => filled,
     clock: new FakeClock(),
     log: createLog('silent'),
     metrics: createMetrics('test'),
@@ -117,24 +115,22 @@ test('the place of an app that is gone is cleared away', async () => {
   expect(await stored()).toEqual([[0, 2000]]);
 });
 
-test('while memory is being filled nothing is written, since the apps that are missing may be yet to come', async () => {
+test('while memory is filled anew nothing is written, since the apps that are missing may be yet to come', async () => {
+  const one = app(0);
   await writtenElsewhere(
     [
       [0, 1000],
       [1, 1000],
     ],
-    true,
+    false,
   );
-  const one = app(0);
-  filled = false;
-  heartbeats.seen(one, 2000);
+  memory.clear();
+  memory.put({ key: KEYS.account(ACCOUNT), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
+  heartbeats.seen(app(0), 2000);
   expect(await heartbeats.flush()).toBe(0);
-  expect(await stored()).toEqual([
-    [0, 1000],
-    [1, 1000],
-  ]);
   app(1);
-  filled = true;
+  memory.settled();
+  heartbeats.seen(one, 1500);
   await heartbeats.flush();
   expect(await stored()).toEqual([
     [0, 2000],
