@@ -2,7 +2,9 @@ import { ABSENT, type Store, type Write } from '../store/port.ts';
 import type { KeyRing } from './key-ring.ts';
 import { KEYS, parseRecord, purgedSchema, purgeSchema, put } from './records.ts';
 
-const PURGES_PER_ROUND_MAX = 100;
+/** Each of them may have its own key's count, and a commit has 127 operations. */
+const PURGES_PER_COMMIT_MAX = 60;
+const LISTED_MAX = 1000;
 
 /**
  * O10: takes purged configurations out of the store's history. What the store's logs and backups may still hold is
@@ -12,22 +14,28 @@ const PURGES_PER_ROUND_MAX = 100;
  * @throws StoreUnavailable
  */
 export async function forgetPurged(store: Store, compacts: boolean): Promise<boolean> {
-  const { entries, revision } = await store.list({ prefix: KEYS.purges, limit: PURGES_PER_ROUND_MAX });
-  const [first, ...others] = entries;
-  if (!first) return false;
-  // First the history, then the note: a crash in between compacts once more, and never too little.
+  const { entries, revision } = await store.list({ prefix: KEYS.purges, limit: 1, keysOnly: true });
+  if (entries.length === 0) return false;
+  // First the history, then the notes: a crash in between compacts once more, and never too little.
   if (compacts) await store.compact(revision);
+  while (await countSome(store, revision));
+  return true;
+}
+
+/** Counts and removes some notes of purges that the history held no longer at the revision; false when there is none. */
+async function countSome(store: Store, revision: number): Promise<boolean> {
+  const { entries } = await store.list({ prefix: KEYS.purges, limit: PURGES_PER_COMMIT_MAX });
+  const notes = entries.filter((entry) => entry.revision <= revision);
+  const [first, ...others] = notes.map((note) => ({ key: note.key, revision: note.revision }));
+  if (!first) return false;
   const counted = await countByKey(
     store,
-    entries.map((entry) => parseRecord(purgeSchema, entry).record.keyNumber),
+    notes.map((note) => parseRecord(purgeSchema, note).record.keyNumber),
   );
-  const expected = ({ key, revision: at }: { key: string; revision: number }): { key: string; revision: number } => ({
-    key,
-    revision: at,
-  });
+  // A conflict is another replica that did the same: what it left is looked at anew.
   await store.commit({
-    expect: [expected(first), ...others.map(expected), ...counted.expect],
-    write: [...entries.map((entry) => ({ remove: entry.key })), ...counted.write],
+    expect: [first, ...others, ...counted.expect],
+    write: [...notes.map((note) => ({ remove: note.key })), ...counted.write],
   });
   return true;
 }
@@ -55,8 +63,8 @@ async function countByKey(
  */
 export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): Promise<number> {
   const [counted, fresh] = await Promise.all([
-    store.list({ prefix: KEYS.purgedAll, limit: PURGES_PER_ROUND_MAX }),
-    store.list({ prefix: KEYS.purges, limit: PURGES_PER_ROUND_MAX }),
+    store.list({ prefix: KEYS.purgedAll, limit: LISTED_MAX }),
+    store.list({ prefix: KEYS.purges, limit: LISTED_MAX }),
   ]);
   let waiting = 0;
   for (const entry of counted.entries) {

@@ -21,7 +21,7 @@ export interface EtcdClusterOptions {
 export class EtcdCluster implements AsyncDisposable {
   readonly members: readonly EtcdMember[];
   readonly certificates: Certificates | undefined;
-  private readonly directory: string;
+  readonly directory: string;
 
   private constructor(members: readonly EtcdMember[], certificates: Certificates | undefined, directory: string) {
     this.members = members;
