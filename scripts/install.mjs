@@ -60,6 +60,6 @@ function install() {
 
 const why = reason();
 if (why !== undefined) {
-  process.stdout.write(`Installing with npm ci (${why}); this takes about half a minute.\n`);
+  process.stdout.write(`Installing with npm ci (${why}); this takes a minute or so.\n`);
   install();
 }
