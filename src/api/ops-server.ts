@@ -46,7 +46,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   const app = bareExpress();
   const isOperator = operatorCheck(deps.operatorTokens);
   app.use(begin);
-  app.get('/livez', (_request, response) => exchangeOf(response).reply({ status: 200, body: { status: 'ok' } }));
+  app.get('/livez', liveness);
   app.get('/readyz', readiness);
   app.get('/metrics', metrics);
   app.use(authenticateOperator);
@@ -59,6 +59,12 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   function begin(_request: Request, response: Response, next: NextFunction): void {
     response.locals['exchange'] = new Exchange('ops', _request, response, deps);
     next();
+  }
+
+  function liveness(_request: Request, response: Response): void {
+    const exchange = exchangeOf(response);
+    exchange.route = '/livez';
+    exchange.reply({ status: 200, body: { status: 'ok' } });
   }
 
   function readiness(_request: Request, response: Response): void {

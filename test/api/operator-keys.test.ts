@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { onEachBackend } from '../support/backends.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  OPERATOR_TOKEN,
+  poll,
+  tenant,
+  type Answer,
+  type Call,
+  type Muster,
+} from '../support/muster.ts';
+
+const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
+const NOT_FOUND = { status: 404, body: { error: { code: 'not_found' } } };
+
+onEachBackend('API keys', (backend) => {
+  let muster: Muster;
+  beforeAll(async () => {
+    muster = await backend.fresh();
+  });
+  afterAll(() => muster[Symbol.asyncDispose]());
+
+  const operate = (path: string, options: Call = {}): Promise<Answer> =>
+    call(`${muster.ops}/operator/v1${path}`, { token: OPERATOR_TOKEN, ...options });
+  const post = (path: string, body: object | string): Promise<Answer> => operate(path, { method: 'POST', body });
+  const apps = (apiKey: string): Promise<Answer> => call(`${muster.api}/v1/apps`, { token: apiKey });
+
+  async function account(): Promise<string> {
+    return String((await post('/accounts', { name: 'account', entitlement: 'standard' })).body['accountId']);
+  }
+
+  test('one is shown once, works at once, and is listed without its secret', async () => {
+    const accountId = await account();
+    const created = await post(`/accounts/${accountId}/api-keys`, { name: 'ci' });
+    expect(Object.keys(created.body)).toEqual(['keyId', 'name', 'apiKey', 'createdAt']);
+    const { keyId, apiKey, createdAt } = created.body as { keyId: string; apiKey: string; createdAt: string };
+    expect([created.status, created.body['name'], apiKey.startsWith(`mst_live_${keyId}_`)]).toEqual([201, 'ci', true]);
+    expect((await apps(apiKey)).status).toBe(200);
+    const listed = await operate(`/accounts/${accountId}/api-keys`);
+    expect(listed.body).toEqual({ apiKeys: [{ keyId, name: 'ci', createdAt }] });
+    expect(listed.text).not.toContain(apiKey.slice(-49));
+  });
+
+  test('the name is optional, and keys are listed oldest first', async () => {
+    const accountId = await account();
+    const ids: unknown[] = [];
+    for (const body of ['', {}, { name: 'x'.repeat(200) }]) {
+      const created = await post(`/accounts/${accountId}/api-keys`, body);
+      expect(created.status).toBe(201);
+      ids.push(created.body['keyId']);
+      await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(String(created.body['createdAt'])));
+    }
+    const listed = (await operate(`/accounts/${accountId}/api-keys`)).body['apiKeys'] as {
+      keyId: string;
+      name: string;
+    }[];
+    expect(listed.map(({ keyId }) => keyId)).toEqual(ids);
+    expect(listed.map(({ name }) => name.length)).toEqual([0, 0, 200]);
+  });
+
+  test.each<[object | string]>([[{ name: 'x'.repeat(201) }], [{ name: null }], [{ name: 7 }], ['[]']])(
+    '%.40j is refused',
+    async (body) => {
+      const accountId = await account();
+      expect(await post(`/accounts/${accountId}/api-keys`, body)).toMatchObject(INVALID_REQUEST);
+      expect((await operate(`/accounts/${accountId}/api-keys`)).body).toEqual({ apiKeys: [] });
+    },
+  );
+
+  test('A12: a revoked key is refused on the very next request; others of the account go on', async () => {
+    const { accountId, keyId, apiKey } = await tenant(muster);
+    const other = String((await post(`/accounts/${accountId}/api-keys`, {})).body['apiKey']);
+    expect((await apps(apiKey)).status).toBe(200);
+    const revoked = await operate(`/accounts/${accountId}/api-keys/${keyId}`, { method: 'DELETE' });
+    expect(revoked).toMatchObject({ status: 204, text: '' });
+    expect(await apps(apiKey)).toMatchObject({ status: 401, body: { error: { code: 'invalid_key' } } });
+    expect((await apps(other)).status).toBe(200);
+    expect(await operate(`/accounts/${accountId}/api-keys/${keyId}`, { method: 'DELETE' })).toMatchObject(NOT_FOUND);
+  });
+
+  test('a revoked key cuts no daemon off', async () => {
+    const { accountId, keyId, apiKey } = await tenant(muster);
+    const credential = await enroll(muster, await createApp(muster, apiKey));
+    await operate(`/accounts/${accountId}/api-keys/${keyId}`, { method: 'DELETE' });
+    expect((await poll(muster, credential)).status).toBe(200);
+  });
+
+  test('a key is revoked through its own account only', async () => {
+    const [one, other] = [await tenant(muster), await tenant(muster)];
+    const foreign = await operate(`/accounts/${other.accountId}/api-keys/${one.keyId}`, { method: 'DELETE' });
+    const unknown = await operate(`/accounts/${other.accountId}/api-keys/${'a'.repeat(12)}`, { method: 'DELETE' });
+    expect(foreign).toMatchObject(NOT_FOUND);
+    expect(foreign.text).toBe(unknown.text);
+    expect((await apps(one.apiKey)).status).toBe(200);
+  });
+
+  test('an account has at most 200', async () => {
+    const accountId = await account();
+    for (let i = 0; i < 200; i += 1) expect((await post(`/accounts/${accountId}/api-keys`, {})).status).toBe(201);
+    expect(await post(`/accounts/${accountId}/api-keys`, {})).toMatchObject(INVALID_REQUEST);
+    const [first] = (await operate(`/accounts/${accountId}/api-keys`)).body['apiKeys'] as { keyId: string }[];
+    await operate(`/accounts/${accountId}/api-keys/${first?.keyId}`, { method: 'DELETE' });
+    expect((await post(`/accounts/${accountId}/api-keys`, {})).status).toBe(201);
+  });
+});
