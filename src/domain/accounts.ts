@@ -2,7 +2,7 @@ import { ABSENT, StoreUnavailable } from '../store/port.ts';
 import type { FleetReader } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { mutate, type MutationDeps, type Origin, type Step, type Unchanged } from './mutation.ts';
-import { auditSchema, KEYS, parseRecord, put, type AccountRecord, type AuditRecord } from './records.ts';
+import { auditSchema, KEYS, NO_TALLY, parseRecord, put, type AccountRecord, type AuditRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
 import { drawAccountId } from './secrets.ts';
@@ -99,10 +99,7 @@ async function create(
     action: 'account.created',
     detail: { entitlement },
     expect: [{ key: KEYS.account(accountId), revision: ABSENT }],
-    write: [
-      put(KEYS.account(accountId), record),
-      put(KEYS.tally(accountId), { apps: 0, nextSlot: 0, idempotencyNext: 0 }),
-    ],
+    write: [put(KEYS.account(accountId), record), put(KEYS.tally(accountId), NO_TALLY.record)],
     grows: true,
     result: accountView({ id: accountId, record }),
   }));

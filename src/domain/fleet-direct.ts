@@ -8,6 +8,7 @@ import {
   credentialSchema,
   KEYS,
   keyLocatorSchema,
+  NO_TALLY,
   otelSchema,
   parseRecord,
   seenSchema,
@@ -111,9 +112,7 @@ class DirectAccount implements AccountReader {
 
   async tally(): Promise<Versioned<TallyRecord>> {
     const entry = await this.#store.get(KEYS.tally(this.id));
-    return entry
-      ? parseRecord(tallySchema, entry)
-      : { record: { apps: 0, nextSlot: 0, idempotencyNext: 0 }, revision: 0 };
+    return entry ? parseRecord(tallySchema, entry) : NO_TALLY;
   }
 
   async seen(): Promise<ReadonlyMap<number, number>> {

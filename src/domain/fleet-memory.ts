@@ -1,95 +1,14 @@
 import type { DirectorySink } from '../store/directory.ts';
 import type { Entry } from '../store/port.ts';
+import { AccountMemory, placeOf, type Place } from './account-memory.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
-import {
-  accountSchema,
-  apiKeySchema,
-  appSchema,
-  KEYS,
-  otelSchema,
-  parseRecord,
-  seenSchema,
-  tallySchema,
-  type AccountRecord,
-  type OtelRecord,
-  type TallyRecord,
-  type Versioned,
-} from './records.ts';
-import { unpackSeen } from './seen-codec.ts';
-
-/** The records of one account in memory. A record of it may come before the account's own: then it waits here. */
-class AccountMemory implements AccountReader {
-  readonly id: string;
-  record: AccountRecord = { name: '', entitlement: 'standard', disabled: true, createdAt: 0 };
-  revision = 0;
-  readonly appById = new Map<string, AppEntry>();
-  readonly keyById = new Map<string, ApiKeyEntry>();
-  otelRecord: Versioned<OtelRecord> | undefined;
-  tallyRecord: Versioned<TallyRecord> = { record: { apps: 0, nextSlot: 0, idempotencyNext: 0 }, revision: 0 };
-  seenBySlot: ReadonlyMap<number, number> = new Map();
-  seenRevision = 0;
-  appsVersion = 0;
-
-  constructor(id: string) {
-    this.id = id;
-  }
-
-  app(appId: string): AppEntry | undefined {
-    return this.appById.get(appId);
-  }
-
-  apps(): readonly AppEntry[] {
-    return [...this.appById.values()];
-  }
-
-  apiKey(keyId: string): ApiKeyEntry | undefined {
-    return this.keyById.get(keyId);
-  }
-
-  apiKeys(): readonly ApiKeyEntry[] {
-    return [...this.keyById.values()];
-  }
-
-  otel(): Versioned<OtelRecord> | undefined {
-    return this.otelRecord;
-  }
-
-  tally(): Versioned<TallyRecord> {
-    return this.tallyRecord;
-  }
-
-  seen(): ReadonlyMap<number, number> {
-    return this.seenBySlot;
-  }
-}
+import { KEYS } from './records.ts';
 
 /**
  * Called after a batch has been applied, with what it touched. No `appId`: the account, its configuration or a key.
  * Not for last contacts and counts, which change all the time and change nothing that a daemon is told.
  */
 export type FleetListener = (accountId: string, appId: string | undefined) => void;
-
-interface Place {
-  readonly accountId: string;
-  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen';
-  readonly id: string;
-}
-
-function placeOf(key: string): Place | undefined {
-  if (!key.startsWith(KEYS.accounts)) return undefined;
-  const [accountId = '', kind = 'account', id = ''] = key.slice(KEYS.accounts.length).split('/');
-  switch (kind) {
-    case 'account':
-    case 'key':
-    case 'app':
-    case 'otel':
-    case 'tally':
-    case 'seen':
-      return { accountId, kind, id };
-    default:
-      return undefined;
-  }
-}
 
 export interface FleetMemoryOptions {
   /** A record that cannot be read is left out, so that what depends on it is refused; a person must look. */
@@ -150,7 +69,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   accountOfKey(keyId: string): { account: AccountReader; key: ApiKeyEntry } | undefined {
     const account = this.account(this.#accountIdOfKey.get(keyId) ?? '');
-    const key = account?.keyById.get(keyId);
+    const key = account?.apiKey(keyId);
     return account && key && { account, key };
   }
 
@@ -227,33 +146,14 @@ export class FleetMemory implements DirectorySink, FleetReader {
     const place = placeOf(key);
     const account = place && this.#accounts.get(place.accountId);
     if (!account) return undefined;
-    switch (place.kind) {
-      case 'account':
-        return account.revision || undefined;
-      case 'key':
-        return account.keyById.get(place.id)?.revision;
-      case 'app':
-        return account.appById.get(place.id)?.revision;
-      case 'otel':
-        return account.otelRecord?.revision;
-      case 'tally':
-        return account.tallyRecord.revision || undefined;
-      case 'seen':
-        return account.seenRevision || undefined;
-    }
+    return account.revisionOf(place) || undefined;
   }
 
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
     for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
     const ids = prefix.slice(KEYS.accounts.length);
     for (const account of this.#accounts.values()) {
-      if (!account.id.startsWith(ids)) continue;
-      if (account.revision > 0) yield [KEYS.account(account.id), account.revision];
-      for (const key of account.keyById.values()) yield [KEYS.apiKey(account.id, key.id), key.revision];
-      for (const app of account.appById.values()) yield [KEYS.app(account.id, app.id), app.revision];
-      if (account.otelRecord) yield [KEYS.otel(account.id), account.otelRecord.revision];
-      if (account.tallyRecord.revision > 0) yield [KEYS.tally(account.id), account.tallyRecord.revision];
-      if (account.seenRevision > 0) yield [KEYS.seen(account.id), account.seenRevision];
+      if (account.id.startsWith(ids)) yield* account.held();
     }
   }
 
@@ -265,41 +165,13 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   #store(place: Place, entry: Entry): void {
     const account = this.#accountOf(place.accountId);
-    switch (place.kind) {
-      case 'account': {
-        Object.assign(account, parseRecord(accountSchema, entry));
-        break;
-      }
-      case 'key': {
-        account.keyById.set(place.id, { id: place.id, ...parseRecord(apiKeySchema, entry) });
-        this.#accountIdOfKey.set(place.id, account.id);
-        break;
-      }
-      case 'app': {
-        this.#storeApp(account, { id: place.id, accountId: account.id, ...parseRecord(appSchema, entry) });
-        break;
-      }
-      case 'otel': {
-        account.otelRecord = parseRecord(otelSchema, entry);
-        break;
-      }
-      case 'tally': {
-        account.tallyRecord = parseRecord(tallySchema, entry);
-        break;
-      }
-      case 'seen': {
-        account.seenBySlot = unpackSeen(parseRecord(seenSchema, entry).record.packed);
-        account.seenRevision = entry.revision;
-        account.appsVersion += 1;
-        break;
-      }
-    }
-  }
-
-  #storeApp(account: AccountMemory, app: AppEntry): void {
-    this.#forgetCredential(account.appById.get(app.id));
-    account.appById.set(app.id, app);
-    account.appsVersion += 1;
+    const before = place.kind === 'app' ? account.app(place.id) : undefined;
+    account.put(place, entry);
+    if (place.kind === 'key') this.#accountIdOfKey.set(place.id, account.id);
+    if (place.kind !== 'app') return;
+    this.#forgetCredential(before);
+    const app = account.app(place.id);
+    if (!app) return;
     this.#appById.set(app.id, app);
     if (app.record.credential !== undefined) this.#appByCredential.set(app.record.credential, app);
   }
@@ -314,37 +186,11 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   #drop(place: Place): void {
     const account = this.#accounts.get(place.accountId);
-    if (!account) return;
-    switch (place.kind) {
-      case 'account': {
-        account.revision = 0;
-        break;
-      }
-      case 'key': {
-        account.keyById.delete(place.id);
-        this.#accountIdOfKey.delete(place.id);
-        break;
-      }
-      case 'app': {
-        this.#forgetCredential(account.appById.get(place.id));
-        account.appById.delete(place.id);
-        account.appsVersion += 1;
-        this.#appById.delete(place.id);
-        break;
-      }
-      case 'otel': {
-        account.otelRecord = undefined;
-        break;
-      }
-      case 'tally': {
-        account.tallyRecord = { record: { apps: 0, nextSlot: 0, idempotencyNext: 0 }, revision: 0 };
-        break;
-      }
-      case 'seen': {
-        account.seenBySlot = new Map();
-        account.seenRevision = 0;
-        break;
-      }
+    if (place.kind === 'key') this.#accountIdOfKey.delete(place.id);
+    if (place.kind === 'app') {
+      this.#forgetCredential(account?.app(place.id));
+      this.#appById.delete(place.id);
     }
+    account?.drop(place);
   }
 }

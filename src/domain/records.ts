@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DIRECTORY_PREFIX, type Entry } from '../store/port.ts';
+import { ABSENT, DIRECTORY_PREFIX, type Entry } from '../store/port.ts';
 import { sealedSchema } from './envelope.ts';
 
 /*
@@ -180,6 +180,12 @@ export interface Versioned<T> {
   readonly record: T;
   readonly revision: number;
 }
+
+/** The tally of an account that has none yet. */
+export const NO_TALLY: Versioned<TallyRecord> = {
+  record: { apps: 0, nextSlot: 0, idempotencyNext: 0 },
+  revision: ABSENT,
+};
 
 /** The stored text does not have the record's shape: a newer format, or damage. Names the key, never the content. */
 export class BadRecord extends Error {
