@@ -131,7 +131,10 @@ export interface Tenant {
 }
 
 /** An account with one API key, made by the operator API. */
-export async function tenant(muster: Muster, entitlement: 'standard' | 'enterprise' = 'enterprise'): Promise<Tenant> {
+export async function tenant(
+  muster: Pick<Muster, 'ops'>,
+  entitlement: 'standard' | 'enterprise' = 'enterprise',
+): Promise<Tenant> {
   const accounts = `${muster.ops}/operator/v1/accounts`;
   const created = await call(accounts, {
     method: 'POST',
@@ -148,7 +151,7 @@ export interface CreatedApp {
   readonly enrollCode: string;
 }
 
-export async function createApp(muster: Muster, apiKey: string, name = 'app'): Promise<CreatedApp> {
+export async function createApp(muster: Pick<Muster, 'api'>, apiKey: string, name = 'app'): Promise<CreatedApp> {
   const created = await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: { name } });
   if (created.status !== 201) throw new Error(`POST /v1/apps: ${created.status} ${created.text}`);
   return { appId: String(created.body['appId']), enrollCode: String(created.body['enrollCode']) };
@@ -156,7 +159,7 @@ export async function createApp(muster: Muster, apiKey: string, name = 'app'): P
 
 /** Enrolls a daemon with the code; the service makes the credential. */
 export async function enroll(
-  muster: Muster,
+  muster: Pick<Muster, 'device'>,
   app: CreatedApp,
   connection: 'cloud' | 'private' = 'cloud',
 ): Promise<string> {
@@ -166,5 +169,8 @@ export async function enroll(
   return String(enrolled.body['credential']);
 }
 
-export const poll = (muster: Muster, credential: string, headers: Record<string, string> = {}): Promise<Answer> =>
-  call(`${muster.device}/device/v1/config`, { token: credential, headers });
+export const poll = (
+  muster: Pick<Muster, 'device'>,
+  credential: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> => call(`${muster.device}/device/v1/config`, { token: credential, headers });
