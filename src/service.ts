@@ -1,10 +1,12 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { createGateway } from './api/server.ts';
 import { createDevicePlane } from './api/device/server.ts';
 import { errorBody, ERRORS, type ErrorCode } from './api/errors.ts';
 import { openListener, type Listener } from './api/listener.ts';
 import { createOpsServer } from './api/ops-server.ts';
 import { systemClock, type Clock } from './clock.ts';
-import type { Config, ListenAddress } from './config.ts';
+import { ConfigError, type Config, type ListenAddress } from './config.ts';
 import { runLoop } from './controller/loop.ts';
 import { purgeReconciler } from './controller/purge.ts';
 import { createAccounts } from './domain/accounts.ts';
@@ -72,7 +74,7 @@ interface Core {
 
 /**
  * The composition root: config → store → memory → listeners → loops.
- * @throws Error in words when the store, a key or a port cannot be used
+ * @throws ConfigError when the key file is none; Error in words when the store or a port cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
@@ -98,7 +100,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await listeners.ops.drain(DRAIN_MS);
     await loops;
     await heartbeats.flush();
-    if (store.backend === 'sqlite') await saveWindows(store, rateWindow);
+    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
+    if (store.backend === 'sqlite') {
+      await saveWindows(store, rateWindow).catch((error: unknown) => {
+        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
+      });
+    }
     await directory[Symbol.asyncDispose]();
     await whole.disposeAsync();
     log.info({}, 'muster has stopped');
@@ -152,13 +159,16 @@ function secretsOf(config: Config, draw: Draw): Pick<Core, 'keyRing' | 'operator
   try {
     keyRing = parseKeyRing(config.keyFile ?? made?.keyFile ?? '');
   } catch (error) {
-    throw new Error(`The key file (MUSTER_KEY_FILE) cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new ConfigError(`MUSTER_KEY_FILE: ${(error as Error).message}`);
   }
   return { keyRing, operatorTokens: tokens.map((token) => new Secret(token)) };
 }
 
 function storeChoice({ store }: Config, log: Log): StoreChoice {
-  if (store.kind === 'sqlite') return store;
+  if (store.kind === 'sqlite') {
+    mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
+    return store;
+  }
   const { endpoints, prefix, quotaBytes, tls, auth } = store;
   const warn = (message: string): void => log.warn({}, message);
   return {

@@ -3,7 +3,7 @@ import { tokenHash } from '../../src/domain/tokens.ts';
 import type { Store } from '../../src/store/port.ts';
 import { halfWritten } from './accounts.ts';
 import type { Addresses } from './muster-process.ts';
-import { call, type Answer, type Tenant } from './muster.ts';
+import { call, type Answer, type Call, type Tenant } from './muster.ts';
 
 type State = 'created' | 'enrolled' | 'revoked' | 'deleted';
 
@@ -15,6 +15,11 @@ interface Known {
   credential: string | undefined;
 }
 
+/** No answer may take so long; the service's own deadline is a fraction of it. */
+const SAFETY_MS = 15_000;
+const ask = (url: string, options: Call): Promise<Answer> =>
+  call(url, { ...options, signal: AbortSignal.timeout(SAFETY_MS) });
+
 /** A workload that remembers what it was promised, and looks whether the store keeps it. */
 export class Ledger {
   readonly #apps = new Map<string, Known>();
@@ -22,11 +27,13 @@ export class Ledger {
   /** Answers of another kind than the call may have. */
   readonly surprises: string[] = [];
   acknowledgements = 0;
+  unavailable = 0;
 
-  /** Works on one account until a call has no answer. Errors of the table are answers: then it goes on. */
-  async work(muster: Addresses, tenant: Tenant): Promise<void> {
+  /** Works on one account until told to stop, or a call has no answer. Errors of the table are answers: it goes on. */
+  async work(muster: Addresses, tenant: Tenant, stop?: AbortSignal): Promise<void> {
     try {
-      for (;;) await this.#oneApp(muster, tenant);
+      const stopped = (): boolean => stop?.aborted === true;
+      while (!stopped()) await this.#oneApp(muster, tenant);
     } catch (error) {
       // The process is gone, or going.
       if (!(error instanceof TypeError)) throw error;
@@ -35,7 +42,7 @@ export class Ledger {
 
   async #oneApp(muster: Addresses, { accountId, apiKey }: Tenant): Promise<void> {
     const created = await this.#answered(
-      call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: {} }),
+      ask(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: {} }),
       201,
     );
     if (!created) return;
@@ -44,7 +51,7 @@ export class Ledger {
     this.#apps.set(appId, app);
     const body = { appId, enrollCode: created.body['enrollCode'], connection: 'cloud' };
     app.asked = 'enrolled';
-    const enrolled = await this.#answered(call(`${muster.device}/device/v1/enroll`, { method: 'POST', body }), 200);
+    const enrolled = await this.#answered(ask(`${muster.device}/device/v1/enroll`, { method: 'POST', body }), 200);
     if (enrolled) {
       app.acknowledged = 'enrolled';
       app.credential = String(enrolled.body['credential']);
@@ -56,8 +63,8 @@ export class Ledger {
     const path = `${muster.api}/v1/apps/${appId}`;
     const gone =
       end === 1
-        ? await this.#answered(call(`${path}/revoke`, { method: 'POST', token: apiKey }), 200)
-        : await this.#answered(call(path, { method: 'DELETE', token: apiKey }), 204);
+        ? await this.#answered(ask(`${path}/revoke`, { method: 'POST', token: apiKey }), 200)
+        : await this.#answered(ask(path, { method: 'DELETE', token: apiKey }), 204);
     if (gone) app.acknowledged = app.asked;
   }
 
@@ -68,7 +75,7 @@ export class Ledger {
     const asked = known.asked;
     const body = { enabled: true, endpoint: `https://otel.example.com/${asked}`, authHeader: `Bearer ${asked}` };
     const stored = await this.#answered(
-      call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body }),
+      ask(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body }),
       200,
     );
     if (stored) known.acknowledged = asked;
@@ -80,6 +87,7 @@ export class Ledger {
       this.acknowledgements += 1;
       return answer;
     }
+    if (answer.status === 502) this.unavailable += 1;
     const { code } = (answer.body['error'] ?? {}) as { code?: string };
     // A wait is told; an outage ends. After one, the state is what was asked for or what it was.
     const fits =
