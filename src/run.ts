@@ -13,15 +13,18 @@ export function configured(environment: NodeJS.ProcessEnv): Config | undefined {
     return readConfig(environment);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`muster: the configuration is wrong.\n${error.message}\n`);
-    process.exitCode = 2;
-    return undefined;
+    return misconfigured(error);
   }
+}
+
+function misconfigured(error: ConfigError): undefined {
+  process.stderr.write(`muster: the configuration is wrong.\n${error.message}\n`);
+  process.exitCode = 2;
 }
 
 /**
  * Runs the service until SIGTERM, SIGINT, or a fault that nobody caught; then answers what is under way and closes.
- * Never rejects. Exit codes: 0 after a drain, 1 after a fault.
+ * Never rejects. Exit codes: 0 after a drain, 1 after a fault, 2 when the configuration turns out to be wrong.
  */
 export async function run(config: Config, work?: Work): Promise<void> {
   const log = createLog(config.logLevel);
@@ -37,6 +40,7 @@ export async function run(config: Config, work?: Work): Promise<void> {
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
   const service = await startService({ config, log }).catch((error: unknown) => {
+    if (error instanceof ConfigError) return misconfigured(error);
     process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return failed('muster cannot start', error);
   });
