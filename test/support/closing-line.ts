@@ -11,9 +11,8 @@ export default class ClosingLine implements Reporter {
     for (const module of modules) {
       passed += count(module, 'passed');
       failed += count(module, 'failed');
-      const skippedHere = count(module, 'skipped');
-      skipped += skippedHere;
-      if (skippedHere > 0) process.stdout.write(`Skipped: ${skippedHere} of ${module.relativeModuleId}\n`);
+      skipped += count(module, 'skipped');
+      tellSkipped(module);
     }
     process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
   }
@@ -21,3 +20,17 @@ export default class ClosingLine implements Reporter {
 
 const count = (module: TestModule, state: 'passed' | 'failed' | 'skipped'): number =>
   [...module.children.allTests(state)].length;
+
+/** Each reason that tests gave, or else the title of their suite, with how many of the file it holds for. */
+function tellSkipped(module: TestModule): void {
+  const reasons = new Map<string, number>();
+  for (const test of module.children.allTests('skipped')) {
+    const result = test.result();
+    const suite = test.parent.type === 'suite' ? test.parent.fullName : test.name;
+    const reason = (result.state === 'skipped' && result.note) || suite;
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+  for (const [reason, tests] of reasons) {
+    process.stdout.write(`Skipped: ${tests} of ${module.relativeModuleId}: ${reason}\n`);
+  }
+}
