@@ -63,6 +63,27 @@ onEachBackend('a mutation', (backend) => {
     expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
   });
 
+  test('a commit whose answer was lost is not sent again where its marker is found', async () => {
+    await using it = await withTrouble(backend);
+    const sent = it.unlucky.calls.commit;
+    it.unlucky.fates.push('answer lost after commit');
+    expect((await create(it)).status).toBe(201);
+    expect(it.unlucky.calls.commit).toBe(sent + 1);
+  });
+
+  test('a lost commit that lands after all, before its repetition, is the one that counts', async () => {
+    await using it = await withTrouble(backend);
+    it.unlucky.fates.push('lost before commit');
+    it.unlucky.intercept('commit', 'before', () => Promise.resolve());
+    it.unlucky.intercept('commit', 'before', async () => {
+      const late = it.unlucky.changes.at(-1);
+      if (late) await it.unlucky.commit(late);
+    });
+    expect((await create(it)).status).toBe(201);
+    expect(await actions(it)).toEqual(['account.created', 'app.created']);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
   test('what is unknown twice is 502, with all of it or nothing', async () => {
     await using it = await withTrouble(backend);
     it.unlucky.fates.push('lost before commit', 'lost before commit');

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { createFleet } from '../../src/domain/fleet.ts';
+import { FleetMemory } from '../../src/domain/fleet-memory.ts';
+import { DIRECTORY_GROUPS, KEYS, put } from '../../src/domain/records.ts';
+import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { Directory } from '../../src/store/directory.ts';
+import { ABSENT, type Entry, type Store, StoreUnavailable } from '../../src/store/port.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/until.ts';
+
+const account = (id: string) =>
+  put(KEYS.account(id), { name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
+const app = (accountId: string, id: string, credential: string) =>
+  put(KEYS.app(accountId, id), {
+    name: id,
+    status: 'active',
+    statusAt: 1,
+    createdAt: 1,
+    slot: 0,
+    platform: '',
+    agentVersion: '',
+    connection: 'cloud',
+    enrolledAt: 1,
+    credential,
+    codes: [],
+    spent: [],
+  });
+const entry = ({ put: key, value }: { put: string; value: string }, revision: number): Entry => ({
+  key,
+  value,
+  revision,
+});
+
+/** The fleet of a store, followed. */
+async function following(store: Store, unreadable: unknown[] = []) {
+  const memory = new FleetMemory({ onUnreadable: (error) => void unreadable.push(error) });
+  const log = createLog('silent');
+  const [clock, metrics] = [new FakeClock(), createMetrics('test')];
+  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  directory.start();
+  await until(() => directory.ready);
+  const fleet = createFleet(store, directory, memory);
+  return { memory, directory, fleet, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
+}
+
+async function commit(store: Store, ...write: { put: string; value: string }[]): Promise<void> {
+  await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+}
+
+test('memory that is dropped while a request is under way says that it is away, not that nothing is there', async () => {
+  await using store = await openSqliteStore(':memory:');
+  await commit(store, account('one'), app('one', 'app', 'hash'));
+  await using followed = await following(store);
+  const reader = await followed.fleet.current();
+  expect(await reader.account('one')).toMatchObject({ id: 'one' });
+  followed.memory.clear();
+  for (const read of [
+    () => reader.account('one'),
+    () => reader.accountOfKey('key'),
+    () => reader.appById('app'),
+    () => reader.appOfCredential('hash'),
+  ]) {
+    expect(read).toThrow(StoreUnavailable);
+  }
+});
+
+test('records that this program cannot read are refused and do not make memory differ from the store', async () => {
+  await using store = await openSqliteStore(':memory:');
+  const broken = { put: KEYS.app('one', 'broken'), value: '{"name":1}' };
+  const unheardOf = { put: `${KEYS.account('one')}/of-a-newer-version/x`, value: '{}' };
+  await commit(store, account('one'), app('one', 'app', 'hash'), broken, unheardOf);
+  const unreadable: unknown[] = [];
+  await using followed = await following(store, unreadable);
+  expect(followed.memory.appById('broken')).toBeUndefined();
+  expect(followed.memory.appById('app')).toBeDefined();
+  expect(unreadable).toHaveLength(1);
+  expect(await followed.directory.prove()).toBe('equal');
+  await commit(store, { ...broken, value: app('one', 'broken', 'other').value });
+  await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ remove: unheardOf.put }] });
+  expect(await followed.directory.fresh()).toBe('fresh');
+  expect(followed.memory.appById('broken')).toBeDefined();
+  expect(await followed.directory.prove()).toBe('equal');
+});
+
+test('the removal of an app that comes late does not take the credential of its next owner along', () => {
+  const memory = new FleetMemory({ onUnreadable: () => undefined });
+  memory.put(entry(account('one'), 1));
+  memory.put(entry(app('one', 'old', 'hash'), 2));
+  memory.put(entry(app('one', 'new', 'hash'), 4));
+  memory.remove(KEYS.app('one', 'old'));
+  expect(memory.appOfCredential('hash')?.app.id).toBe('new');
+});
