@@ -2,12 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../src/api/errors.ts';
-import { VARIABLES } from '../src/config.ts';
 import { KEYS } from '../src/domain/records.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { HEAD_KEY } from '../src/store/port.ts';
 
-/* What the documents say of errors, variables, metrics and keys is what the code has. */
+/* What the documents say of errors, metrics and keys is what the code has. */
 
 const ROOT = resolve(import.meta.dirname, '..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -38,11 +37,6 @@ test('the README has every error with its status, and no other', () => {
   const told = rows(readme).filter(([, status = '']) => /^[45]\d\d$/.test(status));
   const errors = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
   expect(told.map(([code, status = '']) => `${codesIn(code).join(' ')} ${status}`).sort()).toEqual(errors.sort());
-});
-
-test('the README has every variable of the configuration, and no other', () => {
-  const told = rows(readme).flatMap(([variable]) => codesIn(variable).filter((code) => code.startsWith('MUSTER_')));
-  expect(told.sort()).toEqual([...VARIABLES].sort());
 });
 
 test('every metric that the documents name exists', () => {
