@@ -212,14 +212,15 @@ onEachBackend('enrollment', (backend) => {
 
   describe('A5: several open codes', () => {
     test('the one used voids those issued before it, not those after', async () => {
-      const first = await freshApp();
-      const [second, third] = [
-        await issueCode(muster, owner.apiKey, first.appId),
-        await issueCode(muster, owner.apiKey, first.appId),
+      const oldest = await freshApp();
+      const [old, used, newer] = [
+        await issueCode(muster, owner.apiKey, oldest.appId),
+        await issueCode(muster, owner.apiKey, oldest.appId),
+        await issueCode(muster, owner.apiKey, oldest.appId),
       ];
-      await enroll(muster, second);
-      expect(await sendEnroll(muster, first)).toMatchObject(INVALID_CODE);
-      expect((await sendEnroll(muster, third)).status).toBe(200);
+      await enroll(muster, used);
+      for (const code of [oldest, old, used]) expect(await sendEnroll(muster, code)).toMatchObject(INVALID_CODE);
+      expect((await sendEnroll(muster, newer)).status).toBe(200);
     });
 
     test('twenty are open; the twenty-first voids the oldest and no other', async () => {
