@@ -124,7 +124,7 @@ onEachStore('the directory', (stores) => {
     await followed.ready();
     const before = unlucky.calls.head;
     const release = unlucky.hold('head');
-    const waiters = Array.from({ length: 1000 }, () => followed.directory.fresh());
+    const waiters = Array.from({ length: 1000 }, async () => await followed.directory.fresh());
     release();
     expect(new Set(await Promise.all(waiters))).toEqual(new Set(['fresh']));
     expect(unlucky.calls.head - before).toBe(2);
