@@ -21,12 +21,24 @@ const store = z.string().transform((value, ctx) => {
   const sqlite = /^sqlite:(.*)$/s.exec(value);
   if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
   const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
-  if (urls.length > 0 && urls.every((url) => /^https?:\/\/[^/@\s]+$/.test(url))) {
-    return { kind: 'etcd' as const, endpoints: urls };
-  }
-  ctx.addIssue('must be sqlite:PATH or etcd:URL,URL,… with http:// or https:// URLs');
+  const broken = brokenEndpointRule(urls);
+  if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
+  ctx.addIssue(broken);
   return z.NEVER;
 });
+
+/** What the etcd back-end asks of its addresses, told before it is opened. */
+function brokenEndpointRule(urls: readonly string[]): string | undefined {
+  const parsed = urls.map((url) => /^(https?):\/\/(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(url));
+  if (urls.length === 0 || parsed.includes(null)) {
+    return 'must be sqlite:PATH or etcd:URL,URL,… with http:// or https:// URLs';
+  }
+  const ports = parsed.map((parts) => Number(parts?.[2] ?? 0));
+  if (ports.some((port) => port < 1 || port > 65_535))
+    return 'every etcd URL must end in a port, as in http://HOST:2379';
+  if (new Set(parsed.map((parts) => parts?.[1])).size > 1) return 'etcd URLs must be all http:// or all https://';
+  return undefined;
+}
 
 const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
   z.string().transform((value, ctx) => {
@@ -143,6 +155,10 @@ function storeOf(values: Environment): Config['store'] {
   if ((certificate === undefined) !== (key === undefined)) {
     throw new ConfigError('MUSTER_ETCD_CERT_FILE and MUSTER_ETCD_KEY_FILE: set both or neither');
   }
+  if ((ca ?? certificate) && chosen.endpoints.some((url) => url.startsWith('http:'))) {
+    const name = ca ? 'MUSTER_ETCD_CA_FILE' : 'MUSTER_ETCD_CERT_FILE';
+    throw new ConfigError(`${name}: certificates need https:// URLs in MUSTER_STORE`);
+  }
   return {
     kind: 'etcd',
     endpoints: chosen.endpoints,
@@ -157,7 +173,11 @@ function storeOf(values: Environment): Config['store'] {
 
 function etcdAuth(values: Environment): EtcdConfig['auth'] {
   const username = values.MUSTER_ETCD_USERNAME;
+  if (values.MUSTER_ETCD_PASSWORD !== undefined && values.MUSTER_ETCD_PASSWORD_FILE !== undefined) {
+    throw new ConfigError('MUSTER_ETCD_PASSWORD and MUSTER_ETCD_PASSWORD_FILE: set one of them, not both');
+  }
   const fromFile = contentOf(values, 'MUSTER_ETCD_PASSWORD_FILE')?.toString().trimEnd();
+  if (fromFile === '') throw new ConfigError('MUSTER_ETCD_PASSWORD_FILE: no password in it');
   const password = values.MUSTER_ETCD_PASSWORD ?? fromFile;
   if ((username === undefined) !== (password === undefined)) {
     throw new ConfigError(
@@ -181,16 +201,27 @@ function contentOf(values: Environment, name: FileVariable): Buffer | undefined 
 }
 
 function operatorTokens(values: Environment): readonly string[] | undefined {
-  const fromFile = contentOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
-  const lines = fromFile?.split(/\r?\n/).filter((line) => line !== '') ?? [];
-  if (fromFile !== undefined && lines.length === 0) throw new ConfigError('MUSTER_OPERATOR_TOKEN_FILE: no token in it');
-  for (const [index, line] of lines.entries()) {
-    const parsed = tokenLine.safeParse(line);
-    const rule = parsed.error?.issues[0]?.message;
-    if (rule !== undefined) throw new ConfigError(`MUSTER_OPERATOR_TOKEN_FILE: line ${index + 1} ${rule}`);
-  }
-  const tokens = [...(values.MUSTER_OPERATOR_TOKEN === undefined ? [] : [values.MUSTER_OPERATOR_TOKEN]), ...lines];
+  const text = contentOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
+  const fromFile = text === undefined ? [] : parseOperatorTokens(text, 'MUSTER_OPERATOR_TOKEN_FILE');
+  const tokens = [...(values.MUSTER_OPERATOR_TOKEN === undefined ? [] : [values.MUSTER_OPERATOR_TOKEN]), ...fromFile];
   return tokens.length > 0 ? tokens : undefined;
+}
+
+/**
+ * The tokens of a file, one a line, each valid.
+ * @param name of the variable or file, for the words of the refusal
+ * @throws ConfigError that names the line and the rule
+ */
+export function parseOperatorTokens(text: string, name: string): readonly string[] {
+  const tokens: string[] = [];
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (line === '') continue;
+    const rule = tokenLine.safeParse(line).error?.issues[0]?.message;
+    if (rule !== undefined) throw new ConfigError(`${name}: line ${index + 1} ${rule}`);
+    tokens.push(line);
+  }
+  if (tokens.length === 0) throw new ConfigError(`${name}: no token in it`);
+  return tokens;
 }
 
 /** Replicas that each made a token and a key of their own would not understand one another. */

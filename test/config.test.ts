@@ -112,9 +112,14 @@ describe('a good value is taken', () => {
       { MUSTER_ETCD_USERNAME: 'm', MUSTER_ETCD_PASSWORD_FILE: file('from a file\n') },
       { auth: { username: 'm', password: 'from a file' } },
     ],
-    [{ MUSTER_ETCD_CA_FILE: file('CA') }, { tls: { ca: Buffer.from('CA') } }],
+    [{ MUSTER_STORE: 'etcd:http://[::1]:65535' }, { endpoints: ['http://[::1]:65535'] }],
+    [{ MUSTER_STORE: 'etcd:https://a:1', MUSTER_ETCD_CA_FILE: file('CA') }, { tls: { ca: Buffer.from('CA') } }],
     [
-      { MUSTER_ETCD_CERT_FILE: file('CERT'), MUSTER_ETCD_KEY_FILE: file('KEY') },
+      {
+        MUSTER_STORE: 'etcd:https://a:1',
+        MUSTER_ETCD_CERT_FILE: file('CERT'),
+        MUSTER_ETCD_KEY_FILE: file('KEY'),
+      },
       { tls: { certificate: Buffer.from('CERT'), key: Buffer.from('KEY') } },
     ],
   ])('with etcd: %j', (env, expected) => {
@@ -130,6 +135,14 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_STORE', 'etcd:http://a:1,', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://root:hunter2@a:1', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://a:1/path', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://a:1?x', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://:2379', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://etcd', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:1,http://b', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:65536', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:0', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:1,https://b:1', /all http:\/\/ or all https:\/\//],
+    ['MUSTER_ETCD_CA_FILE', file('CA'), /need https:\/\/ URLs/],
     ['MUSTER_API_LISTEN', '8080', /host:port/],
     ['MUSTER_API_LISTEN', ':8080', /host:port/],
     ['MUSTER_DEVICE_LISTEN', '127.0.0.1:65536', /at most 65535/],
@@ -164,12 +177,25 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_ETCD_PASSWORD', 'p', /MUSTER_ETCD_USERNAME/],
     ['MUSTER_ETCD_PASSWORD_FILE', file('p'), /MUSTER_ETCD_USERNAME/],
     ['MUSTER_ETCD_PASSWORD_FILE', '/nowhere/password', /cannot be read/],
+    ['MUSTER_ETCD_PASSWORD_FILE', file('\n'), /no password in it/],
     ['MUSTER_ETCD_QUOTA_BYTES', '999999', /from 1000000 to/],
     ['MUSTER_ETCD_QUOTA_BYTES', '2GB', /whole number/],
   ])('%s=%.40s', (name, value, rule) => {
     const words = refusal(onEtcd({ [name]: value }));
     expect(words).toContain(name);
     expect(words).toMatch(rule);
+  });
+
+  test('a client certificate for etcd without TLS', () => {
+    const pair = { MUSTER_ETCD_CERT_FILE: file('CERT'), MUSTER_ETCD_KEY_FILE: file('KEY') };
+    expect(refusal(onEtcd(pair))).toMatch(/^MUSTER_ETCD_CERT_FILE: certificates need https:\/\/ URLs/);
+  });
+
+  test('a password of etcd that is set twice', () => {
+    const words = refusal(
+      onEtcd({ MUSTER_ETCD_USERNAME: 'm', MUSTER_ETCD_PASSWORD: 'p', MUSTER_ETCD_PASSWORD_FILE: file('p') }),
+    );
+    expect(words).toMatch(/^MUSTER_ETCD_PASSWORD and MUSTER_ETCD_PASSWORD_FILE: set one/);
   });
 
   test('several at once, each on a line', () => {
