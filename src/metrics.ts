@@ -24,7 +24,8 @@ export type PollResult =
   | 'held_not_modified'
   | 'invalid_credential'
   | 'account_disabled'
-  | 'rate_limited';
+  | 'rate_limited'
+  | 'unavailable';
 
 export interface DirectoryMetrics {
   directoryApplied(revision: number): void;
@@ -42,7 +43,7 @@ export interface Metrics extends DirectoryMetrics {
   enrollmentEnded(result: EnrollmentResult): void;
   pollEnded(result: PollResult): void;
   storeCallEnded(operation: string, result: string, seconds: number): void;
-  mutationEnded(action: string, result: 'committed' | 'unchanged' | 'refused' | 'failed'): void;
+  mutationCommitted(action: string): void;
   commitRepeated(why: 'conflict' | 'unknown'): void;
   heartbeatsFlushed(accounts: number, bytes: number, result: 'written' | 'conflict' | 'failed'): void;
   recordUnreadable(): void;
@@ -165,7 +166,10 @@ function requestMetrics(
 
 function fleetMetrics(
   registers: Registry[],
-): Pick<Metrics, 'enrollmentEnded' | 'pollEnded' | 'mutationEnded' | 'heartbeatsFlushed' | 'purgesAwaitKeyRetirement'> {
+): Pick<
+  Metrics,
+  'enrollmentEnded' | 'pollEnded' | 'mutationCommitted' | 'heartbeatsFlushed' | 'purgesAwaitKeyRetirement'
+> {
   const enrollments = new Counter({
     name: 'muster_enrollments_total',
     help: 'Enrollment attempts by result; the daemon is told no more than invalid_code.',
@@ -175,8 +179,8 @@ function fleetMetrics(
   const pollEnded = lazyCounter('muster_polls_total', 'Configuration polls by result.', 'result', registers);
   const mutations = new Counter({
     name: 'muster_mutations_total',
-    help: 'Changes asked for, by action and result.',
-    labelNames: ['action', 'result'],
+    help: 'Changes committed, by action.',
+    labelNames: ['action'],
     registers,
   });
   const flushes = new Counter({
@@ -198,7 +202,7 @@ function fleetMetrics(
   return {
     enrollmentEnded: (result) => enrollments.inc({ result }),
     pollEnded,
-    mutationEnded: (action, result) => mutations.inc({ action, result }),
+    mutationCommitted: (action) => mutations.inc({ action }),
     heartbeatsFlushed(accounts, bytes, result) {
       flushes.inc({ result }, accounts);
       flushedBytes.inc(bytes);

@@ -31,10 +31,16 @@ export function answer(
   else endAfterRest(request, response, content);
 }
 
+const RUN = randomUUID().slice(0, 13);
+let answered = 0;
+
+/** Unique, not secret: drawing a new one for each request would be felt. */
+export const freshId = (): string => `${RUN}-${(answered += 1).toString(36)}`;
+
 /** The caller's X-Request-Id where H17 lets it pass, or a fresh one. */
 export function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers['x-request-id'];
-  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID();
+  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : freshId();
 }
 
 // `complete` alone will not do: a handler that answers at once runs before the parser says so even of a bare GET.

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { DRAIN_BYTES_MAX, DRAIN_MS } from './answer.ts';
+import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from './answer.ts';
 import { breakBody } from './broken-body.ts';
 
 /** An answer that is the same for everyone; the body is JSON. */
@@ -140,7 +139,7 @@ function rawAnswer({ status, body }: FixedAnswer): string {
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json',
     'Cache-Control: no-store',
-    `X-Request-Id: ${randomUUID()}`,
+    `X-Request-Id: ${freshId()}`,
     `Date: ${new Date().toUTCString()}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',

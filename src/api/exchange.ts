@@ -4,6 +4,7 @@ import { LIMITS } from '../domain/limits.ts';
 import type { Origin } from '../domain/mutation.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Log } from '../log.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { Metrics } from '../metrics.ts';
 import { StoreUnavailable } from '../store/port.ts';
 import { answer, requestIdOf } from './answer.ts';
@@ -91,6 +92,11 @@ export class Exchange {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** What memory gives at once is there; only what the store is asked for can be late. */
+  inTimeIfLate<T>(work: MaybePromise<T>): MaybePromise<T> {
+    return work instanceof Promise ? this.inTime(work) : work;
   }
 
   reply({ status, body, headers = [] }: Reply, code = ''): void {

@@ -24,7 +24,7 @@ export function servedBy(app: Express): (request: IncomingMessage, response: Ser
 }
 
 /** Also of an absolute-form target (RFC 9112, 3.2.2); of any other, `*` for one, `/`, where no route is. */
-function pathAndQuery(target: string): string {
+export function pathAndQuery(target: string): string {
   const path = target.startsWith('/') ? target : (/^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? '/');
   // A fragment is what would wake that parser.
   return path.replaceAll('#', '%23');

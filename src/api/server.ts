@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type * as z from 'zod';
 import type { Fleet } from '../domain/fleet.ts';
@@ -19,7 +20,7 @@ import { readOtelConfig } from './v1/read-otel-config.ts';
 import { revokeApp } from './v1/revoke-app.ts';
 import type { Route, Services } from './v1/route.ts';
 import { storeOtelConfig } from './v1/store-otel-config.ts';
-import { bareExpress, refuseOtherMethods, servedBy } from './express-app.ts';
+import { bareExpress, pathAndQuery, refuseOtherMethods } from './express-app.ts';
 
 export interface GatewayDeps extends ExchangeDeps {
   readonly fleet: Fleet;
@@ -44,46 +45,45 @@ const ROUTES = [
 /** What the steps before the route have found out. */
 interface Locals {
   exchange: Exchange;
-  caller?: Authenticated;
+  caller: Authenticated;
 }
 const localsOf = (response: Response): Locals => response.locals as Locals;
 
-/** The Express gateway of `/v1`: the order of its steps is the order of the checks (H1). */
-export function createGateway(deps: GatewayDeps): ReturnType<typeof servedBy> {
+/**
+ * The gateway of `/v1`: the order of its steps is the order of the checks (H1). Who calls, and whether the account has a
+ * request left, is settled before Express is asked for the route: that comes next, and a stranger is told nothing of it.
+ */
+export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const app = bareExpress();
-  app.use(begin);
-  app.use(identify);
   for (const route of ROUTES) app[route.method](route.path, operation(route));
   refuseOtherMethods(app, ROUTES, (response) => localsOf(response).exchange);
   app.use((_request: Request, response: Response) => localsOf(response).exchange.refuse('not_found'));
   app.use(failed);
-  return servedBy(app);
+  return serve;
 
-  function begin(request: Request, response: Response, next: NextFunction): void {
-    localsOf(response).exchange = new Exchange('api', request, response, deps);
-    next();
-  }
-
-  /** Under `/v1` nothing is told to a stranger, not even which paths there are (H9). */
-  function identify(request: Request, response: Response, next: NextFunction): void {
-    const { path } = request;
-    if (path !== '/v1' && !path.startsWith('/v1/')) return next();
-    const locals = localsOf(response);
-    let admitted: MaybePromise<undefined>;
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = new Exchange('api', request, response, deps);
+    request.url = pathAndQuery(request.url ?? '');
+    if (!isUnderV1(request.url)) return exchange.refuse('not_found');
+    const route = (caller: Authenticated): void => {
+      const locals: Locals = { exchange, caller };
+      app(request, Object.assign(response, { locals }));
+    };
+    let admitted: MaybePromise<Authenticated>;
     try {
-      admitted = admit(request, locals);
+      admitted = admit(request, exchange);
     } catch (error) {
-      return locals.exchange.fail(error);
+      return exchange.fail(error);
     }
-    if (admitted instanceof Promise) admitted.then(next, (error: unknown) => locals.exchange.fail(error));
-    else next();
+    if (admitted instanceof Promise) admitted.then(route, (error: unknown) => exchange.fail(error));
+    else route(admitted);
   }
 
-  function admit(request: Request, locals: Locals): MaybePromise<undefined> {
-    return andThen(authenticate(request, deps.fleet), (caller) => {
-      locals.caller = caller;
-      locals.exchange.authenticated();
-      return chargeAccount(locals.exchange, caller.account.id, deps.rateWindow, deps.metrics);
+  function admit(request: IncomingMessage, exchange: Exchange): MaybePromise<Authenticated> {
+    return andThen(exchange.inTimeIfLate(authenticate(request, deps.fleet)), (caller) => {
+      exchange.authenticated();
+      const charged = chargeAccount(exchange, caller.account.id, deps.rateWindow, deps.metrics);
+      return andThen(charged, () => caller);
     });
   }
 
@@ -91,7 +91,6 @@ export function createGateway(deps: GatewayDeps): ReturnType<typeof servedBy> {
     return (request: Request<{ appId?: string }>, response: Response): void => {
       const { exchange, caller } = localsOf(response);
       exchange.route = route.path;
-      if (!caller) return exchange.fail(new Error('an operation without authentication'));
       run(route, request, exchange, caller)
         .then((reply) => exchange.reply(reply))
         .catch((error: unknown) => exchange.fail(error));
@@ -123,6 +122,9 @@ export function createGateway(deps: GatewayDeps): ReturnType<typeof servedBy> {
     else exchange.fail(error);
   }
 }
+
+/** H9: what is elsewhere on the listener is nobody's, and needs no key to be told so. */
+const isUnderV1 = (url: string): boolean => url === '/v1' || url.startsWith('/v1/') || url.startsWith('/v1?');
 
 const APP_ID = /^[a-z0-9]{20}$/;
 

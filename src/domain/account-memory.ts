@@ -41,13 +41,16 @@ export function placeOf(key: string): Place | undefined {
   }
 }
 
+let versions = 0;
+
 /** The records of one account in memory. A record of it may come before the account's own: then it waits here. */
 export class AccountMemory implements AccountReader {
   readonly id: string;
   record: AccountRecord = { name: '', entitlement: 'standard', disabled: true, createdAt: 0 };
   revision = 0;
   seenRevision = 0;
-  appsVersion = 0;
+  /** Never given twice in this process, not even to an account that is listed anew. */
+  appsVersion = (versions += 1);
   readonly #apps = new Map<string, AppEntry>();
   readonly #keys = new Map<string, ApiKeyEntry>();
   #otel: Versioned<OtelRecord> | undefined;
@@ -99,7 +102,7 @@ export class AccountMemory implements AccountReader {
       }
       case 'app': {
         this.#apps.set(id, { id, accountId: this.id, ...parseRecord(appSchema, entry) });
-        this.appsVersion += 1;
+        this.appsVersion = versions += 1;
         break;
       }
       case 'otel': {
@@ -113,7 +116,7 @@ export class AccountMemory implements AccountReader {
       case 'seen': {
         this.#seen = unpackSeen(parseRecord(seenSchema, entry).record.packed);
         this.seenRevision = entry.revision;
-        this.appsVersion += 1;
+        this.appsVersion = versions += 1;
         break;
       }
     }
@@ -131,7 +134,7 @@ export class AccountMemory implements AccountReader {
       }
       case 'app': {
         this.#apps.delete(id);
-        this.appsVersion += 1;
+        this.appsVersion = versions += 1;
         break;
       }
       case 'otel': {
@@ -145,7 +148,7 @@ export class AccountMemory implements AccountReader {
       case 'seen': {
         this.#seen = new Map();
         this.seenRevision = 0;
-        this.appsVersion += 1;
+        this.appsVersion = versions += 1;
         break;
       }
     }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import { ABSENT, StoreUnavailable, type Store } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
-import type { FleetReader, FoundApp } from './fleet-reader.ts';
+import type { AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { mutate, type MutationDeps, type Origin } from './mutation.ts';
 import { KEYS, ackSchema, parseRecord, put, type AckRecord } from './records.ts';
@@ -98,17 +98,27 @@ export async function acknowledge(
       ...(ack.error !== undefined && { error: ack.error }),
       at: origin.at,
     };
-    const current = (await (await deps.fleet.current()).appById(app.id))?.app;
-    if (!current) throw new Refusal('invalid_credential');
-    const expectApp = { key: KEYS.app(account.id, app.id), revision: current.revision };
+    const current = await stillBound(await deps.fleet.current(), app);
+    const expectApp = { key: KEYS.app(account.id, app.id), revision: current.app.revision };
+    const expectAccount = { key: KEYS.account(account.id), revision: current.account.revision };
     const { outcome } = await deps.store.commit({
-      expect: [expectApp, { key, revision: kept?.revision ?? ABSENT }],
+      expect: [expectApp, expectAccount, { key, revision: kept?.revision ?? ABSENT }],
       write: [put(key, record)],
       quiet: true,
     });
     if (outcome === 'committed') return;
   }
   throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
+}
+
+/** Its body may have come long after its credential was checked: what is written relies on the credential of now. */
+async function stillBound(reader: FleetReader, app: AppEntry): Promise<FoundApp> {
+  const now = await reader.appById(app.id);
+  if (!now || now.app.record.status !== 'active' || now.app.record.credential !== app.record.credential) {
+    throw new Refusal('invalid_credential');
+  }
+  if (now.account.record.disabled) throw new Refusal('account_disabled');
+  return now;
 }
 
 const isSameAck = (kept: AckRecord, ack: Ack): boolean =>
@@ -144,14 +154,16 @@ export function createVersionReports(
     if (record.platform === platform && record.agentVersion === agentVersion) return;
     if (!mayWrite(found.app.id, deps.clock.monotonic())) return;
     const write = mutate<void>(deps, origin, async (reader) => {
-      const now = await reader.appById(found.app.id);
-      if (!now || now.app.record.credential !== record.credential) return { unchanged: undefined };
+      const now = await stillBound(reader, found.app);
       return {
         accountId: now.account.id,
         action: 'app.reported',
         appId: now.app.id,
         detail: { platform, agentVersion },
-        expect: [{ key: KEYS.app(now.account.id, now.app.id), revision: now.app.revision }],
+        expect: [
+          { key: KEYS.app(now.account.id, now.app.id), revision: now.app.revision },
+          { key: KEYS.account(now.account.id), revision: now.account.revision },
+        ],
         write: [put(KEYS.app(now.account.id, now.app.id), { ...now.app.record, platform, agentVersion })],
         result: undefined,
       };

@@ -22,7 +22,7 @@ export interface MutationDeps {
   readonly clock: Clock;
   readonly draw: Draw;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'mutationEnded' | 'commitRepeated'>;
+  readonly metrics: Pick<Metrics, 'mutationCommitted' | 'commitRepeated'>;
 }
 
 /** Who asks, and when. */
@@ -75,7 +75,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     refuseLate(deps, origin);
     const outcome = await commitSteps(deps, [{ origin, step }]);
     if (outcome !== 'conflict') {
-      ended(deps, origin, step, 'committed');
+      committed(deps, origin, step);
       return step.result;
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);
@@ -111,7 +111,8 @@ export async function commitSteps(
   }
   const [one, ...others] = expect.values();
   if (!one) throw new Error('a commit without steps');
-  return await commitMarked(deps, { expect: [one, ...others], write }, marker);
+  const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
+  return await commitMarked(deps, { expect: [one, ...others], write }, marker, deadline);
 }
 
 function auditEntry(draw: Draw, origin: Origin, step: Step<unknown>): { put: string; value: string } {
@@ -127,10 +128,15 @@ function auditEntry(draw: Draw, origin: Origin, step: Step<unknown>): { put: str
 }
 
 /**
- * After a lost answer the marker tells. Where it is not there, the same change is sent once more: it expects the
- * marker's absence, so that it cannot happen twice even if the first one is still on its way.
+ * After a lost answer the marker tells. Where it is not there, the same change is sent once more, if there is still time:
+ * it expects the marker's absence, so that it cannot happen twice even if the first one is still on its way.
  */
-async function commitMarked(deps: MutationDeps, change: Change, marker: string): Promise<number | 'conflict'> {
+async function commitMarked(
+  deps: MutationDeps,
+  change: Change,
+  marker: string,
+  deadline: number,
+): Promise<number | 'conflict'> {
   let lost = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -143,6 +149,7 @@ async function commitMarked(deps: MutationDeps, change: Change, marker: string):
       lost = true;
       const landed = await revisionOf(deps.store, marker);
       if (landed !== 'conflict') return landed;
+      if (deps.clock.monotonic() >= deadline) throw error;
     }
   }
 }
@@ -179,13 +186,8 @@ export async function beforeAnotherAttempt(
   await deps.clock.sleep(Math.min(2 ** attempt, 100) * chance);
 }
 
-export function ended(
-  deps: Pick<MutationDeps, 'log' | 'metrics'>,
-  origin: Origin,
-  step: Step<unknown>,
-  result: 'committed' | 'refused' | 'failed',
-): void {
-  deps.metrics.mutationEnded(step.action, result);
+export function committed(deps: Pick<MutationDeps, 'log' | 'metrics'>, origin: Origin, step: Step<unknown>): void {
+  deps.metrics.mutationCommitted(step.action);
   const { accountId, action, appId } = step;
   deps.log.info({ actor: origin.actor, requestId: origin.requestId, accountId, appId, action }, 'changed');
 }

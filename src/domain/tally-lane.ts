@@ -4,7 +4,7 @@ import { LIMITS } from './limits.ts';
 import {
   beforeAnotherAttempt,
   commitSteps,
-  ended,
+  committed,
   isUnchanged,
   refuseGrowthWhenFull,
   refuseLate,
@@ -114,7 +114,7 @@ async function commitTogether(
 
 function settle(deps: MutationDeps, planned: readonly Planned[]): void {
   for (const { member, step } of planned) {
-    ended(deps, member.origin, step, 'committed');
+    committed(deps, member.origin, step);
     member.resolve(step.result);
   }
 }
@@ -157,7 +157,9 @@ async function planAll(
         planned.push({ member, origin: member.origin, step });
       }
     } catch (error) {
-      member.reject(error);
+      // What the members before would make of the account is not yet so: their answer may be kept, or their commit fail.
+      if (error instanceof Refusal && planned.length > 0) deferred.push(member);
+      else member.reject(error);
     }
   }
   return { planned, deferred, tally };

@@ -149,9 +149,12 @@ onEachBackend('the acknowledgement', (backend) => {
       expect(refused).toMatchObject({ status: 401, body: { error: { code: 'account_disabled' } } });
     });
 
-    test('not once the app is gone while the body was judged: a record must not outlive its app', async () => {
+    test.each<[string, (appId: string) => Promise<unknown>]>([
+      ['gone: a record must not outlive its app', (appId) => deleteApp(muster, owner.apiKey, appId)],
+      ['revoked: what was answered as revoked writes no more', (appId) => revoke(muster, owner.apiKey, appId)],
+    ])('not once the app, while the body was judged, is %s', async (_how, end) => {
       const { appId, credential } = await daemon();
-      store.intercept('get', 'after', () => deleteApp(muster, owner.apiKey, appId));
+      store.intercept('get', 'after', () => end(appId));
       const from = store.changes.length;
       const refused = await ack(credential, { revision: 2, status: 'applied' });
       expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_credential' } } });

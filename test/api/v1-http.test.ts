@@ -187,7 +187,7 @@ describe('HTTP of /v1', () => {
     ['a b', undefined, 'a space'],
     ['a,b', undefined, 'a comma'],
   ])('H17: X-Request-Id %.20s comes back as %.20s (%s)', async (sent, back) => {
-    const fresh = /^[0-9a-f-]{36}$/;
+    const fresh = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-z]+$/;
     for (const key of [caller.apiKey, 'wrong']) {
       const answer = await call(`${muster.api}/v1/apps`, { token: key, headers: { 'x-request-id': sent } });
       expect(answer.headers.get('x-request-id')).toMatch(back === undefined ? fresh : new RegExp(`^${back}$`));

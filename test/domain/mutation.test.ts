@@ -186,6 +186,17 @@ onEachBackend('a mutation', (backend) => {
     expect((await actions(it)).filter((action) => action === 'app.created')).toHaveLength(2);
   });
 
+  test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
+    await using it = await withTrouble(backend);
+    it.unlucky.fates.push('lost before commit');
+    const release = it.unlucky.hold('get');
+    expect(await create(it)).toMatchObject(unavailable);
+    release();
+    // It waits for its turn behind the first.
+    expect((await create(it)).status).toBe(201);
+    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(1);
+  });
+
   test('a nearly full store refuses what grows it, and takes what frees and revokes', async () => {
     await using it = await withTrouble(backend);
     const [kept, gone] = [await createApp(it.muster, it.apiKey), await createApp(it.muster, it.apiKey)];

@@ -11,14 +11,13 @@ import type { DeviceDeps } from './server.ts';
  */
 export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromise<FoundApp> {
   const token = tokenOf(exchange.request);
-  return andThen(deps.fleet.current(), (reader) =>
-    andThen(authenticateDevice(reader, token), (found) => {
-      exchange.authenticated();
-      const waitSeconds = deps.rate.refuse(found.app.id);
-      if (waitSeconds !== undefined) throw tooOften(waitSeconds, deps.random());
-      return found;
-    }),
-  );
+  const asked = andThen(deps.fleet.current(), (reader) => authenticateDevice(reader, token));
+  return andThen(exchange.inTimeIfLate(asked), (found) => {
+    exchange.authenticated();
+    const waitSeconds = deps.rate.refuse(found.app.id);
+    if (waitSeconds !== undefined) throw tooOften(waitSeconds, deps.random());
+    return found;
+  });
 }
 
 /** Spread over a quarter more, so that daemons that were refused together do not return together. */

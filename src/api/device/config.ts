@@ -16,7 +16,7 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     deps.heartbeats.seen(found.app, deps.clock.now());
     takeReport(exchange, deps, found);
     const known = entityTags(exchange);
-    return andThen(deps.configs.of(found), (config) => {
+    return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
       if (waitMs === 0) return tell(exchange, deps, config, known, false);
       return hold(exchange, deps, found, known, waitMs).then((then) => tell(exchange, deps, then, known, true));
@@ -25,8 +25,8 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
 }
 
 export function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
-  const result = error instanceof Refusal || error instanceof HttpRefusal ? REFUSED.get(error.code) : undefined;
-  if (result) deps.metrics.pollEnded(result);
+  const code = error instanceof Refusal || error instanceof HttpRefusal ? error.code : '';
+  deps.metrics.pollEnded(REFUSED.get(code) ?? 'unavailable');
 }
 
 const REFUSED: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([
@@ -73,8 +73,9 @@ async function hold(
     for (;;) {
       // Taken before the state is read: a change in between must not be slept through.
       const change = deps.waits.next(found, signal);
-      found = await authenticateDevice(await deps.fleet.current(), tokenOf(exchange.request));
-      const config = await deps.configs.of(found);
+      const now = await exchange.inTime(currentConfig(exchange, deps));
+      found = now.found;
+      const { config } = now;
       if (signal.aborted || !matches(known, config)) return config;
       await change;
     }
@@ -82,6 +83,11 @@ async function hold(
     clearTimeout(timer);
     over.abort();
   }
+}
+
+async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ found: FoundApp; config: DeviceConfig }> {
+  const found = await authenticateDevice(await deps.fleet.current(), tokenOf(exchange.request));
+  return { found, config: await deps.configs.of(found) };
 }
 
 /** RFC 7240: `Prefer: wait=N`, in seconds. Where too many polls are held already, this one is answered at once. */

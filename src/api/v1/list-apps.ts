@@ -3,6 +3,8 @@ import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+/** What an entry costs beside its body, roughly. */
+const ENTRY_BYTES = 300;
 
 /** Section 4.2: GET /v1/apps. */
 export const listApps = route({
@@ -19,33 +21,34 @@ export const listApps = route({
  * since it was asked for last. Kept by the account's version, the least recently used going first.
  */
 class Bodies {
-  readonly #kept = new Map<AccountReader, { readonly version: number; readonly body: Buffer }>();
+  readonly #kept = new Map<string, { readonly version: number; readonly body: Buffer }>();
   #bytes = 0;
 
   async of(account: AccountReader): Promise<Buffer> {
     const version = account.appsVersion;
-    const kept = this.#kept.get(account);
+    const kept = this.#kept.get(account.id);
     const body = kept && kept.version === version ? kept.body : Buffer.from(await listJson(account));
     // What memory counts did not change while it was read: it answers at once.
-    if (version !== undefined) this.#keep(account, version, body);
+    if (version !== undefined) this.#keep(account.id, version, body);
     return body;
   }
 
-  #keep(account: AccountReader, version: number, body: Buffer): void {
-    // Also where another request has spelled the same list meanwhile: its bytes must not stay in the sum.
-    const before = this.#kept.get(account);
-    if (before) this.#drop(account, before.body);
-    this.#kept.set(account, { version, body });
-    this.#bytes += body.length;
-    for (const [oldest, { body: dropped }] of this.#kept) {
+  /** By id, not by the account's memory: that is dropped when it is listed anew, and must not live on here. */
+  #keep(accountId: string, version: number, body: Buffer): void {
+    this.#drop(accountId);
+    this.#kept.set(accountId, { version, body });
+    this.#bytes += body.length + ENTRY_BYTES;
+    for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= KEPT_BYTES_MAX) return;
-      this.#drop(oldest, dropped);
+      this.#drop(oldest);
     }
   }
 
-  #drop(account: AccountReader, body: Buffer): void {
-    this.#kept.delete(account);
-    this.#bytes -= body.length;
+  #drop(accountId: string): void {
+    const kept = this.#kept.get(accountId);
+    if (!kept) return;
+    this.#kept.delete(accountId);
+    this.#bytes -= kept.body.length + ENTRY_BYTES;
   }
 }
 
