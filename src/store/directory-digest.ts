@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
+import { PAGE_ENTRIES_MAX, type Store } from './port.ts';
 
 /** How many keys, and a sum over keys and revisions that does not depend on their order. */
 export interface Digest {
@@ -15,4 +17,23 @@ export function digestOf(held: Iterable<readonly [key: string, revision: number]
     sum += crc32(`${key}@${revision}`);
   }
   return { count, sum };
+}
+
+/**
+ * The digest of what the store held under the prefix at a revision, read in paced pages.
+ * @throws StoreUnavailable
+ */
+export async function storedDigest(store: Store, prefix: string, revision: number): Promise<Digest | 'compacted'> {
+  let whole: Digest = { count: 0, sum: 0 };
+  let after: string | undefined;
+  do {
+    const request = { prefix, limit: PAGE_ENTRIES_MAX, keysOnly: true, ...(after !== undefined && { after }) };
+    const page = await store.listAt(request, revision);
+    if (page === 'compacted') return page;
+    const part = digestOf(page.entries.map((entry) => [entry.key, entry.revision] as const));
+    whole = { count: whole.count + part.count, sum: whole.sum + part.sum };
+    after = page.next;
+    await nextTurn();
+  } while (after !== undefined);
+  return whole;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 import type { DirectoryMetrics } from '../metrics.ts';
-import { digestOf, type Digest } from './directory-digest.ts';
+import { digestOf, storedDigest } from './directory-digest.ts';
 import {
   DIRECTORY_PREFIX,
   HEAD_KEY,
@@ -368,7 +368,7 @@ export class Directory implements AsyncDisposable {
       if (!this.#filled || this.#applied < this.#listed) return 'unknown';
       const [revision, history] = [this.#applied, this.#history];
       const mine = digestOf(this.#options.sink.held(group));
-      const stored = await this.#storedDigest(group, revision);
+      const stored = await storedDigest(this.#options.store, group, revision);
       if (stored === 'compacted' || history !== this.#history) return 'unknown';
       if (stored.sum !== mine.sum || stored.count !== mine.count) {
         this.#options.log.error({ group, revision, mine, stored }, 'the directory differs from the store');
@@ -377,20 +377,6 @@ export class Directory implements AsyncDisposable {
       }
     }
     return 'equal';
-  }
-
-  async #storedDigest(prefix: string, revision: number): Promise<Digest | 'compacted'> {
-    const held: (readonly [string, number])[] = [];
-    let after: string | undefined;
-    do {
-      const request = { prefix, limit: PAGE_ENTRIES_MAX, keysOnly: true, ...(after !== undefined && { after }) };
-      const page = await this.#options.store.listAt(request, revision);
-      if (page === 'compacted') return page;
-      for (const entry of page.entries) held.push([entry.key, entry.revision]);
-      after = page.next;
-      await new Promise((resolve) => setImmediate(resolve));
-    } while (after !== undefined);
-    return digestOf(held);
   }
 }
 

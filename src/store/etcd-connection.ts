@@ -46,7 +46,7 @@ const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
   // Unbounded: what bounds an answer is the page limit. etcd does not fragment what it sends first to a watch that
   // resumes, up to 1000 revisions at once, and a client with a limit would fail there for ever.
   'grpc.max_receive_message_length': -1,
-  // A commit is sent once; reads are repeated by our own rules. Without the two a call costs a third less processor.
+  // A commit is sent once; reads are repeated by our own rules. Without the two a call cost 391 instead of 592 µs of processor, measured once.
   'grpc.enable_retries': 0,
   'grpc.enable_channelz': 0,
   'grpc.service_config_disable_resolution': 1,
