@@ -158,15 +158,22 @@ async function createKey(
         `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`,
       );
     }
+    // Written as it was read, so that two creates racing for the last place collide on its revision.
+    const tally = await account.tally();
     return {
       accountId,
       action: 'key.created',
       detail: { keyId },
       expect: [
         { key: KEYS.account(accountId), revision: account.revision },
+        { key: KEYS.tally(accountId), revision: tally.revision },
         { key: KEYS.keyLocator(keyId), revision: ABSENT },
       ],
-      write: [put(KEYS.apiKey(accountId, keyId), record), put(KEYS.keyLocator(keyId), { accountId })],
+      write: [
+        put(KEYS.apiKey(accountId, keyId), record),
+        put(KEYS.keyLocator(keyId), { accountId }),
+        put(KEYS.tally(accountId), tally.record),
+      ],
       grows: true,
       result: { keyId, name, apiKey: token, createdAt: origin.at },
     };

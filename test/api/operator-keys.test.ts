@@ -104,4 +104,15 @@ onEachBackend('API keys', (backend) => {
     await operate(`/accounts/${accountId}/api-keys/${first?.keyId}`, { method: 'DELETE' });
     expect((await post(`/accounts/${accountId}/api-keys`, {})).status).toBe(201);
   });
+
+  test('at most 200 also where 60 are made at once', async () => {
+    const accountId = await account();
+    const make = (): Promise<Answer> => post(`/accounts/${accountId}/api-keys`, {});
+    for (let i = 0; i < 190; i += 1) expect((await make()).status).toBe(201);
+    const answers = await Promise.all(Array.from({ length: 60 }, make));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+    for (const answer of answers) if (answer.status !== 201) expect(answer).toMatchObject(INVALID_REQUEST);
+    const listed = (await operate(`/accounts/${accountId}/api-keys`)).body['apiKeys'] as object[];
+    expect(listed).toHaveLength(200);
+  });
 });
