@@ -30,7 +30,13 @@ export const route = <Shape extends z.core.$ZodShape>(definition: OperatorRoute<
   definition;
 
 const pageSchema = z.object({
-  limit: z.coerce.number().int().min(1).max(LIMITS.listPageMax).default(LIMITS.listPageDefault),
+  // Digits alone: a number of JavaScript may also be 1e2 or 0x10.
+  limit: z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(LIMITS.listPageMax))
+    .default(LIMITS.listPageDefault),
   after: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,100}$/)
