@@ -1,34 +1,73 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { newKeyFile } from './domain/key-ring.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ConfigError, parseOperatorTokens } from './config.ts';
+import { newKeyFile, parseKeyRing, type KeyRing } from './domain/key-ring.ts';
 import { drawSecretWord, type Draw } from './domain/secrets.ts';
 
-/**
- * What an embedded store without configuration keeps beside its data: an operator token and a key file, made at the
- * first start, readable by their owner alone.
+/*
+ * What an embedded store without configuration keeps beside its data, made at the first start, readable by its owner
+ * alone: an operator token, and a key file. Each is made only where the configuration has none, and is then read by the
+ * rules of a configured one.
  */
-export interface EmbeddedSecrets {
-  readonly operatorToken: string;
-  readonly keyFile: string;
-}
 
 export const TOKEN_FILE = 'operator-token';
-export const KEY_FILE = 'keys';
 
-export function embeddedSecrets(dataDir: string, draw: Draw): EmbeddedSecrets {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  return {
-    operatorToken: readOrMake(join(dataDir, TOKEN_FILE), () => `${drawSecretWord(draw)}\n`).trimEnd(),
-    keyFile: readOrMake(join(dataDir, KEY_FILE), () => newKeyFile(draw)),
-  };
+/** @throws ConfigError that names the file and the rule */
+export function keptOperatorTokens(dataDir: string, draw: Draw): readonly string[] {
+  const path = join(dataDir, TOKEN_FILE);
+  return parseOperatorTokens(
+    readOrMake(path, () => `${drawSecretWord(draw)}\n`),
+    path,
+  );
+}
+
+/** @throws ConfigError that names the file and the rule */
+export function keptKeyRing(dataDir: string, draw: Draw): KeyRing {
+  const path = join(dataDir, 'keys');
+  const text = readOrMake(path, () => newKeyFile(draw));
+  try {
+    return parseKeyRing(text);
+  } catch (error) {
+    throw new ConfigError(`${path}: ${(error as Error).message}`);
+  }
 }
 
 function readOrMake(path: string, make: () => string): string {
+  if (!existsSync(path)) makeOnce(path, make());
+  return readFileSync(path, 'utf8');
+}
+
+/**
+ * The name appears with the whole content or not at all, whenever the machine stops. A link, not a rename: whoever
+ * makes it first wins, and nobody overwrites a key that data was encrypted under.
+ */
+function makeOnce(path: string, text: string): void {
+  const directory = dirname(path);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomUUID()}`;
   try {
-    // `wx`: whoever makes it first wins, and nobody overwrites a key that data was encrypted under.
-    writeFileSync(path, make(), { mode: 0o600, flag: 'wx', flush: true });
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    linkSync(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary, { force: true });
   }
-  return readFileSync(path, 'utf8');
+  const opened = openSync(directory, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
 }

@@ -30,7 +30,7 @@ import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
 import { Secret } from './domain/secret.ts';
 import { systemDraw, type Draw } from './domain/secrets.ts';
 import { createTallyLanes } from './domain/tally-lane.ts';
-import { embeddedSecrets } from './embedded-secrets.ts';
+import { keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { Directory } from './store/directory.ts';
@@ -53,11 +53,30 @@ export interface ServiceOptions {
   readonly clock?: Clock;
   /** For tests that bring trouble to the store. */
   readonly wrapStore?: (store: Store) => Store;
+  /** For tests that fill a listener. */
+  readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;
+}
+
+type ListenerName = 'api' | 'device' | 'ops';
+
+interface ListenerBounds {
+  /** Requests in flight; one above it is told to come back later. */
+  readonly concurrencyMax: number;
+  /** Open connections; one above it is closed at once. */
+  readonly connectionsMax: number;
 }
 
 const DRAIN_MS = 10_000;
-/** Held polls are cheap; what bounds the others is the work that an event loop can do in a few seconds. */
-const CONCURRENCY = { api: 2000, device: 60_000, ops: 200 } as const;
+/**
+ * What bounds requests is the work that an event loop can do in a few seconds. Held polls are cheap: a full house of
+ * them (LIMITS.heldPollsMax) leaves the device listener 10,000 places. A connection costs memory and a file descriptor
+ * even where nobody speaks on it.
+ */
+const BOUNDS: Readonly<Record<ListenerName, ListenerBounds>> = {
+  api: { concurrencyMax: 2_000, connectionsMax: 10_000 },
+  device: { concurrencyMax: LIMITS.heldPollsMax + 10_000, connectionsMax: 100_000 },
+  ops: { concurrencyMax: 200, connectionsMax: 1_000 },
+};
 
 interface Core {
   readonly config: Config;
@@ -70,6 +89,7 @@ interface Core {
   readonly operatorTokens: readonly Secret[];
   readonly directory: Directory;
   readonly fleet: Fleet;
+  readonly bounds: Readonly<Record<ListenerName, ListenerBounds>>;
 }
 
 /**
@@ -99,7 +119,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([listeners.api.drain(DRAIN_MS), listeners.device.drain(DRAIN_MS)]);
     await listeners.ops.drain(DRAIN_MS);
     await loops;
-    await heartbeats.flush();
+    await heartbeats.finish();
     // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
     if (store.backend === 'sqlite') {
       await saveWindows(store, rateWindow).catch((error: unknown) => {
@@ -114,9 +134,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return { ...addressesOf(listeners), stop: () => (closing ??= close()) };
 }
 
-function addressesOf(
-  listeners: Record<'api' | 'device' | 'ops', Listener>,
-): Record<'api' | 'device' | 'ops', ListenAddress> {
+function addressesOf(listeners: Record<ListenerName, Listener>): Record<'api' | 'device' | 'ops', ListenAddress> {
   const address = ({ host, port }: Listener): ListenAddress => ({ host, port });
   return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
 }
@@ -146,22 +164,24 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
     draw,
     directory,
     fleet: createFleet(store, directory, memory),
+    bounds: { ...BOUNDS, ...options.bounds },
     ...secrets,
   };
 }
 
 /** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
 function secretsOf(config: Config, draw: Draw): Pick<Core, 'keyRing' | 'operatorTokens'> {
-  const made =
-    config.operatorTokens && config.keyFile !== undefined ? undefined : embeddedSecrets(config.dataDir, draw);
-  const tokens = config.operatorTokens ?? (made ? [made.operatorToken] : []);
-  let keyRing: KeyRing;
+  const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, draw);
+  const keyRing = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
+  return { keyRing, operatorTokens: tokens.map((token) => new Secret(token)) };
+}
+
+function configuredKeyRing(text: string): KeyRing {
   try {
-    keyRing = parseKeyRing(config.keyFile ?? made?.keyFile ?? '');
+    return parseKeyRing(text);
   } catch (error) {
     throw new ConfigError(`MUSTER_KEY_FILE: ${(error as Error).message}`);
   }
-  return { keyRing, operatorTokens: tokens.map((token) => new Secret(token)) };
 }
 
 function storeChoice({ store }: Config, log: Log): StoreChoice {
@@ -208,7 +228,7 @@ async function openListeners(
   core: Core,
   shared: Shared,
   opened: AsyncDisposableStack,
-): Promise<Record<'api' | 'device' | 'ops', Listener>> {
+): Promise<Record<ListenerName, Listener>> {
   const { clock, log, metrics, store, fleet, draw, config } = core;
   const { random } = Math;
   const base = { clock, log, metrics, random };
@@ -245,8 +265,8 @@ async function openListeners(
 }
 
 function listen(
-  { config, metrics }: Core,
-  name: 'api' | 'device' | 'ops',
+  { config, metrics, bounds }: Core,
+  name: ListenerName,
   handle: Parameters<typeof openListener>[0]['handle'],
   belowRouting: ErrorCode,
   overloaded: ErrorCode,
@@ -261,7 +281,7 @@ function listen(
     handle,
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
-    concurrencyMax: CONCURRENCY[name],
+    ...bounds[name],
     onTurnedAway: (reason) => metrics.requestShed(name, reason),
   });
 }

@@ -5,7 +5,7 @@ import type { DestinationStream } from 'pino';
 import type { Clock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
-import { startService, type Service } from '../../src/service.ts';
+import { startService, type Service, type ServiceOptions } from '../../src/service.ts';
 import type { Store } from '../../src/store/port.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
@@ -18,6 +18,7 @@ export interface MusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly wrapStore?: (store: Store) => Store;
+  readonly bounds?: NonNullable<ServiceOptions['bounds']>;
   /** Where the data of an embedded store lies; kept when the service ends. */
   readonly dataDir?: string;
 }
@@ -59,6 +60,7 @@ export class Muster implements AsyncDisposable {
       log: createLog('debug', destination),
       ...(options.clock && { clock: options.clock }),
       ...(options.wrapStore && { wrapStore: options.wrapStore }),
+      ...(options.bounds && { bounds: options.bounds }),
     });
     const muster = new Muster(service, logged, dataDir, options.dataDir === undefined);
     await muster.ready();
