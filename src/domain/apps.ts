@@ -5,7 +5,7 @@ import type { AppEntry, FleetReader } from './fleet-reader.ts';
 import type { IdempotencyKey, KeptAnswers } from './idempotency.ts';
 import { LIMITS } from './limits.ts';
 import { authorisedBy, mutate, type MutationDeps, type Origin, type Step } from './mutation.ts';
-import { KEYS, put } from './records.ts';
+import { credentialSchema, KEYS, parseRecord, put } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { Secret } from './secret.ts';
 import { drawAppId } from './secrets.ts';
@@ -200,7 +200,11 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       result: !past.complete,
     };
   });
-  if (leftovers) await removePastCredentials(deps.store, appId);
+  if (!leftovers) return;
+  // The app is gone and the answer does not wait: what is left counts for nothing (enrollment.ts).
+  removePastCredentials(deps.store, appId).catch((error: unknown) => {
+    deps.log.warn({ err: error, accountId, appId }, 'past credentials of a deleted app are left over');
+  });
 }
 
 async function pastCredentials(store: Store, appId: string): Promise<{ hashes: string[]; complete: boolean }> {
@@ -210,8 +214,8 @@ async function pastCredentials(store: Store, appId: string): Promise<{ hashes: s
 }
 
 /**
- * The hashes of an app's earlier credentials, where they are too many for one commit. They count for nothing once the
- * app is gone; a crash in between leaves them to the clean-up.
+ * The hashes of a deleted app's earlier credentials, where they are too many for one commit. Another app may bind one of
+ * them in the meantime: then it is that app's, and stays.
  */
 async function removePastCredentials(store: Store, appId: string): Promise<void> {
   const prefix = KEYS.pastCredentials(appId);
@@ -219,10 +223,15 @@ async function removePastCredentials(store: Store, appId: string): Promise<void>
     const page = await store.list({ prefix, limit: LIMITS.pastCredentialsPerCommitMax / 2, keysOnly: true });
     const [first] = page.entries;
     if (!first) return;
-    const write = page.entries.flatMap((entry) => [
-      { remove: entry.key },
-      { remove: KEYS.credential(entry.key.slice(prefix.length)) },
-    ]);
-    await store.commit({ expect: [{ key: first.key, revision: first.revision }], write });
+    const locators = await Promise.all(
+      page.entries.map(({ key }) => store.get(KEYS.credential(key.slice(prefix.length)))),
+    );
+    const own = locators
+      .filter((entry) => entry !== undefined)
+      .filter((entry) => parseRecord(credentialSchema, entry).record.appId === appId);
+    await store.commit({
+      expect: [{ key: first.key, revision: first.revision }, ...own.map(({ key, revision }) => ({ key, revision }))],
+      write: [...page.entries, ...own].map(({ key }) => ({ remove: key })),
+    });
   }
 }

@@ -92,10 +92,9 @@ async function decide(
   if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
   if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-  if (request.credentialHash !== undefined && (await isBound(store, app, binding.credential))) {
-    throw new NotEnrolled('bound_credential', found);
-  }
-  return bindingStep(found, request, binding);
+  const before = request.credentialHash === undefined ? 'free' : await boundBefore(store, app, binding.credential);
+  if (before === 'bound') throw new NotEnrolled('bound_credential', found);
+  return bindingStep(found, request, binding, before);
 }
 
 /** The same code with the same hash again, while that credential is the current one: the first answer may be lost. */
@@ -116,17 +115,34 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
   return spent ? (`${spent.why}_code` as const) : 'unknown_code';
 }
 
-/** Bound now or ever to an app that exists. The commit expects the record absent, so two at once cannot both bind. */
-async function isBound(store: Store, app: AppEntry, credential: string): Promise<boolean> {
+/** What the deletion of another app has not come round to remove. */
+interface Leftover {
+  readonly appId: string;
+  readonly revision: number;
+}
+
+/**
+ * Whether the hash is bound, now or ever, to an app that exists. The commit expects the record as it was found here, so
+ * that two at once cannot both bind.
+ */
+async function boundBefore(store: Store, app: AppEntry, credential: string): Promise<'bound' | 'free' | Leftover> {
   const entry = await store.get(KEYS.credential(credential));
-  if (!entry) return false;
+  if (!entry) return 'free';
   const { record, revision } = parseRecord(credentialSchema, entry);
   // Bound to this app after it was read: the same request was faster elsewhere. Not a reason to refuse it: the commit
   // will conflict, and the next look will find a replay.
-  return record.appId !== app.id || revision <= app.revision;
+  if (record.appId === app.id) return revision > app.revision ? 'free' : 'bound';
+  // An app's id never comes back: once it is deleted, what still leads to it counts for nothing.
+  const owner = await store.get(KEYS.app(record.accountId, record.appId));
+  return owner ? 'bound' : { appId: record.appId, revision };
 }
 
-function bindingStep({ account, app }: FoundApp, request: EnrollRequest, binding: Binding): Step<void> {
+function bindingStep(
+  { account, app }: FoundApp,
+  request: EnrollRequest,
+  binding: Binding,
+  before: 'free' | Leftover,
+): Step<void> {
   const { platform, agentVersion, connection } = request;
   const record = enrolled(app.record, { ...binding, platform, agentVersion, connection });
   const locator = KEYS.credential(binding.credential);
@@ -135,6 +151,7 @@ function bindingStep({ account, app }: FoundApp, request: EnrollRequest, binding
     put(KEYS.app(account.id, app.id), record),
     put(locator, { accountId: account.id, appId: app.id }),
     ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
+    ...(before === 'free' ? [] : [{ remove: KEYS.pastCredential(before.appId, binding.credential) }]),
   ];
   return {
     accountId: account.id,
@@ -144,7 +161,7 @@ function bindingStep({ account, app }: FoundApp, request: EnrollRequest, binding
     expect: [
       { key: KEYS.account(account.id), revision: account.revision },
       { key: KEYS.app(account.id, app.id), revision: app.revision },
-      { key: locator, revision: ABSENT },
+      { key: locator, revision: before === 'free' ? ABSENT : before.revision },
     ],
     write,
     result: undefined,

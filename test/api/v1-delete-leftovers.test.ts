@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { entriesOf } from '../support/accounts.ts';
+import { onEachBackend } from '../support/backends.ts';
+import { deleteApp, enrollOwn, issueCode, ownCredential, type OwnCredential } from '../support/daemon.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { createApp, poll, tenant, type Muster, type Tenant } from '../support/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
+
+const ENROLLMENTS = 100;
+
+onEachBackend('deleting an app with more past credentials than one commit takes', (backend) => {
+  let store: UnluckyStore;
+  let muster: Muster;
+  let owner: Tenant;
+  beforeAll(async () => {
+    muster = await backend.fresh({
+      // It stands still, so that no commit but those of the test meets the troubles.
+      clock: new FakeClock(),
+      wrapStore: (inner) => (store = unluckyStore(inner)),
+      env: { MUSTER_DEVICE_RATE_PER_MINUTE: '1000' },
+    });
+    owner = await tenant(muster);
+  });
+  afterAll(() => muster[Symbol.asyncDispose]());
+
+  /** An app that was enrolled that often, with the hashes in their order. */
+  async function oftenEnrolled(): Promise<{ appId: string; bound: OwnCredential[] }> {
+    let app = await createApp(muster, owner.apiKey);
+    const bound: OwnCredential[] = [];
+    for (let i = 0; i < ENROLLMENTS; i += 1) {
+      const own = ownCredential();
+      expect((await enrollOwn(muster, app, own.hash)).status).toBe(200);
+      bound.push(own);
+      app = await issueCode(muster, owner.apiKey, app.appId);
+    }
+    return { appId: app.appId, bound };
+  }
+  const bind = async ({ hash }: OwnCredential): Promise<number> =>
+    (await enrollOwn(muster, await createApp(muster, owner.apiKey), hash)).status;
+  const leftOf = async (appId: string): Promise<number> => (await entriesOf(store, `past/${appId}/`)).length;
+  const [first, last] = [0, ENROLLMENTS - 1];
+
+  test('nothing of it is left, and its hashes may be bound anew', async () => {
+    const { appId, bound } = await oftenEnrolled();
+    expect((await deleteApp(muster, owner.apiKey, appId)).status).toBe(204);
+    await expect.poll(() => leftOf(appId), { interval: 5 }).toBe(0);
+    const located = (await entriesOf(store, 'cred/')).filter(({ value }) => value.includes(appId));
+    expect(located).toEqual([]);
+    expect(await bind(bound[first] ?? ownCredential())).toBe(200);
+  });
+
+  test('where the rest fails it is answered all the same, and what is left counts for nothing', async () => {
+    const { appId, bound } = await oftenEnrolled();
+    const [oldest, newest] = [bound[first] ?? ownCredential(), bound[last] ?? ownCredential()];
+    expect([await bind(oldest), await bind(newest)], 'while the app exists').toEqual([401, 401]);
+
+    const logged = muster.logged.length;
+    store.fates.push('passes', 'lost before commit');
+    expect((await deleteApp(muster, owner.apiKey, appId)).status).toBe(204);
+    const warned = (): boolean => muster.logged.slice(logged).some((line) => line.includes('are left over'));
+    await expect.poll(warned, { interval: 5 }).toBe(true);
+    expect(await leftOf(appId)).toBe(ENROLLMENTS - 1);
+
+    for (const own of [oldest, newest]) {
+      expect((await poll(muster, own.token)).status, 'it works for nobody').toBe(401);
+      expect(await bind(own), 'the deleted app does not stand in the way').toBe(200);
+      expect((await poll(muster, own.token)).status).toBe(200);
+      expect(await bind(own), 'from now on it is the other app’s').toBe(401);
+    }
+    expect(await leftOf(appId)).toBe(ENROLLMENTS - 2);
+  });
+
+  test('a hash that another app binds while the rest is removed stays with that app', async () => {
+    const { appId, bound } = await oftenEnrolled();
+    const own = bound[first] ?? ownCredential();
+    const other = await createApp(muster, owner.apiKey);
+    const enrolled = Promise.withResolvers<number>();
+    // The first commit deletes the app; before the second, which has read what it removes, the other app binds.
+    store.intercept('commit', 'before', async () => {
+      store.intercept('commit', 'before', async () => {
+        enrolled.resolve((await enrollOwn(muster, other, own.hash)).status);
+      });
+    });
+    expect((await deleteApp(muster, owner.apiKey, appId)).status).toBe(204);
+    expect(await enrolled.promise).toBe(200);
+    await expect.poll(() => leftOf(appId), { interval: 5 }).toBe(0);
+    expect((await poll(muster, own.token)).status).toBe(200);
+    expect(await bind(own)).toBe(401);
+  });
+});
