@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { ABSENT, type Store } from '../store/port.ts';
+import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { AppEntry } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
@@ -15,10 +15,12 @@ import { packSeen, unpackSeen } from './seen-codec.ts';
  */
 export interface Heartbeats {
   seen(app: AppEntry, at: number): void;
-  /** One round. @returns the bytes written */
-  flush(): Promise<number>;
-  /** Rounds until the signal aborts; the last one is the caller's, once nobody polls any more. */
+  /** One round; it begins no further account once the signal aborts. @returns the bytes written */
+  flush(signal?: AbortSignal): Promise<number>;
+  /** Rounds until the signal aborts; the last one is `finish`, once nobody polls any more. */
   run(signal: AbortSignal): Promise<void>;
+  /** The last round, of which only `LIMITS.heartbeatFinishMs` are waited for, however slow the store is. */
+  finish(): Promise<void>;
 }
 
 export interface HeartbeatDeps {
@@ -30,6 +32,11 @@ export interface HeartbeatDeps {
 }
 
 const CONCURRENT_FLUSHES = 16;
+
+/** What the other accounts would meet as well: to try them all would cost a deadline each. */
+const OF_THE_WHOLE_STORE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
+const endsRound = (error: unknown): boolean =>
+  error instanceof StoreUnavailable && OF_THE_WHOLE_STORE.has(error.reason);
 
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   let pending = new Map<string, Map<number, number>>();
@@ -48,22 +55,38 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     pending.set(accountId, merged);
   }
 
-  async function flush(): Promise<number> {
+  async function flush(signal?: AbortSignal): Promise<number> {
     // While memory is being filled, an app that is missing may be yet to come: its contact must not be cleared away.
     if (!deps.memory.whole) return 0;
     const round = [...pending];
     pending = new Map();
     let bytes = 0;
+    const failures: unknown[] = [];
+    const isOver = (): boolean => signal?.aborted === true || failures.some(endsRound);
     const workers = Array.from({ length: CONCURRENT_FLUSHES }, async () => {
-      for (let next = round.pop(); next; next = round.pop()) {
+      for (let next = isOver() ? undefined : round.pop(); next; next = isOver() ? undefined : round.pop()) {
         const [accountId, slots] = next;
-        const written = await flushAccount(deps, accountId, slots);
-        if (written === undefined) putBack(accountId, slots);
-        else bytes += written;
+        try {
+          const written = await flushAccount(deps, accountId, slots, isOver);
+          if (written === undefined) putBack(accountId, slots);
+          else bytes += written;
+        } catch (error) {
+          failures.push(error);
+          putBack(accountId, slots);
+        }
       }
     });
     await Promise.all(workers);
+    for (const [accountId, slots] of round) putBack(accountId, slots);
+    tellOf(failures);
     return bytes;
+  }
+
+  function tellOf(failures: readonly unknown[]): void {
+    if (failures.length === 0) return;
+    deps.metrics.heartbeatsFlushed(failures.length, 0, 'failed');
+    const told = { err: failures[0], failed: failures.length, waiting: pending.size };
+    deps.log.info(told, 'heartbeats could not be written, will retry');
   }
 
   return {
@@ -73,37 +96,44 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
       let pauseMs: number = LIMITS.heartbeatFlushMs;
       while (!signal.aborted) {
         await deps.clock.sleep(pauseMs, signal);
-        const bytes = await flush();
+        if (signal.aborted) return;
+        const bytes = await flush(signal);
         // A round that would write too much at once comes less often instead.
         const stretch = Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax);
         pauseMs = Math.min(LIMITS.heartbeatFlushMaxMs, LIMITS.heartbeatFlushMs * Math.max(1, stretch));
       }
     },
+    async finish() {
+      const over = new AbortController();
+      const flushed = flush(over.signal).finally(() => over.abort());
+      await Promise.race([flushed, deps.clock.sleep(LIMITS.heartbeatFinishMs, over.signal)]);
+      over.abort();
+    },
   };
 }
 
-/** @returns the bytes written, or undefined where the record could not be written this time */
+/**
+ * @returns the bytes written, or undefined where the record could not be written this time
+ * @throws StoreUnavailable, BadRecord
+ */
 async function flushAccount(
   deps: HeartbeatDeps,
   accountId: string,
   slots: ReadonlyMap<number, number>,
+  isOver: () => boolean,
 ): Promise<number | undefined> {
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.apps().map((app) => app.record.slot));
   const known = { seen: account.seen(), revision: account.seenRevision };
-  try {
-    const written = await write(deps, accountId, known, slots, alive);
-    if (written !== 'conflict') return written;
-    // Another replica's round is newer than memory.
-    const stored = await storedSeen(deps.store, accountId);
-    const again = await write(deps, accountId, stored, slots, alive);
-    return again === 'conflict' ? undefined : again;
-  } catch (error) {
-    deps.metrics.heartbeatsFlushed(1, 0, 'failed');
-    deps.log.info({ err: error, accountId }, 'heartbeats could not be written, will retry');
-    return undefined;
-  }
+  const written = await write(deps, accountId, known, slots, alive);
+  if (written !== 'conflict') return written;
+  if (isOver()) return undefined;
+  // Another replica's round is newer than memory.
+  const stored = await storedSeen(deps.store, accountId);
+  if (isOver()) return undefined;
+  const again = await write(deps, accountId, stored, slots, alive);
+  return again === 'conflict' ? undefined : again;
 }
 
 interface Known {

@@ -42,6 +42,8 @@ export const LIMITS = {
   heartbeatFlushMs: 10 * SECOND_MS,
   heartbeatFlushMaxMs: 60 * SECOND_MS,
   heartbeatRoundBytesMax: 1_048_576,
+  /** Of the last round, when the process stops: with the drain before it, within the 30 s that Kubernetes gives. */
+  heartbeatFinishMs: 5 * SECOND_MS,
 
   /** From here on what grows the store is refused, so that revoke, delete and purge still go through. */
   storeFullnessMax: 0.8,

@@ -1,14 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import type { AppEntry } from '../../src/domain/fleet-reader.ts';
 import { createHeartbeats, type Heartbeats } from '../../src/domain/heartbeats.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
 import { accountSchema, appSchema, KEYS, put } from '../../src/domain/records.ts';
 import { packSeen, unpackSeen } from '../../src/domain/seen-codec.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import { ABSENT, type Store } from '../../src/store/port.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { unluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
 
 const ACCOUNT = 'abcdefgh12345678';
 const ACCOUNT_RECORD = accountSchema.parse({ name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
@@ -148,4 +151,84 @@ test('what a store in trouble did not take is written in a later round', async (
   store.commit = commit;
   await heartbeats.flush();
   expect(await stored()).toEqual([[0, 2000]]);
+});
+
+describe('many accounts on a store in trouble', () => {
+  const MANY = 500;
+  const accountIds = Array.from({ length: MANY }, (_, n) => `account${String(n).padStart(9, '0')}`);
+
+  function many() {
+    const clock = new FakeClock();
+    const unlucky = unluckyStore(store);
+    const logged: string[] = [];
+    const log = createLog('info', { write: (line) => void logged.push(line) });
+    const beats = createHeartbeats({ store: unlucky, memory, clock, log, metrics: createMetrics('test') });
+    const { record } = app(0);
+    for (const accountId of accountIds) {
+      memory.put({ key: KEYS.account(accountId), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
+      memory.put({ key: KEYS.app(accountId, 'a'.repeat(20)), value: JSON.stringify(record), revision: 2 });
+      beats.seen({ id: 'a'.repeat(20), accountId, record, revision: 2 }, 1000);
+    }
+    return { clock, unlucky, logged, beats };
+  }
+
+  test('a round ends at the first outage, says so once, and leaves everything to the next', async () => {
+    const { unlucky, logged, beats } = many();
+    unlucky.outage(true);
+    expect(await beats.flush()).toBe(0);
+    expect(unlucky.calls.commit).toBeLessThanOrEqual(16);
+    expect(logged).toHaveLength(1);
+    unlucky.outage(false);
+    unlucky.calls.commit = 0;
+    await beats.flush();
+    expect(unlucky.calls.commit).toBe(MANY);
+    expect(await beats.flush()).toBe(0);
+  });
+
+  test('what is the trouble of one record alone does not keep the others from being written', async () => {
+    const { unlucky, logged, beats } = many();
+    const commit = unlucky.commit.bind(unlucky);
+    unlucky.commit = (change) =>
+      change.expect[0].key === KEYS.seen(accountIds[MANY - 1] ?? '')
+        ? Promise.reject(new StoreUnavailable('failed', 'commit: this one alone'))
+        : commit(change);
+    await beats.flush();
+    expect(unlucky.calls.commit).toBe(MANY - 1);
+    expect(logged).toHaveLength(1);
+  });
+
+  test('the last round is waited for no longer than its bound, and begins nothing after it', async () => {
+    const { clock, unlucky, beats } = many();
+    const release = unlucky.hold('commit');
+    const finished = beats.finish();
+    await until(() => unlucky.calls.commit === 16);
+    clock.advance(LIMITS.heartbeatFinishMs);
+    await finished;
+    release();
+    await store.head();
+    expect(unlucky.calls.commit).toBe(16);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test('the last round of a store that is well writes everything, and leaves no timer', async () => {
+    const { clock, unlucky, beats } = many();
+    await beats.finish();
+    expect(unlucky.calls.commit).toBe(MANY);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test('a round under way when the process stops begins no further account', async () => {
+    const { clock, unlucky, beats } = many();
+    const stopping = new AbortController();
+    const running = beats.run(stopping.signal);
+    const release = unlucky.hold('commit');
+    clock.advance(LIMITS.heartbeatFlushMs);
+    await until(() => unlucky.calls.commit === 16);
+    stopping.abort();
+    release();
+    await running;
+    expect(unlucky.calls.commit).toBe(16);
+    await beats.finish();
+    expect(unlucky.calls.commit).toBe(MANY);
+  });
 });
