@@ -5,7 +5,7 @@ import type { AccountReader, ApiKeyEntry, AppEntry, FleetReader, FoundApp } from
 import { KEYS } from './records.ts';
 
 /**
- * Called after a batch has been applied, with what it touched. No `appId`: the account, its configuration or a key.
+ * Called after a batch has been applied, or memory been filled anew, with what it touched. No `appId`: the account, its configuration or a key.
  * Not for last contacts and counts, which change all the time and change nothing that a daemon is told.
  */
 export type FleetListener = (accountId: string, appId: string | undefined) => void;
@@ -26,7 +26,8 @@ export class FleetMemory implements DirectorySink, FleetReader {
   /** Keys of the range that this program does not know or cannot read, by revision: the directory asks for those too. */
   readonly #unread = new Map<string, number>();
   #whole = false;
-  #touched: (readonly [accountId: string, appId: string | undefined])[] = [];
+  /** By account, the apps that the listeners are yet to be told of; `undefined` among them is the account itself. */
+  #touched = new Map<string, Set<string | undefined>>();
 
   constructor(options: FleetMemoryOptions) {
     this.#options = options;
@@ -115,18 +116,21 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   #touch({ accountId, kind, id }: Place): void {
     if (kind === 'seen' || kind === 'tally') return;
-    this.#touched.push([accountId, kind === 'app' ? id : undefined]);
+    const touched = this.#touched.get(accountId);
+    const what = kind === 'app' ? id : undefined;
+    if (touched) touched.add(what);
+    else this.#touched.set(accountId, new Set([what]));
   }
 
+  /** The listeners are told once memory is whole again: until then whoever looked would ask the store, all at once. */
   clear(): void {
-    for (const accountId of this.#accounts.keys()) this.#touched.push([accountId, undefined]);
+    for (const accountId of this.#accounts.keys()) this.#touched.set(accountId, new Set([undefined]));
     this.#accounts.clear();
     this.#accountIdOfKey.clear();
     this.#appById.clear();
     this.#appByCredential.clear();
     this.#unread.clear();
     this.#whole = false;
-    this.#tell();
   }
 
   settled(): void {
@@ -136,8 +140,10 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   #tell(): void {
     const touched = this.#touched;
-    this.#touched = [];
-    for (const [accountId, appId] of touched) for (const listener of this.#listeners) listener(accountId, appId);
+    this.#touched = new Map();
+    for (const [accountId, apps] of touched) {
+      for (const appId of apps) for (const listener of this.#listeners) listener(accountId, appId);
+    }
   }
 
   revisionOf(key: string): number | undefined {

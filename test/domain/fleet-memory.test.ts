@@ -43,3 +43,26 @@ test.each<[string, string, object, boolean, string | undefined]>([
   memory.settled();
   expect(changes).toEqual([...expected, ...expected]);
 });
+
+test('while memory is filled anew nobody is told anything; then each account of before, and what is new, once', () => {
+  const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+  const [gone, fresh] = ['gone5678abcdefgh', 'new45678abcdefgh'];
+  const put = (accountId: string): void => {
+    memory.put({ key: KEYS.account(accountId), value: JSON.stringify(account), revision: 5 });
+    memory.put({ key: KEYS.app(accountId, APP), value: JSON.stringify(app), revision: 5 });
+  };
+  for (const accountId of [ACCOUNT, gone]) put(accountId);
+  memory.settled();
+  const changes: unknown[] = [];
+  memory.onChange((accountId, appId) => changes.push([accountId, appId]));
+  memory.clear();
+  put(ACCOUNT);
+  // A filling that fails begins anew.
+  memory.clear();
+  for (const accountId of [ACCOUNT, fresh]) put(accountId);
+  expect(changes).toEqual([]);
+  memory.settled();
+  const ofAccounts = changes.filter((change) => Array.isArray(change) && change[1] === undefined);
+  expect(ofAccounts).toHaveLength(3);
+  expect(new Set(ofAccounts.map((change) => (change as unknown[])[0]))).toEqual(new Set([ACCOUNT, gone, fresh]));
+});
