@@ -4,6 +4,7 @@ import { createLocalRateWindow, type RateDecision } from '../../src/domain/rate-
 import { restoreWindows, saveWindows } from '../../src/domain/saved-windows.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { unluckyStore } from '../support/unlucky-store.ts';
 
 /** H13 and H14 as they are written: every instant of the last minute, counted anew each time. */
 function naiveWindow(): (now: number) => RateDecision {
@@ -78,4 +79,20 @@ test('the windows of more accounts than a page of the store holds outlive a rest
   const again = createLocalRateWindow(clock);
   await restoreWindows(store, again);
   expect(await again.charge('account1'), 'what was restored is gone from the store').toMatchObject({ left: 599 });
+});
+
+test.each([
+  [1003, 1, 11, 'a hundred small ones to a commit'],
+  [20, 600, 3, 'full ones by their size'],
+])('%i accounts with %i requests each are saved by at most %i commits: %s', async (count, requests, commitsMax) => {
+  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  const clock = new FakeClock();
+  const windows = createLocalRateWindow(clock);
+  for (let n = 0; n < count * requests; n += 1) void windows.charge(`account${n % count}`);
+  await saveWindows(store, windows);
+  expect(store.calls.commit).toBeLessThanOrEqual(commitsMax);
+  await saveWindows(store, windows);
+  const restored = createLocalRateWindow(clock);
+  await restoreWindows(store, restored);
+  expect(restored.save()).toEqual(windows.save());
 });
