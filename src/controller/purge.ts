@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
+import { createCompactionTurns } from '../domain/compaction.ts';
 import type { KeyRing } from '../domain/key-ring.ts';
-import { forgetPurged, purgesAwaitingRetirement } from '../domain/purges.ts';
+import { countForgotten, purgedYetToForget, purgesAwaitingRetirement } from '../domain/purges.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Reconciler } from './loop.ts';
@@ -15,26 +16,32 @@ export interface PurgeDeps {
 }
 
 const LOOK_EVERY_MS = 5000;
-/** Compaction meets every user of an etcd and every listing under way: not more often than this, and within a minute. */
-const COMPACT_EVERY_MS = 50_000;
 
-/** O10: what was purged leaves the store's history within a minute. */
+/** O10: what was purged leaves the store's history within a minute. On etcd the rest of the history is bounded, too. */
 export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: PurgeDeps): Reconciler {
-  let compactedAt = Number.NEGATIVE_INFINITY;
+  const turns = createCompactionTurns(store, clock);
   return {
     name: 'purge',
     everyMs: LOOK_EVERY_MS,
     async reconcile() {
-      if (clock.monotonic() - compactedAt >= COMPACT_EVERY_MS && (await forget())) compactedAt = clock.monotonic();
+      const { any, revision } = await purgedYetToForget(store);
+      if (compacts) await takeTurn(any, revision);
+      else if (any) await countForgotten(store, revision);
       metrics.purgesAwaitKeyRetirement(await purgesAwaitingRetirement(store, keyRing));
     },
   };
 
-  async function forget(): Promise<boolean> {
+  async function takeTurn(purged: boolean, revision: number): Promise<void> {
+    const to = await turns.claim(purged, revision);
+    if (to !== undefined) await compact(to);
+    turns.done();
+    if (purged && to === revision) await countForgotten(store, revision);
+  }
+
+  async function compact(to: number): Promise<void> {
     try {
-      const done = await forgetPurged(store, compacts);
-      if (done && compacts) metrics.compacted('done');
-      return done;
+      await store.compact(to);
+      metrics.compacted('done');
     } catch (error) {
       metrics.compacted('failed');
       throw error;

@@ -6,20 +6,28 @@ import { KEYS, parseRecord, purgedSchema, purgeSchema, put } from './records.ts'
 const PURGES_PER_COMMIT_MAX = 60;
 const LISTED_MAX = 1000;
 
+export interface Purged {
+  /** Whether anything that was purged may still be in the store's history. */
+  readonly any: boolean;
+  /** The store's revision when this was asked. */
+  readonly revision: number;
+}
+
+/** @throws StoreUnavailable */
+export async function purgedYetToForget(store: Store): Promise<Purged> {
+  const { entries, revision } = await store.list({ prefix: KEYS.purges, limit: 1, keysOnly: true });
+  return { any: entries.length > 0, revision };
+}
+
 /**
- * O10: takes purged configurations out of the store's history. What the store's logs and backups may still hold is
- * counted by the key that can open it, until that key is retired.
- * @param compacts false where somebody else compacts this store: then the purges are only counted
- * @returns false when there was nothing to do
+ * O10: what the store's logs and backups may still hold is counted by the key that can open it, until that key is
+ * retired. First the history is compacted, then the notes are counted: a crash in between compacts once more, and
+ * never too little.
+ * @param revision the one that the history was compacted to, or where somebody else compacts it, the store's
  * @throws StoreUnavailable
  */
-export async function forgetPurged(store: Store, compacts: boolean): Promise<boolean> {
-  const { entries, revision } = await store.list({ prefix: KEYS.purges, limit: 1, keysOnly: true });
-  if (entries.length === 0) return false;
-  // First the history, then the notes: a crash in between compacts once more, and never too little.
-  if (compacts) await store.compact(revision);
+export async function countForgotten(store: Store, revision: number): Promise<void> {
   while (await countSome(store, revision));
-  return true;
 }
 
 /** Counts and removes some notes of purges that the history held no longer at the revision; false when there is none. */

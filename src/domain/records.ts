@@ -125,6 +125,10 @@ export const purgeSchema = z.looseObject({ at: instant, keyNumber: z.int().min(1
 /** Purges that are out of the history, and unreadable for good only when their key is retired (O10). */
 export const purgedSchema = z.looseObject({ count: z.int().min(0) });
 
+/** The last turn at compacting the store's history: when it was claimed, and the store's revision then. */
+export const compactionSchema = z.looseObject({ at: instant, revision: z.int().min(0) });
+export type CompactionRecord = z.infer<typeof compactionSchema>;
+
 export const noteSchema = z.looseObject({ at: instant });
 
 const ACCOUNTS = `${DIRECTORY_PREFIX}a/`;
@@ -171,6 +175,7 @@ export const KEYS = {
   purge: (marker: string) => `purge/${marker}`,
   purgedAll: 'purged/',
   purged: (keyNumber: number) => `purged/${keyNumber}`,
+  compaction: 'compaction',
   rateWindows: 'rate/',
   rateWindow: (accountId: string) => `rate/${accountId}`,
 } as const;

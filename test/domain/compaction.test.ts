@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Reconciler } from '../../src/controller/loop.ts';
+import { purgeReconciler } from '../../src/controller/purge.ts';
+import { parseKeyRing } from '../../src/domain/key-ring.ts';
+import { KEYS, put } from '../../src/domain/records.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../src/store/port.ts';
+import { openEtcdStore } from '../../src/store/etcd.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { KEY_FILE_TEXT } from '../support/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
+
+const LOOK_MS = 5000;
+const MINUTE_MS = 60_000;
+const signal = new AbortController().signal;
+
+interface Replica {
+  readonly store: UnluckyStore;
+  readonly loop: Reconciler;
+}
+
+function replica(opened: Store, clock: FakeClock, compacts = true): Replica {
+  const store = unluckyStore(opened);
+  const keyRing = parseKeyRing(KEY_FILE_TEXT);
+  return { store, loop: purgeReconciler({ store, keyRing, clock, metrics: createMetrics('test'), compacts }) };
+}
+
+/** Each replica looks every five seconds; between the looks something is written. @returns compactions by look */
+async function pass(clock: FakeClock, ms: number, replicas: readonly Replica[]): Promise<number[]> {
+  const compactions: number[] = [];
+  const done = (): number => replicas.reduce((sum, { store }) => sum + store.calls.compact, 0);
+  for (let passed = 0; passed < ms; passed += LOOK_MS) {
+    clock.advance(LOOK_MS);
+    const before = done();
+    await Promise.all(replicas.map(({ loop }) => loop.reconcile(signal)));
+    compactions.push(done() - before);
+  }
+  return compactions;
+}
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** @returns the revision of a record that is then overwritten, so that only the history has it */
+async function overwritten(store: Store): Promise<number> {
+  const revisions: number[] = [];
+  for (const value of ['old', 'new']) {
+    const { entries } = await store.list({ prefix: 'thing', limit: 1 });
+    const result = await store.commit({
+      expect: [{ key: 'thing', revision: entries[0]?.revision ?? ABSENT }],
+      write: [{ put: 'thing', value }],
+    });
+    if (result.outcome === 'committed') revisions.push(result.revision);
+  }
+  return revisions[0] ?? expect.unreachable('both are committed');
+}
+
+async function purge(store: Store): Promise<number> {
+  const secret = await overwritten(store);
+  await store.commit({
+    expect: [{ key: 'never', revision: ABSENT }],
+    write: [put(KEYS.purge(randomUUID()), { at: 1, keyNumber: 1 })],
+  });
+  return secret;
+}
+
+const isKept = async (store: Store, revision: number): Promise<boolean> =>
+  (await store.listAt({ prefix: 'thing', limit: 1 }, revision)) !== 'compacted';
+
+const binary = findEtcd();
+
+describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [skipped: ${NO_ETCD}]`}`, () => {
+  let cluster: EtcdCluster;
+  let clock: FakeClock;
+  let prefix: string;
+  beforeAll(async () => {
+    cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+  beforeEach(() => {
+    clock = new FakeClock();
+    prefix = `${randomUUID()}/`;
+  });
+
+  const open = (): Promise<Store> => openEtcdStore({ endpoints: [cluster.member.url], prefix });
+
+  test('without any purge the history goes by itself, but never that of the last five minutes', async () => {
+    await using opened = await open();
+    const one = replica(opened, clock);
+    const first = await overwritten(opened);
+    expect(sum(await pass(clock, LOOK_MS, [one])), 'the first look only notes the revision').toBe(0);
+    const recent = await overwritten(opened);
+    expect(sum(await pass(clock, 5 * MINUTE_MS - LOOK_MS, [one]))).toBe(0);
+    expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
+    expect([await isKept(opened, first), await isKept(opened, recent)]).toEqual([false, true]);
+    expect(sum(await pass(clock, 5 * MINUTE_MS, [one]))).toBe(1);
+    expect(await isKept(opened, recent)).toBe(false);
+  });
+
+  test('two replicas do together what one would do', async () => {
+    await using opened = await open();
+    await using other = await open();
+    const replicas = [replica(opened, clock), replica(other, clock)];
+    const compactions = await pass(clock, 16 * MINUTE_MS, replicas);
+    expect([sum(compactions), Math.max(...compactions)]).toEqual([3, 1]);
+  });
+
+  test('purge upon purge: two replicas compact at most every 50 s, and each purge is gone within a minute', async () => {
+    await using opened = await open();
+    await using other = await open();
+    const replicas = [replica(opened, clock), replica(other, clock)];
+    const purged: { readonly at: number; readonly revision: number }[] = [];
+    const compactedAt: number[] = [];
+    for (let look = 0; look < 48; look += 1) {
+      purged.push({ at: clock.now(), revision: await purge(opened) });
+      const count = sum(await pass(clock, LOOK_MS, replicas));
+      for (let n = 0; n < count; n += 1) compactedAt.push(clock.now());
+      const late = purged.filter(({ at }) => clock.now() - at >= MINUTE_MS);
+      for (const { revision } of late) expect(await isKept(opened, revision)).toBe(false);
+    }
+    const gaps = compactedAt.slice(1).map((at, index) => at - (compactedAt[index] ?? 0));
+    expect(gaps.length).toBeGreaterThanOrEqual(3);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(50_000);
+  });
+
+  test('a purge right after a compaction is gone within a minute', async () => {
+    await using opened = await open();
+    const one = replica(opened, clock);
+    await pass(clock, LOOK_MS, [one]);
+    const compactions = await pass(clock, 5 * MINUTE_MS, [one]);
+    expect(compactions.at(-1)).toBe(1);
+    const secret = await purge(opened);
+    expect(sum(await pass(clock, MINUTE_MS - LOOK_MS, [one]))).toBe(1);
+    expect(await isKept(opened, secret)).toBe(false);
+  });
+
+  test('a replica whose clock is far ahead does not hold up the purges of the others', async () => {
+    await using opened = await open();
+    await using other = await open();
+    const ahead = new FakeClock(clock.now() + 60 * MINUTE_MS);
+    await purge(opened);
+    await replica(other, ahead).loop.reconcile(signal);
+    const one = replica(opened, clock);
+    await pass(clock, LOOK_MS, [one]);
+    const secret = await purge(opened);
+    expect(sum(await pass(clock, MINUTE_MS - LOOK_MS, [one]))).toBe(1);
+    expect(await isKept(opened, secret)).toBe(false);
+  });
+
+  test.each<[string, (store: UnluckyStore) => () => void]>([
+    [
+      'the compaction fails',
+      (store) => {
+        store.down.add('compact');
+        return () => store.down.delete('compact');
+      },
+    ],
+    [
+      'the answer to the claim is lost',
+      (store) => {
+        store.fates.push('answer lost after commit');
+        return () => undefined;
+      },
+    ],
+  ])('%s: the turn stays claimed, and the next look makes up for it', async (_what, trouble) => {
+    await using opened = await open();
+    const one = replica(opened, clock);
+    const secret = await purge(opened);
+    const over = trouble(one.store);
+    await expect(one.loop.reconcile(signal)).rejects.toThrow(StoreUnavailable);
+    expect(await isKept(opened, secret)).toBe(true);
+    over();
+    await pass(clock, LOOK_MS, [one]);
+    expect(await isKept(opened, secret)).toBe(false);
+  });
+
+  test('never, where somebody else compacts it', async () => {
+    await using opened = await open();
+    const one = replica(opened, clock, false);
+    const secret = await purge(opened);
+    expect(sum(await pass(clock, 12 * MINUTE_MS, [one]))).toBe(0);
+    expect(await isKept(opened, secret)).toBe(true);
+    expect(await opened.get(KEYS.compaction)).toBeUndefined();
+  });
+});
+
+test('an embedded store is compacted after a purge alone', async () => {
+  await using opened = await openSqliteStore(':memory:');
+  const clock = new FakeClock();
+  const one = replica(opened, clock);
+  expect(sum(await pass(clock, 12 * MINUTE_MS, [one]))).toBe(0);
+  await purge(opened);
+  expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
+  expect(sum(await pass(clock, 12 * MINUTE_MS, [one]))).toBe(0);
+});
