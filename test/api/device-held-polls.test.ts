@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { appSchema, KEYS, parseRecord, put } from '../../src/domain/records.ts';
+import type { Store } from '../../src/store/port.ts';
 import { onEachBackend } from '../support/backends.ts';
 import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../support/daemon.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../support/muster.ts';
@@ -214,4 +216,45 @@ test('a client that leaves while its poll is authenticated leaves no held poll b
   release?.();
   await expect.poll(() => metric(muster, 'muster_polls_total{result="held_not_modified"}')).toBe(1);
   expect(await heldPolls(muster)).toBe(0);
+});
+
+test('held polls cost no read while memory is filled anew; then a revocation of meanwhile ends its own', async () => {
+  const { promise, resolve: open } = Promise.withResolvers<UnluckyStore>();
+  const wrapStore = (real: Store): Store => {
+    const store = unluckyStore(real);
+    open(store);
+    return store;
+  };
+  await using muster = await Muster.start({ wrapStore });
+  const store = await promise;
+  const first = await configuredDaemon(muster);
+  const daemons = [first, ...(await Promise.all(Array.from({ length: 9 }, () => daemonOf(muster, first))))];
+  const held: Held[] = [];
+  for (const daemon of daemons) held.push(await hold(muster, daemon));
+
+  const release = store.hold('list');
+  const before = store.calls.get;
+  const lists = store.calls.list;
+  // A head from before the newest one is another history's.
+  store.answerHead = ({ revision }) => ({ revision: revision - 1, mark: 'aaaaaaaaaaaaaaaa' });
+  await expect.poll(() => metric(muster, 'muster_directory_relists_total')).toBe(1);
+  store.answerHead = (head) => head;
+  await expect.poll(() => store.calls.list).toBeGreaterThan(lists);
+  for (let i = 0; i < 5; i += 1) await call(`${muster.ops}/livez`);
+  expect(store.calls.get - before).toBe(0);
+  expect(await heldPolls(muster)).toBe(daemons.length);
+
+  const key = KEYS.app(first.accountId, first.appId);
+  const app = parseRecord(appSchema, (await store.get(key)) ?? expect.unreachable('the app is stored'));
+  const { credential: _gone, ...rest } = app.record;
+  await store.commit({
+    expect: [{ key, revision: app.revision }],
+    write: [put(key, { ...rest, status: 'revoked' })],
+  });
+  const reads = store.calls.get;
+  release();
+  expect(await held[0]?.answer).toMatchObject({ status: 401, body: { error: { code: 'invalid_credential' } } });
+  await expect.poll(() => heldPolls(muster)).toBe(daemons.length - 1);
+  expect(held.map(({ isAnswered }) => isAnswered())).toEqual([true, ...daemons.slice(1).map(() => false)]);
+  expect(store.calls.get - reads).toBe(0);
 });
