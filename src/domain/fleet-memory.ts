@@ -64,10 +64,6 @@ export class FleetMemory implements DirectorySink, FleetReader {
     for (const account of this.#accounts.values()) if (account.revision > 0) yield account;
   }
 
-  accountIdOfKey(keyId: string): string | undefined {
-    return this.#accountIdOfKey.get(keyId);
-  }
-
   accountOfKey(keyId: string): { account: AccountReader; key: ApiKeyEntry } | undefined {
     const account = this.account(this.#accountIdOfKey.get(keyId) ?? '');
     const key = account?.apiKey(keyId);
