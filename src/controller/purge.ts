@@ -33,15 +33,17 @@ export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: Pu
 
   async function takeTurn(purged: boolean, revision: number): Promise<void> {
     const to = await turns.claim(purged, revision);
-    if (to !== undefined) await compact(to);
+    const compactedTo = to === undefined ? undefined : await compact(to);
     turns.done();
-    if (purged && to === revision) await countForgotten(store, revision);
+    // Less than was asked for while a snapshot is taken: what was purged since then is still in the history.
+    if (purged && compactedTo !== undefined) await countForgotten(store, compactedTo);
   }
 
-  async function compact(to: number): Promise<void> {
+  async function compact(to: number): Promise<number> {
     try {
-      await store.compact(to);
+      const compactedTo = await store.compact(to);
       metrics.compacted('done');
+      return compactedTo;
     } catch (error) {
       metrics.compacted('failed');
       throw error;

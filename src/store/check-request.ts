@@ -1,6 +1,6 @@
 /** What both back-ends refuse before anything is sent: requests that the port's contract rules out. */
 import type { Change, PageRequest, Write } from './port.ts';
-import { COMMIT_OPERATIONS_MAX, HEAD_KEY, PAGE_ENTRIES_MAX } from './port.ts';
+import { ABSENT, COMMIT_OPERATIONS_MAX, HEAD_KEY, HOLD_TTL_MS_MAX, PAGE_ENTRIES_MAX } from './port.ts';
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
@@ -36,6 +36,12 @@ function checkPrefix(prefix: string, targets: ReadonlySet<string>): void {
   for (const target of targets) {
     if (target !== prefix && target.startsWith(prefix)) throw new RangeError(`the change touches ${target} twice`);
   }
+}
+
+/** Throws `RangeError` for a key or a value that no commit may write, and for a time to live that is none. */
+export function checkHold(key: string, value: string, ttlMs: number): void {
+  checkChange({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value }] });
+  if (!(ttlMs > 0 && ttlMs <= HOLD_TTL_MS_MAX)) throw new RangeError(`a hold has 1 to ${HOLD_TTL_MS_MAX} ms to live`);
 }
 
 /** Throws `RangeError` for a limit outside 1 to `PAGE_ENTRIES_MAX`. */

@@ -12,7 +12,7 @@ export interface Tls {
   readonly key?: Buffer;
 }
 
-export type Service = 'KV' | 'Watch' | 'Auth' | 'Maintenance';
+export type Service = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Maintenance';
 
 type UnaryCall = (
   request: unknown,

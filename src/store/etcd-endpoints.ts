@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '@grpc/grpc-js';
-import { KVClient, MaintenanceClient, WatchClient } from 'etcd3';
+import { KVClient, LeaseClient, MaintenanceClient, WatchClient } from 'etcd3';
 import { Connection, type Tls } from './etcd-connection.ts';
 import { Session, type UserAndPassword } from './etcd-session.ts';
-import { refusesToken, unavailable } from './etcd-trouble.ts';
+import { GRPC, isGrpcTrouble, refusesToken, unavailable } from './etcd-trouble.ts';
 import type { WatchOutcome } from './etcd-watch.ts';
 import { StoreUnavailable } from './port.ts';
 
@@ -15,9 +15,11 @@ export class Endpoint {
   readonly url: string;
   readonly kv: KVClient;
   readonly watch: WatchClient;
+  readonly lease: LeaseClient;
   readonly maintenance: MaintenanceClient;
   private readonly watchConnection: Connection;
   private readonly kvConnection: Connection;
+  private readonly leaseConnection: Connection;
   private readonly maintenanceConnection: Connection;
   private readonly session: Session | undefined;
 
@@ -26,9 +28,11 @@ export class Endpoint {
     this.session = user && new Session(url, tls, user);
     this.kvConnection = new Connection('KV', url, tls, this.session);
     this.watchConnection = new Connection('Watch', url, tls, this.session);
+    this.leaseConnection = new Connection('Lease', url, tls, this.session);
     this.maintenanceConnection = new Connection('Maintenance', url, tls, this.session);
     this.kv = new KVClient(this.kvConnection);
     this.watch = new WatchClient(this.watchConnection);
+    this.lease = new LeaseClient(this.leaseConnection);
     this.maintenance = new MaintenanceClient(this.maintenanceConnection);
   }
 
@@ -41,6 +45,26 @@ export class Endpoint {
     return this.kvConnection.connect(deadline);
   }
 
+  /** etcd only renews over streams; a stream of its own for each call gives every call an answer and a deadline. */
+  async renewLease(id: string, options: CallOptions): Promise<'renewed' | 'gone'> {
+    const stream = await this.lease.leaseKeepAlive(options);
+    try {
+      return await new Promise((resolve, reject) => {
+        stream
+          .on('error', reject)
+          .on('end', () => reject(new StoreUnavailable('unreachable', 'renew: etcd ended the stream')))
+          .on('data', ({ TTL }) => resolve(Number(TTL) > 0 ? 'renewed' : 'gone'))
+          .write({ ID: id });
+      });
+    } catch (error) {
+      if (isGrpcTrouble(error) && error.code === GRPC.deadlineExceeded) this.leaseConnection.renew();
+      if (error instanceof Error && refusesToken(error.message)) this.session?.forget();
+      throw error;
+    } finally {
+      stream.cancel();
+    }
+  }
+
   watchEnded({ silent, words }: WatchOutcome): void {
     if (silent) this.watchConnection.renew();
     if (refusesToken(words)) this.session?.forget();
@@ -49,6 +73,7 @@ export class Endpoint {
   close(): void {
     this.kvConnection.close();
     this.watchConnection.close();
+    this.leaseConnection.close();
     this.maintenanceConnection.close();
   }
 }
@@ -92,9 +117,13 @@ export class Endpoints {
     this.preferred = Math.floor(Math.random() * all.length);
   }
 
+  /** That of a call which begins now. */
+  deadline(withinMs = this.deadlineMs): number {
+    return Date.now() + Math.min(withinMs, this.deadlineMs);
+  }
+
   /** For what changes something: it is sent at most once, and only over a connection that stands. */
-  async once<T>(operation: string, call: Call<T>): Promise<T> {
-    const deadline = Date.now() + this.deadlineMs;
+  async once<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
     const endpoint = await this.standing(operation, deadline);
     try {
       return await call(endpoint, { deadline });
@@ -104,8 +133,7 @@ export class Endpoints {
   }
 
   /** For what may happen twice: repeated, elsewhere where there is an elsewhere, as long as the deadline allows. */
-  async repeatedly<T>(operation: string, call: Call<T>): Promise<T> {
-    const deadline = Date.now() + this.deadlineMs;
+  async repeatedly<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const endpoint = await this.standing(operation, deadline);
       try {

@@ -27,6 +27,9 @@ export function says(error: unknown, words: string): boolean {
 export const isCompacted = (error: unknown): boolean => says(error, 'required revision has been compacted');
 export const isFuture = (error: unknown): boolean => says(error, 'required revision is a future revision');
 
+export const isLeaseGone = (error: unknown): boolean => says(error, 'requested lease not found');
+export const isLeaseThere = (error: unknown): boolean => says(error, 'lease already exists');
+
 /** The token expired, was lost in a restart, or is older than the last change of users: a fresh one will do. */
 export function refusesToken(details: string): boolean {
   return details.includes('invalid auth token') || details.includes('revision of auth store is old');

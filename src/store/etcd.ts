@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { IRangeRequest, IRangeResponse } from 'etcd3';
-import { checkChange, checkPageRequest } from './check-request.ts';
+import { checkChange, checkHold, checkPageRequest } from './check-request.ts';
 import type { Tls } from './etcd-connection.ts';
 import { type Endpoint, type Endpoints, openEndpoints } from './etcd-endpoints.ts';
 import { Fullness } from './etcd-fullness.ts';
+import { EtcdHolds } from './etcd-holds.ts';
 import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './etcd-keys.ts';
 import type { UserAndPassword } from './etcd-session.ts';
 import { encodeCommit } from './etcd-transaction.ts';
@@ -16,13 +17,16 @@ import {
   type Entry,
   type Head,
   HEAD_KEY,
+  type Held,
   type Page,
   type PageRequest,
+  type Retained,
   type Store,
   StoreUnavailable,
   type Watch,
   type WatchListener,
 } from './port.ts';
+import { Retentions } from './retentions.ts';
 
 export interface EtcdOptions {
   /** `http://host:port` or `https://host:port`, all alike. */
@@ -75,6 +79,8 @@ class EtcdStore implements Store {
   private readonly deadlineMs: number;
   private readonly headRequest: IRangeRequest;
   private readonly watches = new Set<Watch>();
+  private readonly holds: EtcdHolds;
+  private readonly retentions = new Retentions();
   private inFlight = 0;
   private idle: (() => void) | undefined;
   private closing: Promise<void> | undefined;
@@ -84,6 +90,7 @@ class EtcdStore implements Store {
     this.endpoints = endpoints;
     this.fill = fill;
     this.deadlineMs = deadlineMs;
+    this.holds = new EtcdHolds(keys, endpoints);
     this.headRequest = { key: keys.bytes(HEAD_KEY) };
   }
 
@@ -151,8 +158,9 @@ class EtcdStore implements Store {
     return watch;
   }
 
-  async compact(revision: number): Promise<void> {
-    assertRevision(revision);
+  async compact(asked: number): Promise<number> {
+    assertRevision(asked);
+    const revision = this.retentions.bound(asked);
     await this.tracked(async () =>
       this.endpoints.repeatedly('compact', async ({ kv }, options) =>
         kv.compact({ revision }, options).catch((error: unknown) => {
@@ -160,6 +168,17 @@ class EtcdStore implements Store {
         }),
       ),
     );
+    return revision;
+  }
+
+  retain(revision: number): Retained {
+    assertRevision(revision);
+    return this.retentions.retain(revision);
+  }
+
+  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+    checkHold(key, value, ttlMs);
+    return this.tracked(async () => this.holds.hold(key, value, ttlMs));
   }
 
   fullness(): number {
@@ -175,6 +194,7 @@ class EtcdStore implements Store {
     this.fill[Symbol.dispose]();
     for (const watch of this.watches) watch.close();
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    await this.holds.close();
     this.endpoints.close();
   }
 

@@ -34,6 +34,8 @@ export function observed(store: Store, clock: Clock, metrics: Pick<Metrics, 'sto
     headAt: (revision) => timed('headAt', store.headAt(revision), wordOrOk),
     watch: (prefix, from, listener) => store.watch(prefix, from, listener),
     compact: (revision) => timed('compact', store.compact(revision), ok),
+    retain: (revision) => store.retain(revision),
+    hold: (key, value, ttlMs) => timed('hold', store.hold(key, value, ttlMs), wordOrOk),
     fullness: () => store.fullness(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

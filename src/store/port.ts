@@ -44,6 +44,7 @@ export type CommitResult =
 
 export const COMMIT_OPERATIONS_MAX = 127;
 export const PAGE_ENTRIES_MAX = 1000;
+export const HOLD_TTL_MS_MAX = 3_600_000;
 
 export interface PageRequest {
   readonly prefix: string;
@@ -125,12 +126,50 @@ export interface Store extends AsyncDisposable {
   /** Watches the keys under the prefix from a revision on (inclusive). One attempt: it ends at the first trouble. */
   watch(prefix: string, from: number, listener: WatchListener): Watch;
 
-  /** Forgets history older than the revision: no read can return it any more. Throws `StoreUnavailable`. */
-  compact(revision: number): Promise<void>;
+  /**
+   * Forgets history older than a revision, and answers which: the one given, or an older one where this store retains
+   * that. No read can return what is older any more. Throws `StoreUnavailable`.
+   */
+  compact(revision: number): Promise<number>;
+
+  /**
+   * Listings at this revision stay possible until it is disposed: `compact` on this store goes no further. What others
+   * compact it does not hold up, nor does it bring back what is gone.
+   */
+  retain(revision: number): Retained;
+
+  /**
+   * Puts a key that lives as long as its holder, quietly; `taken` when the key exists. When the holder's process dies,
+   * the key is gone within the time to live on etcd, and with the next opening on SQLite. Disposing of the store ends
+   * its holds. `ttlMs` is at most `HOLD_TTL_MS_MAX`, and on etcd rounded up to seconds. Throws `StoreUnavailable`: the
+   * key is then there for one more time to live at most.
+   */
+  hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'>;
 
   /** How full the store is, 0 to 1, as last seen; 0 where it cannot be told. */
   fullness(): number;
 }
+
+/** A key that lives as long as its holder: leadership, presence. */
+export interface Held {
+  /**
+   * Of the commit that put it, the fencing token: an expectation of this revision fails once the key is gone or
+   * another's. Changes with `rewrite`.
+   */
+  readonly revision: number;
+
+  /** Aborts when the key may be gone: it could not be renewed in time, or the store said so. Never by `release`. */
+  readonly lost: AbortSignal;
+
+  /** Puts another value under the same expiry. `lost` when the key is no longer this holder's. Throws `StoreUnavailable`. */
+  rewrite(value: string): Promise<'written' | 'lost'>;
+
+  /** Removes the key at once, if it can; what cannot be removed expires. Idempotent, never throws. */
+  release(): Promise<void>;
+}
+
+/** What keeps a revision from being compacted, until it is disposed of. Idempotent. */
+export type Retained = Disposable;
 
 export interface Watch {
   /** Ends the watch; `onEnd('closed')` follows unless it has ended already. Idempotent. */

@@ -14,12 +14,16 @@ const PAGE_BYTES = 4096;
  * New rows go to the end of the table, so that those of one transaction lie on few pages; only the small entries of the
  * key's index are scattered. A table clustered by key (WITHOUT ROWID) scatters the values too: creates of five random
  * keys each took 2.2 times as long. `revision` stands before `value`, so that reading it never follows a long value.
+ *
+ * `held` names the keys that live as long as this process, with the revision at which a holder wrote each: one that
+ * was written since by somebody else is no longer a holder's. What was released may linger there, and means nothing.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS entries (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, value TEXT NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS held (key TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO counters VALUES ('revision', 0) ON CONFLICT DO NOTHING;
 `;
 
@@ -45,6 +49,8 @@ export class Database {
   private readonly deleteOne: StatementSync;
   private readonly deleteRange: StatementSync;
   private readonly updateCounter: StatementSync;
+  private readonly upsertHeld: StatementSync;
+  private readonly selectHeld: StatementSync;
 
   /** Takes the file for this process alone. Throws `StoreUnavailable`. */
   constructor(path: string, pagesMax: number | undefined) {
@@ -61,6 +67,9 @@ export class Database {
     this.deleteOne = this.database.prepare('DELETE FROM entries WHERE key = ?');
     this.deleteRange = this.database.prepare('DELETE FROM entries WHERE key >= ? AND key < ?');
     this.updateCounter = this.database.prepare(`UPDATE counters SET value = ? WHERE name = 'revision'`);
+    this.upsertHeld = this.database.prepare(`INSERT INTO held (key, revision) VALUES (?, ?)
+      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision`);
+    this.selectHeld = this.rows('SELECT key, revision FROM held CROSS JOIN entries USING (key, revision)');
   }
 
   /** The revision of the newest commit on disk. It has a row of its own: the entry that bore it may be gone. */
@@ -90,6 +99,20 @@ export class Database {
 
   remove(key: string): void {
     this.deleteOne.run(key);
+  }
+
+  /** The key lives as long as this process, unless it is written again without a note. */
+  noteHeld(key: string, revision: number): void {
+    this.upsertHeld.run(key, revision);
+  }
+
+  /** The keys that a holder was the last to write, with their revisions. */
+  held(): Map<string, number> {
+    return new Map(this.selectHeld.all() as unknown as [key: string, revision: number][]);
+  }
+
+  forgetHeld(): void {
+    this.database.exec('DELETE FROM held');
   }
 
   removeAll(prefix: string): void {

@@ -26,13 +26,14 @@ export class Group {
     this.position = position;
   }
 
-  /** The verdict on one change, with its writes done if it stands. */
-  add(change: Change): CommitResult {
+  /** The verdict on one change, with its writes done if it stands. `heldKey` is what it puts on behalf of a holder. */
+  add(change: Change, heldKey?: string): CommitResult {
     if (!this.holds(change)) return { outcome: 'conflict' };
     const revision = this.position.revision + 1;
     const created = new Set<string>();
     for (const expected of change.expect) if (expected.revision === ABSENT) created.add(expected.key);
     for (const write of change.write) this.apply(write, revision, created);
+    if (heldKey !== undefined) this.database.noteHeld(heldKey, revision);
     this.position = { revision, head: change.quiet === true ? this.position.head : this.moveHead(revision) };
     return { outcome: 'committed', revision };
   }

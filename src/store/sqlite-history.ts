@@ -1,5 +1,6 @@
 /** What the store remembers of its past, in memory: the newest changes, each with the entry that it replaced. */
-import type { Entry, WatchedChange } from './port.ts';
+import type { Entry, Retained, WatchedChange } from './port.ts';
+import { Retentions } from './retentions.ts';
 
 export interface PastChange extends WatchedChange {
   /** The entry before the change, if there was one. */
@@ -16,14 +17,18 @@ export class History {
   /** The oldest revision whose state can be told: every change after it is here. */
   floor: number;
   private readonly bytesMax: number;
+  private readonly retainedBytesMax: number;
+  private readonly retentions = new Retentions();
   private changes: PastChange[] = [];
   /** Where the remembered changes begin: those before are dropped together, for dropping one by one is slow. */
   private first = 0;
   private bytes = 0;
 
-  constructor(floor: number, bytesMax: number) {
+  /** `bytesMax` bounds what nobody retains, `retainedBytesMax` all of it. */
+  constructor(floor: number, bytesMax: number, retainedBytesMax: number) {
     this.floor = floor;
     this.bytesMax = bytesMax;
+    this.retainedBytesMax = retainedBytesMax;
   }
 
   /** Adds complete revisions, in order, and forgets the oldest ones beyond the bound. */
@@ -32,9 +37,24 @@ export class History {
       this.changes.push(change);
       this.bytes += bytesOf(change);
     }
+    this.shrink();
+  }
+
+  retain(revision: number): Retained {
+    return this.retentions.retain(revision, () => this.shrink());
+  }
+
+  /** The revision that a compaction to this one may reach. */
+  compactable(revision: number): number {
+    return this.retentions.bound(revision, this.floor);
+  }
+
+  private shrink(): void {
     while (this.bytes > this.bytesMax) {
       const oldest = this.changes[this.first];
       if (oldest === undefined) return;
+      const isRetained = this.compactable(oldest.revision) < oldest.revision;
+      if (isRetained && this.bytes <= this.retainedBytesMax) return;
       this.forget(oldest.revision);
     }
   }

@@ -3,12 +3,27 @@
  * disk transaction, and with it one fsync; each is judged on its own against what those before it left.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { checkChange, checkPageRequest } from './check-request.ts';
-import type { Change, CommitResult, Entry, Head, Page, PageRequest, Store, Watch, WatchListener } from './port.ts';
-import { ABSENT, HEAD_KEY, StoreUnavailable } from './port.ts';
+import { checkChange, checkHold, checkPageRequest } from './check-request.ts';
+import {
+  ABSENT,
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Head,
+  HEAD_KEY,
+  type Held,
+  type Page,
+  type PageRequest,
+  type Retained,
+  type Store,
+  StoreUnavailable,
+  type Watch,
+  type WatchListener,
+} from './port.ts';
 import { Database, pagesIn, unavailable } from './sqlite-database.ts';
 import { Group, type Position } from './sqlite-group.ts';
 import { History } from './sqlite-history.ts';
+import { type HolderNote, SqliteHolds } from './sqlite-holds.ts';
 import { pageNow, pageThen } from './sqlite-pages.ts';
 import { Watches } from './sqlite-watches.ts';
 
@@ -17,12 +32,15 @@ export interface SqliteOptions {
   readonly bytesMax?: number;
   /** How much of the past is remembered, for watches that resume and listings of a revision. */
   readonly historyBytesMax?: number;
+  /** The same while a revision is retained; past this it is forgotten all the same. */
+  readonly retainedBytesMax?: number;
 }
 
 /** What one disk transaction takes at most: it runs in one piece, and nothing else runs meanwhile. */
 const GROUP_COMMITS_MAX = 512;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
+const RETAINED_BYTES_MAX = 512 * 1024 * 1024;
 
 /**
  * Opens the file, or makes it (mode 0600), for this process alone. `:memory:` is a store that ends with its disposal.
@@ -34,6 +52,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
 
 interface PendingCommit {
   readonly change: Change;
+  readonly note: HolderNote | undefined;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (err: StoreUnavailable) => void;
 }
@@ -43,6 +62,7 @@ class SqliteStore implements Store {
   private readonly database: Database;
   private readonly history: History;
   private readonly watches = new Watches();
+  private readonly holds = new SqliteHolds(async (change, note) => this.submit(change, note));
   private readonly pagesMax: number | undefined;
   private position: Position;
   private pending: PendingCommit[] = [];
@@ -51,15 +71,17 @@ class SqliteStore implements Store {
   /** Whether the file may hold remains of removed or overwritten values. */
   private remains: boolean;
 
-  constructor(path: string, { bytesMax, historyBytesMax = HISTORY_BYTES_MAX }: SqliteOptions) {
+  constructor(path: string, options: SqliteOptions) {
+    const { bytesMax, historyBytesMax = HISTORY_BYTES_MAX, retainedBytesMax = RETAINED_BYTES_MAX } = options;
     this.pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
     this.database = new Database(path, this.pagesMax);
     const revision = this.database.revision();
     const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
     this.position = { revision, head: { revision: headRevision, mark: value } };
-    this.history = new History(revision, historyBytesMax);
+    this.history = new History(revision, historyBytesMax, retainedBytesMax);
     // The process before this one may have been killed between a purge and its compaction.
     this.remains = revision > 0;
+    this.removeHeld();
   }
 
   async get(key: string): Promise<Entry | undefined> {
@@ -81,12 +103,14 @@ class SqliteStore implements Store {
   }
 
   async commit(change: Change): Promise<CommitResult> {
-    this.assertOpen('commit');
     checkChange(change);
-    return new Promise((resolve, reject) => {
-      this.pending.push({ change, resolve, reject });
-      this.scheduleFlush();
-    });
+    return this.submit(change);
+  }
+
+  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+    checkHold(key, value, ttlMs);
+    const noted = this.reading('hold', () => this.database.held());
+    return this.holds.hold(key, value, noted);
   }
 
   async head(): Promise<Head> {
@@ -114,13 +138,19 @@ class SqliteStore implements Store {
     return watch;
   }
 
-  async compact(revision: number): Promise<void> {
-    this.reading('compact', () => {
-      this.history.forget(Math.min(revision, this.position.revision));
+  async compact(revision: number): Promise<number> {
+    return this.reading('compact', () => {
+      const to = this.history.compactable(Math.min(revision, this.position.revision));
+      this.history.forget(to);
       this.history.trim();
       this.database.forget(this.remains);
       this.remains = false;
+      return to;
     });
+  }
+
+  retain(revision: number): Retained {
+    return this.history.retain(revision);
   }
 
   fullness(): number {
@@ -138,7 +168,35 @@ class SqliteStore implements Store {
     do await nextTurn();
     while (this.flushScheduled);
     this.watches.endAll();
+    this.holds.endAll();
     this.database.close();
+  }
+
+  private async submit(change: Change, note?: HolderNote): Promise<CommitResult> {
+    this.assertOpen('commit');
+    return new Promise((resolve, reject) => {
+      this.pending.push({ change, note, resolve, reject });
+      this.scheduleFlush();
+    });
+  }
+
+  /** The holders of these keys ended with their process. */
+  private removeHeld(): void {
+    try {
+      const [first, ...others] = [...this.database.held()].map(([key, revision]) => ({ key, revision }));
+      if (first === undefined) return;
+      const write = [first, ...others].map(({ key }) => ({ remove: key }));
+      const group = new Group(this.database, this.position);
+      this.database.transaction(() => {
+        const results = group.add({ expect: [first, ...others], write, quiet: true });
+        this.database.forgetHeld();
+        return { revision: group.position.revision, results };
+      });
+      this.adopt(group);
+    } catch (err) {
+      this.database.close();
+      throw unavailable('open', err);
+    }
   }
 
   private assertOpen(operation: string): void {
@@ -180,6 +238,9 @@ class SqliteStore implements Store {
       for (const { reject } of members) reject(trouble);
       return;
     }
+    for (const [index, result] of results.entries()) {
+      if (result.outcome === 'committed') members[index]?.note?.committed(result.revision);
+    }
     try {
       this.adopt(group);
     } finally {
@@ -190,7 +251,7 @@ class SqliteStore implements Store {
   /** One disk transaction. Throws when the disk did not take it; then it is as if it had never been tried. */
   private write(group: Group, members: readonly PendingCommit[]): CommitResult[] {
     return this.database.transaction(() => {
-      const results = members.map(({ change }) => group.add(change));
+      const results = members.map(({ change, note }) => group.add(change, note?.key));
       group.finish();
       return { revision: group.position.revision, results };
     });
@@ -201,6 +262,7 @@ class SqliteStore implements Store {
     this.position = position;
     this.remains ||= changes.some(({ key, previous }) => previous !== undefined && key !== HEAD_KEY);
     this.history.append(changes);
+    this.holds.saw(changes);
     if (changes.length > 0) this.watches.feed(position.revision, changes);
   }
 }

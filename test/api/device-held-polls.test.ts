@@ -206,7 +206,7 @@ test('a client that leaves while its poll is authenticated leaves no held poll b
   let store: UnluckyStore | undefined;
   await using muster = await Muster.start({ wrapStore: (real) => (store = unluckyStore(real)) });
   const { credential, etag } = await configuredDaemon(muster);
-  const release = store?.hold('head');
+  const release = store?.stall('head');
   const asked = store?.calls.head ?? 0;
   const client = await connectRaw(muster.service.device.port);
   await client.send(rawPoll(credential, etag, 'wait=50'));
@@ -236,7 +236,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
   const held: Held[] = [];
   for (const daemon of daemons) held.push(await hold(muster, daemon));
 
-  const release = store.hold('list');
+  const release = store.stall('list');
   const before = store.calls.get;
   const lists = store.calls.list;
   // A head from before the newest one is another history's.

@@ -30,7 +30,7 @@ describe('the probes', () => {
   });
 
   test.each<[string, () => () => void]>([
-    ['hangs', () => store.hold('head')],
+    ['hangs', () => store.stall('head')],
     [
       'throws',
       () => {

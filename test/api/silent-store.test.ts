@@ -16,7 +16,7 @@ onEachBackend('H15: a store that never answers', (backend) => {
       () => poll(muster, credential),
       () => call(`${muster.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN }),
     ];
-    const release = unlucky?.hold('head');
+    const release = unlucky?.stall('head');
     for (const answer of await Promise.all(requests.map((request) => request()))) {
       expect(answer).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);

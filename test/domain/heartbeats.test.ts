@@ -199,7 +199,7 @@ describe('many accounts on a store in trouble', () => {
 
   test('the last round is waited for no longer than its bound, and begins nothing after it', async () => {
     const { clock, unlucky, beats } = many();
-    const release = unlucky.hold('commit');
+    const release = unlucky.stall('commit');
     const finished = beats.finish();
     await until(() => unlucky.calls.commit === 16);
     clock.advance(LIMITS.heartbeatFinishMs);
@@ -221,7 +221,7 @@ describe('many accounts on a store in trouble', () => {
     const { clock, unlucky, beats } = many();
     const stopping = new AbortController();
     const running = beats.run(stopping.signal);
-    const release = unlucky.hold('commit');
+    const release = unlucky.stall('commit');
     clock.advance(LIMITS.heartbeatFlushMs);
     await until(() => unlucky.calls.commit === 16);
     stopping.abort();

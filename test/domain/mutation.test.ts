@@ -165,7 +165,7 @@ onEachBackend('a mutation', (backend) => {
     ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
   ])('a commit that hangs is answered by the deadline: %s', async (_, mutation) => {
     await using it = await withTrouble(backend);
-    const release = it.unlucky.hold('commit');
+    const release = it.unlucky.stall('commit');
     expect(await mutation(it)).toMatchObject(unavailable);
     release();
     await until(async () => (await actions(it)).length === 2);
@@ -174,7 +174,7 @@ onEachBackend('a mutation', (backend) => {
 
   test('requests that were answered by the deadline while they queued are not carried out behind it', async () => {
     await using it = await withTrouble(backend);
-    const release = it.unlucky.hold('commit');
+    const release = it.unlucky.stall('commit');
     const first = create(it);
     await until(
       () => it.unlucky.calls.commit === it.unlucky.changes.length && it.unlucky.changes.at(-1)?.expect.length === 5,
@@ -189,7 +189,7 @@ onEachBackend('a mutation', (backend) => {
   test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
     await using it = await withTrouble(backend);
     it.unlucky.fates.push('lost before commit');
-    const release = it.unlucky.hold('get');
+    const release = it.unlucky.stall('get');
     expect(await create(it)).toMatchObject(unavailable);
     release();
     // It waits for its turn behind the first.
@@ -218,7 +218,7 @@ onEachBackend('a mutation', (backend) => {
   test('64 creates at once on one account are a few commits', async () => {
     await using it = await withTrouble(backend);
     const before = it.unlucky.calls.commit;
-    const release = it.unlucky.hold('commit');
+    const release = it.unlucky.stall('commit');
     const answers = Array.from({ length: 64 }, () => create(it));
     // All are past the rate window: what is left of them is the body, which has come.
     await until(async () => {

@@ -123,7 +123,7 @@ onEachStore('the directory', (stores) => {
     await using followed = follow(unlucky);
     await followed.ready();
     const before = unlucky.calls.head;
-    const release = unlucky.hold('head');
+    const release = unlucky.stall('head');
     const waiters = Array.from({ length: 1000 }, async () => await followed.directory.fresh());
     release();
     expect(new Set(await Promise.all(waiters))).toEqual(new Set(['fresh']));

@@ -11,9 +11,9 @@ import {
 /** What becomes of a commit. A lost one is thrown as an outage, whether it happened or not. */
 export type CommitFate = 'passes' | 'answer lost after commit' | 'lost before commit' | 'conflict';
 
-export type Operation = 'get' | 'list' | 'listAt' | 'commit' | 'head' | 'headAt' | 'compact';
+export type Operation = 'get' | 'list' | 'listAt' | 'commit' | 'head' | 'headAt' | 'compact' | 'hold';
 
-const OPERATIONS: readonly Operation[] = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact'];
+const OPERATIONS: readonly Operation[] = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact', 'hold'];
 
 interface Interception {
   readonly operation: Operation;
@@ -40,6 +40,7 @@ export class UnluckyStore implements Store {
     head: 0,
     headAt: 0,
     compact: 0,
+    hold: 0,
   };
   /** Every change that was asked for, in order. */
   readonly changes: Change[] = [];
@@ -52,7 +53,7 @@ export class UnluckyStore implements Store {
   full: number | undefined;
   readonly #store: Store;
   readonly #interceptions: Interception[] = [];
-  readonly #held = new Map<Operation, PromiseWithResolvers<void>>();
+  readonly #stalled = new Map<Operation, PromiseWithResolvers<void>>();
   readonly #watches = new Set<UnluckyWatch>();
 
   constructor(store: Store, plan: readonly CommitFate[]) {
@@ -70,11 +71,11 @@ export class UnluckyStore implements Store {
   }
 
   /** Calls hang from now on, until the returned function is called. */
-  hold(operation: Operation): () => void {
+  stall(operation: Operation): () => void {
     const gate = Promise.withResolvers<void>();
-    this.#held.set(operation, gate);
+    this.#stalled.set(operation, gate);
     return () => {
-      this.#held.delete(operation);
+      this.#stalled.delete(operation);
       gate.resolve();
     };
   }
@@ -99,6 +100,8 @@ export class UnluckyStore implements Store {
   head: Store['head'] = () => this.#call('head', async () => this.answerHead(await this.#store.head()));
   headAt: Store['headAt'] = (revision) => this.#call('headAt', () => this.#store.headAt(revision));
   compact: Store['compact'] = (revision) => this.#call('compact', () => this.#store.compact(revision));
+  retain: Store['retain'] = (revision) => this.#store.retain(revision);
+  hold: Store['hold'] = (key, value, ttlMs) => this.#call('hold', () => this.#store.hold(key, value, ttlMs));
 
   commit(change: Change): Promise<CommitResult> {
     this.changes.push(change);
@@ -129,7 +132,7 @@ export class UnluckyStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const gate of this.#held.values()) gate.resolve();
+    for (const gate of this.#stalled.values()) gate.resolve();
     await this.#store[Symbol.asyncDispose]();
   }
 
@@ -137,7 +140,7 @@ export class UnluckyStore implements Store {
     this.calls[operation] += 1;
     const [before, after] = [this.#intercepted(operation, 'before'), this.#intercepted(operation, 'after')];
     await before?.();
-    await this.#held.get(operation)?.promise;
+    await this.#stalled.get(operation)?.promise;
     if (this.down.has(operation)) throw new StoreUnavailable('unreachable', `${operation}: the store is down`);
     const answer = await call();
     await after?.();

@@ -11,6 +11,8 @@ export const wrappedStore = (store: Store, changed: Partial<Store>): Store => ({
   headAt: (revision) => store.headAt(revision),
   watch: (prefix, from, listener) => store.watch(prefix, from, listener),
   compact: (revision) => store.compact(revision),
+  retain: (revision) => store.retain(revision),
+  hold: (key, value, ttlMs) => store.hold(key, value, ttlMs),
   fullness: () => store.fullness(),
   [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   ...changed,
