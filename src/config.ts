@@ -48,6 +48,21 @@ const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<
     return z.NEVER;
   });
 
+const ROLES = ['api', 'device', 'controller'] as const;
+export type Role = (typeof ROLES)[number];
+
+const roles = z.string().transform((value, ctx): ReadonlySet<Role> => {
+  const named = value.split(',');
+  const known = ROLES.filter((role) => named.includes(role));
+  if (known.length > 0 && known.length === named.length) return new Set(known);
+  ctx.addIssue(`must be some of ${ROLES.join(',')}`);
+  return z.NEVER;
+});
+
+const currency = z
+  .string()
+  .refine((code) => Intl.supportedValuesOf('currency').includes(code), 'must be a currency of ISO 4217, as in EUR');
+
 const TOKEN_CHARACTERS_MIN = 32;
 const tokenLine = z
   .string()
@@ -68,6 +83,14 @@ const environment = z.object({
   MUSTER_KEY_FILE: file.optional(),
   MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).default(60),
   MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).default(60),
+  MUSTER_ROLES: roles.default(new Set(ROLES)),
+  MUSTER_METERING_DELAY_SECONDS: whole(0, 3_600).default(300),
+  MUSTER_PRICE_PER_DAEMON_MONTH: z
+    .string()
+    .regex(/^\d{1,9}(?:\.\d{1,6})?$/, 'must be a decimal number with at most 9 digits before the point and 6 after it')
+    .default('0.00'),
+  MUSTER_CURRENCY: currency.default('EUR'),
+  MUSTER_AUDIT_RETENTION_DAYS: whole(1, 36_500).default(400),
   MUSTER_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
     .default('info'),
@@ -114,6 +137,9 @@ export interface Config {
   readonly keyFile: string | undefined;
   readonly pollIntervalSeconds: number;
   readonly deviceRatePerMinute: number;
+  readonly roles: ReadonlySet<Role>;
+  readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
+  readonly auditRetentionDays: number;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
 }
 
@@ -137,8 +163,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     listen: { api: values.MUSTER_API_LISTEN, device: values.MUSTER_DEVICE_LISTEN, ops: values.MUSTER_OPS_LISTEN },
     operatorTokens: operatorTokens(values),
     keyFile: contentOf(values, 'MUSTER_KEY_FILE')?.toString(),
+    keyFilePath: values.MUSTER_KEY_FILE,
     pollIntervalSeconds: values.MUSTER_POLL_INTERVAL_SECONDS,
     deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
+    roles: values.MUSTER_ROLES,
+    metering: {
+      delaySeconds: values.MUSTER_METERING_DELAY_SECONDS,
+      pricePerDaemonMonth: values.MUSTER_PRICE_PER_DAEMON_MONTH,
+      currency: values.MUSTER_CURRENCY,
+    },
+    auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
     logLevel: values.MUSTER_LOG_LEVEL,
   };
   if (config.store.kind === 'etcd') refuseGuessedSecrets(config);

@@ -6,9 +6,9 @@ import { errorBody, ERRORS, type ErrorCode } from './api/errors.ts';
 import { openListener, type Listener } from './api/listener.ts';
 import { createOpsServer } from './api/ops-server.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { ConfigError, type Config, type ListenAddress } from './config.ts';
-import { runLoop } from './controller/loop.ts';
-import { purgeReconciler } from './controller/purge.ts';
+import { ConfigError, type Config, type ListenAddress, type Role } from './config.ts';
+import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
+import { runController } from './controller/controller.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createApps } from './domain/apps.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
@@ -24,11 +24,13 @@ import { LIMITS } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
 import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
+import { createReviewQueue } from './domain/review-queue.ts';
+import { createRollouts } from './domain/rollout.ts';
 import { createLocalRateWindow, type LocalRateWindow } from './domain/rate-window.ts';
 import { DIRECTORY_GROUPS } from './domain/records.ts';
 import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
 import { Secret } from './domain/secret.ts';
-import { systemDraw, type Draw } from './domain/secrets.ts';
+import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { createTallyLanes } from './domain/tally-lane.ts';
 import { keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
 import type { Log } from './log.ts';
@@ -40,6 +42,7 @@ import type { Store } from './store/port.ts';
 import { VERSION } from './version.ts';
 
 export interface Service {
+  /** Port 0 where this process has not the role. */
   readonly api: ListenAddress;
   readonly device: ListenAddress;
   readonly ops: ListenAddress;
@@ -55,6 +58,8 @@ export interface ServiceOptions {
   readonly wrapStore?: (store: Store) => Store;
   /** For tests that fill a listener. */
   readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;
+  /** For tests: off, every controller works at once and unfenced. */
+  readonly election?: boolean;
 }
 
 type ListenerName = 'api' | 'device' | 'ops';
@@ -82,7 +87,7 @@ interface Core {
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: Metrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
+  readonly metrics: Metrics & ControllerMetrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
   readonly store: Store;
   readonly draw: Draw;
   readonly keyRing: KeyRing;
@@ -90,6 +95,9 @@ interface Core {
   readonly directory: Directory;
   readonly fleet: Fleet;
   readonly bounds: Readonly<Record<ListenerName, ListenerBounds>>;
+  /** Of this process, from start to stop. */
+  readonly replicaId: string;
+  readonly election: boolean;
 }
 
 /**
@@ -116,7 +124,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.info({}, 'muster is stopping');
     stopping.abort();
     // The ops listener stays until the others are done: /readyz says that the replica drains, /livez that it lives.
-    await Promise.all([listeners.api.drain(DRAIN_MS), listeners.device.drain(DRAIN_MS)]);
+    await Promise.all([listeners.api?.drain(DRAIN_MS), listeners.device?.drain(DRAIN_MS)]);
     await listeners.ops.drain(DRAIN_MS);
     await loops;
     await heartbeats.finish();
@@ -134,8 +142,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return { ...addressesOf(listeners), stop: () => (closing ??= close()) };
 }
 
-function addressesOf(listeners: Record<ListenerName, Listener>): Record<'api' | 'device' | 'ops', ListenAddress> {
-  const address = ({ host, port }: Listener): ListenAddress => ({ host, port });
+type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined };
+
+function addressesOf(listeners: Listeners): Record<ListenerName, ListenAddress> {
+  const address = (listener: Listener | undefined): ListenAddress => ({
+    host: listener?.host ?? '',
+    port: listener?.port ?? 0,
+  });
   return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
 }
 
@@ -143,7 +156,8 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
   const { config, log, clock = systemClock, wrapStore = (store) => store } = options;
   const draw = systemDraw();
   const secrets = secretsOf(config, draw);
-  const metrics = createMetrics(VERSION);
+  const base = createMetrics(VERSION);
+  const metrics = { ...base, ...createControllerMetrics(base.registry) };
   const store = opened.use(observed(wrapStore(await openStore(storeChoice(config, log))), clock, metrics));
   await settleFormat(store);
   const memory = new FleetMemory({
@@ -165,6 +179,8 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
     directory,
     fleet: createFleet(store, directory, memory),
     bounds: { ...BOUNDS, ...options.bounds },
+    replicaId: drawMarker(draw),
+    election: options.election ?? true,
     ...secrets,
   };
 }
@@ -224,13 +240,10 @@ interface Shared {
   readonly stopping: AbortSignal;
 }
 
-async function openListeners(
-  core: Core,
-  shared: Shared,
-  opened: AsyncDisposableStack,
-): Promise<Record<ListenerName, Listener>> {
+async function openListeners(core: Core, shared: Shared, opened: AsyncDisposableStack): Promise<Listeners> {
   const { clock, log, metrics, store, fleet, draw, config } = core;
   const { random } = Math;
+  const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, log, metrics, random };
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
   const envelope = createEnvelope(core.keyRing, draw);
@@ -255,11 +268,19 @@ async function openListeners(
     operatorTokens: core.operatorTokens,
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared.stopping),
-    services: { accounts: createAccounts(mutations) },
+    services: {
+      accounts: createAccounts(mutations),
+      reviewQueue: createReviewQueue(mutations),
+      rollouts: createRollouts(mutations, config.pollIntervalSeconds),
+    },
   });
   return {
-    api: opened.use(await listen(core, 'api', gateway, 'not_found', 'upstream_unavailable')),
-    device: opened.use(await listen(core, 'device', devicePlane, 'invalid_request', 'overloaded')),
+    api: serves('api')
+      ? opened.use(await listen(core, 'api', gateway, 'not_found', 'upstream_unavailable'))
+      : undefined,
+    device: serves('device')
+      ? opened.use(await listen(core, 'device', devicePlane, 'invalid_request', 'overloaded'))
+      : undefined,
     ops: opened.use(await listen(core, 'ops', opsServer, 'invalid_request', 'upstream_unavailable')),
   };
 }
@@ -292,7 +313,9 @@ function unreadyReason({ directory }: Core, stopping: AbortSignal): string | und
 }
 
 function backgroundLoops(core: Core, signal: AbortSignal): Promise<void>[] {
-  const { config, store, keyRing, clock, metrics } = core;
+  const { config } = core;
   const compacts = config.store.kind === 'sqlite' || config.store.compact;
-  return [runLoop(core, purgeReconciler({ store, keyRing, clock, metrics, compacts }), signal)];
+  return config.roles.has('controller')
+    ? [runController({ ...core, compacts, pollIntervalSeconds: config.pollIntervalSeconds }, signal)]
+    : [];
 }

@@ -65,6 +65,9 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     keyFile: undefined,
     pollIntervalSeconds: 60,
     deviceRatePerMinute: 60,
+    roles: new Set(['api', 'device', 'controller']),
+    metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
+    auditRetentionDays: 400,
     logLevel: 'info',
   } satisfies Config);
 });
@@ -98,6 +101,14 @@ describe('a good value is taken', () => {
     [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
     [{ MUSTER_DEVICE_RATE_PER_MINUTE: '100000' }, { deviceRatePerMinute: 100_000 }],
     [{ MUSTER_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+    [{ MUSTER_ROLES: 'api' }, { roles: new Set(['api']) }],
+    [{ MUSTER_ROLES: 'controller,device' }, { roles: new Set(['device', 'controller']) }],
+    [{ MUSTER_METERING_DELAY_SECONDS: '0' }, { metering: { delaySeconds: 0 } }],
+    [{ MUSTER_METERING_DELAY_SECONDS: '3600' }, { metering: { delaySeconds: 3600 } }],
+    [{ MUSTER_PRICE_PER_DAEMON_MONTH: '2' }, { metering: { pricePerDaemonMonth: '2' } }],
+    [{ MUSTER_PRICE_PER_DAEMON_MONTH: '999999999.123456' }, { metering: { pricePerDaemonMonth: '999999999.123456' } }],
+    [{ MUSTER_CURRENCY: 'JPY' }, { metering: { currency: 'JPY' } }],
+    [{ MUSTER_AUDIT_RETENTION_DAYS: '1' }, { auditRetentionDays: 1 }],
   ])('%j', (env, expected) => {
     expect(readConfig(env)).toMatchObject(expected);
   });
@@ -165,6 +176,17 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_DEVICE_RATE_PER_MINUTE', '0', /from 1 to 100000/],
     ['MUSTER_DEVICE_RATE_PER_MINUTE', '100001', /from 1 to 100000/],
     ['MUSTER_DEVICE_RATE_PER_MINUTE', ' 60', /whole number/],
+    ['MUSTER_ROLES', 'api,', /api,device,controller/],
+    ['MUSTER_ROLES', 'api,panel', /api,device,controller/],
+    ['MUSTER_ROLES', 'api,api', /api,device,controller/],
+    ['MUSTER_METERING_DELAY_SECONDS', '3601', /from 0 to 3600/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '1.0000001', /6 after it/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '-1', /decimal/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '1,50', /decimal/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '1e3', /decimal/],
+    ['MUSTER_CURRENCY', 'eur', /ISO 4217/],
+    ['MUSTER_CURRENCY', 'XXY', /ISO 4217/],
+    ['MUSTER_AUDIT_RETENTION_DAYS', '0', /from 1 to 36500/],
     ['MUSTER_LOG_LEVEL', 'INFO', /debug, info, warn, error or silent/],
     ['MUSTER_ETCD_COMPACT', 'yes', /own or never/],
     ['MUSTER_ETCD_PREFIX', '/muster', /must end in \//],

@@ -1,0 +1,24 @@
+import { runLoop, type LoopDeps, type Reconciler } from './loop.ts';
+import { lead, type LeaderDeps, type Term } from './leader.ts';
+import { purgeReconciler, type PurgeDeps } from './purge.ts';
+import { rolloutReconciler, type RolloutDeps } from './rollout.ts';
+
+export interface ControllerDeps extends LoopDeps, LeaderDeps, PurgeDeps, RolloutDeps {
+  readonly metrics: LoopDeps['metrics'] & LeaderDeps['metrics'] & PurgeDeps['metrics'] & RolloutDeps['metrics'];
+  /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
+  readonly election: boolean;
+}
+
+/** Every loop of the leader, for one term. */
+function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
+  return [purgeReconciler(deps), rolloutReconciler(deps, term)];
+}
+
+/** The controller: waits for its turn to lead, and then runs its loops. Resolves when the signal has aborted. */
+export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
+  const work = async (term: Term): Promise<void> => {
+    await Promise.all(reconcilers(deps, term).map((reconciler) => runLoop(deps, reconciler, term.signal)));
+  };
+  if (deps.election) await lead(deps, work, signal);
+  else await work({ fence: [], signal });
+}
