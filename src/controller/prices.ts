@@ -1,0 +1,31 @@
+import type { Clock } from '../clock.ts';
+import { recordPrice, type Price } from '../domain/prices.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
+import type { Reconciler } from './loop.ts';
+
+export interface PricesDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What a daemon costs a month, as configured where this controller runs. */
+  readonly price: Price;
+}
+
+const LOOK_EVERY_MS = 60_000;
+
+/**
+ * M5: the leader's configured price is on record before a night is metered, with the instant from which it holds. The
+ * first round of a term is at once; no night is metered while nothing is on record.
+ */
+export function pricesReconciler({ store, clock, log, price }: PricesDeps, { fence }: Term): Reconciler {
+  return {
+    name: 'prices',
+    everyMs: LOOK_EVERY_MS,
+    async reconcile() {
+      const outcome = await recordPrice(store, price, clock.now(), fence);
+      if (outcome === 'recorded') log.info({ ...price }, 'the price per daemon and month is on record');
+    },
+  };
+}
