@@ -27,8 +27,13 @@ function targetOf(write: Write): string {
 function checkTarget(write: Write, target: string): void {
   if (!PRINTABLE_ASCII.test(target)) throw new RangeError('a key is one or more characters of printable ASCII');
   if (target === HEAD_KEY) throw new RangeError(`${HEAD_KEY} is written by the store alone`);
+  if ('put' in write) checkValue(target, write.value);
+}
+
+/** Throws `RangeError` for what is not Unicode text. */
+export function checkValue(key: string, value: string): void {
   // A lone surrogate has no UTF-8: both back-ends would silently keep another value than the one given.
-  if ('put' in write && !write.value.isWellFormed()) throw new RangeError(`the value of ${target} is not Unicode text`);
+  if (!value.isWellFormed()) throw new RangeError(`the value of ${key} is not Unicode text`);
 }
 
 function checkPrefix(prefix: string, targets: ReadonlySet<string>): void {

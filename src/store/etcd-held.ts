@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkValue } from './check-request.ts';
 import type { Endpoints } from './etcd-endpoints.ts';
 import { revisionFrom } from './etcd-keys.ts';
 import type { EtcdLease } from './etcd-lease.ts';
@@ -44,6 +45,7 @@ export class EtcdHeld implements Held {
   }
 
   async rewrite(value: string): Promise<'written' | 'lost'> {
+    checkValue(this.key.name, value);
     return this.inTurn(async () => this.write(value));
   }
 

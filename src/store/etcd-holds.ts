@@ -27,7 +27,7 @@ export class EtcdHolds {
     let held: EtcdHeld | undefined;
     try {
       await lease.grant(deadline);
-      const leased = new LeasedKey(this.endpoints, bytes, lease.id);
+      const leased = new LeasedKey(this.endpoints, key, bytes, lease.id);
       const put = await leased.put(value, ABSENT, deadline);
       if (put === 'conflict') return 'taken';
       if (put === 'expired' || lease.leftMs <= 0)

@@ -6,11 +6,13 @@ import { isLeaseGone } from './etcd-trouble.ts';
 
 /** A key as one lease sees it. */
 export class LeasedKey {
+  readonly name: string;
   private readonly endpoints: Endpoints;
   private readonly key: Buffer;
   private readonly leaseId: string;
 
-  constructor(endpoints: Endpoints, key: Buffer, leaseId: string) {
+  constructor(endpoints: Endpoints, name: string, key: Buffer, leaseId: string) {
+    this.name = name;
     this.endpoints = endpoints;
     this.key = key;
     this.leaseId = leaseId;

@@ -1,4 +1,5 @@
 /** Keys that live as long as their holder, where one process holds the store: none of them expires while it runs. */
+import { checkValue } from './check-request.ts';
 import { inTurn } from './in-turn.ts';
 import { ABSENT, type Change, type CommitResult, type Held, type WatchedChange } from './port.ts';
 
@@ -71,6 +72,7 @@ class SqliteHeld implements Held {
   }
 
   async rewrite(value: string): Promise<'written' | 'lost'> {
+    checkValue(this.key, value);
     return this.inTurn(async () => {
       if (this.released || this.lost.aborted) return 'lost';
       const { key, revision } = this;

@@ -6,8 +6,10 @@ import { commitPromises } from './conformance/commits.ts';
 import { harness, type OpenStore, type Unkept } from './conformance/harness.ts';
 import { headPromises } from './conformance/head.ts';
 import { historyPromises } from './conformance/history.ts';
+import { holdPromises } from './conformance/holds.ts';
 import { modelPromises } from './conformance/model.ts';
 import { readPromises } from './conformance/reads.ts';
+import { retainPromises } from './conformance/retain.ts';
 import { watchPromises } from './conformance/watch.ts';
 
 export type { OpenStore, StoreUnderTest, Unkept } from './conformance/harness.ts';
@@ -24,6 +26,8 @@ export function storeConformance(name: string, openStore: OpenStore, unkept: Unk
     headPromises(promise);
     historyPromises(promise);
     watchPromises(promise);
+    holdPromises(promise);
+    retainPromises(promise);
     modelPromises(promise);
     everyExceptionIsAPromise();
   });

@@ -32,6 +32,7 @@ async function everyCallEnds(store: Store): Promise<Record<string, unknown>> {
     head: async () => store.head(),
     headAt: async () => store.headAt(1),
     compact: async () => store.compact(1),
+    hold: async () => store.hold('t/held', 'v', 1000),
   };
   const ends: Record<string, unknown> = {};
   for (const [name, call] of Object.entries(calls)) {
@@ -43,7 +44,16 @@ async function everyCallEnds(store: Store): Promise<Record<string, unknown>> {
 /** One of the reasons for every call. */
 function all(...reasons: StoreTrouble[]): Record<string, unknown> {
   const reason = expect.toBeOneOf(reasons) as unknown;
-  return { get: reason, list: reason, listAt: reason, commit: reason, head: reason, headAt: reason, compact: reason };
+  return {
+    get: reason,
+    list: reason,
+    listAt: reason,
+    commit: reason,
+    head: reason,
+    headAt: reason,
+    compact: reason,
+    hold: reason,
+  };
 }
 
 describe.skipIf(binary === undefined)(`a wire to etcd that fails${binary ? '' : ` [skipped: ${NO_ETCD}]`}`, () => {

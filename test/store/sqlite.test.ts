@@ -24,10 +24,12 @@ import {
 import { record, Recorder } from './conformance/recorder.ts';
 
 const NO_STREAM = 'a watch within the process has no stream that could break';
+const ONE_PROCESS = 'one process holds the file for itself';
 const UNKEPT: Unkept = {
   'nothing is lost or repeated when a watch is severed and resumed under concurrent writers': NO_STREAM,
   'a severed watch ends as disconnected, and only then': NO_STREAM,
-  'what one handle committed, another sees at once': 'one process holds the file for itself',
+  'what one handle committed, another sees at once': ONE_PROCESS,
+  'what one handle holds is taken for another': ONE_PROCESS,
 };
 const NOTHING_TO_REOPEN = 'it ends with its disposal';
 
@@ -58,6 +60,7 @@ storeConformance('sqlite in memory', openInMemory, {
   ...UNKEPT,
   'what was committed is there after a reopening, and revisions go on growing': NOTHING_TO_REOPEN,
   'a watch goes on from the newest revision after a reopening': NOTHING_TO_REOPEN,
+  'a store that is closed ends its holds, and tells the holders': NOTHING_TO_REOPEN,
 });
 
 interface TemporaryDirectory extends AsyncDisposable {
