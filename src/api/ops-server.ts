@@ -2,7 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type * as z from 'zod';
-import { Refusal } from '../domain/refusal.ts';
 import type { Secret } from '../domain/secret.ts';
 import { tokenOf } from './authenticate.ts';
 import { Exchange, type ExchangeDeps } from './exchange.ts';
@@ -11,7 +10,9 @@ import { readJson, type FieldCodes } from './json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './operator/accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './operator/api-keys.ts';
 import { listAudit } from './operator/audit.ts';
-import type { OperatorRoute, OperatorServices } from './operator/route.ts';
+import { decideReview, listReviewQueue } from './operator/review-queue.ts';
+import { readRollout } from './operator/rollout.ts';
+import { pathIds, type OperatorRoute, type OperatorServices } from './operator/route.ts';
 
 export interface OpsDeps extends ExchangeDeps {
   /** Each is valid: the old and the new one while they are changed. */
@@ -31,6 +32,9 @@ const ROUTES = [
   listApiKeys,
   revokeApiKey,
   listAudit,
+  readRollout,
+  listReviewQueue,
+  decideReview,
 ] as const;
 
 const PROBES = [
@@ -93,7 +97,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   }
 
   function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
-    return (request: Request<{ accountId?: string; keyId?: string }>, response: Response): void => {
+    return (request: Request, response: Response): void => {
       const exchange = exchangeOf(response);
       exchange.route = route.path;
       run(route, request, exchange)
@@ -104,15 +108,13 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
 
   async function run<Shape extends z.core.$ZodShape>(
     route: OperatorRoute<Shape>,
-    request: Request<{ accountId?: string; keyId?: string }>,
+    request: Request,
     exchange: Exchange,
   ) {
-    const { accountId = '', keyId = '' } = request.params;
-    if (route.path.includes(':accountId') && !ACCOUNT_ID.test(accountId)) throw new Refusal('not_found');
-    if (route.path.includes(':keyId') && !KEY_ID.test(keyId)) throw new Refusal('not_found');
+    const ids = pathIds(request.params);
     const body = await bodyOf(route, exchange);
     const query = new URLSearchParams(request.url.split('?')[1] ?? '');
-    const reply = route.handle({ origin: exchange.origin('operator'), body, accountId, keyId, query }, deps.services);
+    const reply = route.handle({ origin: exchange.origin('operator'), body, ...ids, query }, deps.services);
     return reply instanceof Promise ? await exchange.inTime(reply) : reply;
   }
 
@@ -121,9 +123,6 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     else exchangeOf(response).fail(error);
   }
 }
-
-const ACCOUNT_ID = /^[a-z0-9]{16}$/;
-const KEY_ID = /^[a-z0-9]{12}$/;
 
 async function bodyOf<Shape extends z.core.$ZodShape>(
   { body }: OperatorRoute<Shape>,

@@ -183,6 +183,7 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       { remove: KEYS.ack(accountId, appId) },
       { remove: KEYS.refusalNote(accountId, appId) },
       { removeAll: KEYS.reviews(accountId, appId) },
+      { remove: KEYS.reviewIndex(accountId, appId) },
       ...(app.record.credential === undefined ? [] : [{ remove: KEYS.credential(app.record.credential) }]),
     ];
     if (past.complete) {

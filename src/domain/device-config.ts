@@ -12,6 +12,8 @@ export interface DeviceConfig {
   readonly revision: number;
   /** Strong, with its quotes: it stands for the whole body. */
   readonly etag: string;
+  /** When this revision was stored or purged; undefined where the never-stored one is told. */
+  readonly changedAt: number | undefined;
   /** The JSON of the answer, built only when it is asked for: most polls end with 304. */
   readonly body: () => string;
 }
@@ -40,11 +42,12 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
     return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * place)));
   }
 
-  function tell(appId: string, { revision, name, otel }: Delivered): DeviceConfig {
+  function tell(appId: string, { revision, name, changedAt, otel }: Delivered): DeviceConfig {
     const interval = pollIntervalSeconds(appId);
     return {
       revision,
       etag: `"${name}-${interval}"`,
+      changedAt,
       body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
     };
   }
@@ -60,10 +63,17 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
   };
 }
 
+/** The revision that an ETag of a poll stands for; undefined where it is none of ours. */
+export function revisionOfEtag(etag: string): number | undefined {
+  const digits = /^"(\d{1,15})-[^"]*"$/.exec(etag)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 interface Delivered {
   readonly revision: number;
   /** Names the content, whatever the interval. */
   readonly name: string;
+  readonly changedAt: number | undefined;
   readonly otel: () => string;
 }
 
@@ -73,17 +83,18 @@ function otelJson(config: Omit<typeof NEVER_STORED, 'authHeaderSet'>, headers: R
 }
 
 const NEVER_STORED_JSON = otelJson(NEVER_STORED, {});
-const NOTHING: Delivered = { revision: 0, name: '0', otel: () => NEVER_STORED_JSON };
+const NOTHING: Delivered = { revision: 0, name: '0', changedAt: undefined, otel: () => NEVER_STORED_JSON };
 
 function deliverable(envelope: Envelope, accountId: string, record: OtelRecord): Delivered {
-  const { revision, tag, config } = record;
-  if (!config) return { revision, name: `${revision}-${tag}`, otel: () => NEVER_STORED_JSON };
+  const { revision, tag, at: changedAt, config } = record;
+  if (!config) return { revision, name: `${revision}-${tag}`, changedAt, otel: () => NEVER_STORED_JSON };
   const header = openHeader(envelope, accountId, record);
   // A header that no key opens is told as none: another content, so another name.
   const name = config.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
   return {
     revision,
     name,
+    changedAt,
     // Built for each answer that needs it: 304 is the rule, and the text holds the plaintext.
     otel: () => otelJson(config, header ? collectorHeaders(header.reveal()) : {}),
   };

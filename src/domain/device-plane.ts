@@ -111,8 +111,11 @@ export async function acknowledge(
   throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
 }
 
-/** Its body may have come long after its credential was checked: what is written relies on the credential of now. */
-async function stillBound(reader: FleetReader, app: AppEntry): Promise<FoundApp> {
+/**
+ * Its body may have come long after its credential was checked: what is written relies on the credential of now.
+ * @throws Refusal `invalid_credential` or `account_disabled`
+ */
+export async function stillBound(reader: FleetReader, app: AppEntry): Promise<FoundApp> {
   const now = await reader.appById(app.id);
   if (!now || now.app.record.status !== 'active' || now.app.record.credential !== app.record.credential) {
     throw new Refusal('invalid_credential');

@@ -150,6 +150,8 @@ function bindingStep(
   const write: Write[] = [
     put(KEYS.app(account.id, app.id), record),
     put(locator, { accountId: account.id, appId: app.id }),
+    // What the machine before it did with the configuration says nothing of this one.
+    { remove: KEYS.ack(account.id, app.id) },
     ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
     ...(before === 'free' ? [] : [{ remove: KEYS.pastCredential(before.appId, binding.credential) }]),
   ];

@@ -31,6 +31,17 @@ export const LIMITS = {
   /** At most one update of platform and agent version per app and this time, however often a daemon changes them. */
   reportedVersionEveryMs: 5 * MINUTE_MS,
 
+  detectionsPerRequestMax: 100,
+  detectionNameCharactersMax: 128,
+  /** Longer evidence is cut. */
+  redactedCodePointsMax: 2048,
+  fullCodePointsMax: 4096,
+  /** Of one app in the review queue; then its oldest go. Twice a request's at least, so that a repeat finds the first. */
+  reviewEntriesPerAppMax: 200,
+  reviewBytesPerAppMax: 262_144,
+  reviewNoteCodePointsMax: 500,
+  rolloutFailuresMax: 20,
+
   idempotencyKeptMs: DAY_MS,
   idempotencyKeptPerAccountMax: 1000,
 
@@ -49,6 +60,8 @@ export const LIMITS = {
   storeFullnessMax: 0.8,
   /** A request is answered by then, whatever the store does (H15). */
   requestDeadlineMs: 1900,
+  /** Of a month's usage, all in all: it is read in many steps, and each of them has the time of a request. */
+  usageDeadlineMs: 30 * SECOND_MS,
   /** Of one call of a remote store: an outage is told before the request's own time is up. */
   storeDeadlineMs: 1800,
   conflictAttemptsMax: 24,

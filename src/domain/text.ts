@@ -18,3 +18,11 @@ function exceeds(value: string, codePointsMax: number): boolean {
   if (value.length > 2 * codePointsMax) return true;
   return Array.from(value).length > codePointsMax;
 }
+
+/** The text itself, or its beginning where it is longer; no code point is cut in two. */
+export function cutText(value: string, { codePointsMax }: { codePointsMax: number }): string {
+  if (!exceeds(value, codePointsMax)) return value;
+  return Array.from(value.slice(0, 2 * codePointsMax))
+    .slice(0, codePointsMax)
+    .join('');
+}

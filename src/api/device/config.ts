@@ -1,5 +1,5 @@
 import { authenticateDevice } from '../../domain/device-plane.ts';
-import type { DeviceConfig } from '../../domain/device-config.ts';
+import { revisionOfEtag, type DeviceConfig } from '../../domain/device-config.ts';
 import type { FoundApp } from '../../domain/fleet-reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -48,7 +48,16 @@ function tell(
     return exchange.reply({ status: 304, headers });
   }
   deps.metrics.pollEnded(held ? 'held_content' : 'content');
+  observeReceipt(deps, config, known);
   exchange.reply({ status: 200, body: config.body(), headers });
+}
+
+/** How long a revision took to a daemon that had an older one; a daemon that has none is new, and did not wait for it. */
+function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: readonly string[]): void {
+  if (config.changedAt === undefined || known.length === 0) return;
+  const had = known.map((etag) => revisionOfEtag(etag));
+  if (!had.every((revision) => revision !== undefined && revision < config.revision)) return;
+  deps.metrics.revisionReceived(Math.max(0, deps.clock.now() - config.changedAt) / 1000);
 }
 
 /**

@@ -7,14 +7,19 @@ import type { FoundApp } from '../../domain/fleet-reader.ts';
 import type { Heartbeats } from '../../domain/heartbeats.ts';
 import type { Origin } from '../../domain/mutation.ts';
 import type { MaybePromise } from '../../maybe-promise.ts';
+import type { ControllerMetrics } from '../../controller-metrics.ts';
 import type { Metrics } from '../../metrics.ts';
 import { Exchange, type ExchangeDeps } from '../exchange.ts';
 import { acknowledgeConfig } from './ack.ts';
 import { countRefusedPoll, pollConfig } from './config.ts';
+import { reportDetections } from './detections.ts';
 import { enrollDevice } from './enroll.ts';
 
 export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<ExchangeDeps, 'metrics'> {
-  readonly metrics: EnrollmentDeps['metrics'] & ExchangeDeps['metrics'] & Pick<Metrics, 'pollEnded'>;
+  readonly metrics: EnrollmentDeps['metrics'] &
+    ExchangeDeps['metrics'] &
+    Pick<Metrics, 'pollEnded'> &
+    Pick<ControllerMetrics, 'revisionReceived' | 'detectionsDropped'>;
   readonly configs: DeviceConfigs;
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
@@ -34,10 +39,11 @@ interface DeviceRoute {
 const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
   ['/device/v1/config', { method: 'GET', handle: pollConfig, refused: countRefusedPoll }],
   ['/device/v1/config/ack', { method: 'POST', handle: acknowledgeConfig }],
+  ['/device/v1/detections', { method: 'POST', handle: reportDetections }],
   ['/device/v1/enroll', { method: 'POST', handle: enrollDevice }],
 ]);
 
-/** The device plane: three paths, looked up rather than matched, since a fleet's polls are most of all requests. */
+/** The device plane: four paths, looked up rather than matched, since a fleet's polls are most of all requests. */
 export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const exchange = new Exchange('device', request, response, deps);

@@ -3,18 +3,39 @@ import type { Accounts } from '../../domain/accounts.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Origin } from '../../domain/mutation.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { ENTRY_ID } from '../../domain/review-records.ts';
+import type { ReviewQueue } from '../../domain/review-queue.ts';
+import type { Rollouts } from '../../domain/rollout.ts';
 import type { Reply } from '../exchange.ts';
 
 export interface OperatorServices {
   readonly accounts: Accounts;
+  readonly reviewQueue: ReviewQueue;
+  readonly rollouts: Rollouts;
 }
 
-export interface OperatorRequest<Body> {
+/** What may stand in a path, by the name it has there; another shape is 404. */
+const PATH_IDS = {
+  accountId: /^[a-z0-9]{16}$/,
+  keyId: /^[a-z0-9]{12}$/,
+  entryId: ENTRY_ID,
+} as const;
+/** Of the path; `''` where it has none of that name. */
+export type PathIds = { readonly [Name in keyof typeof PATH_IDS]: string };
+
+/** @throws Refusal `not_found` */
+export function pathIds(params: Readonly<Record<string, string | string[]>>): PathIds {
+  const idOf = (name: keyof PathIds): string => {
+    const id = params[name] ?? '';
+    if (typeof id !== 'string' || (name in params && !PATH_IDS[name].test(id))) throw new Refusal('not_found');
+    return id;
+  };
+  return { accountId: idOf('accountId'), keyId: idOf('keyId'), entryId: idOf('entryId') };
+}
+
+export interface OperatorRequest<Body> extends PathIds {
   readonly origin: Origin;
   readonly body: Body;
-  /** Of the path; `''` where it has none. */
-  readonly accountId: string;
-  readonly keyId: string;
   readonly query: URLSearchParams;
 }
 

@@ -1,0 +1,12 @@
+import { dateTime } from '../exchange.ts';
+import { route } from './route.ts';
+
+export const readRollout = route({
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId/rollout',
+  async handle({ accountId }, { rollouts }) {
+    const { revision, devices, applied, failed, pending, stale, failures } = await rollouts.of(accountId);
+    const told = failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) }));
+    return { status: 200, body: { revision, devices, applied, failed, pending, stale, failures: told } };
+  },
+});

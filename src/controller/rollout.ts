@@ -1,0 +1,41 @@
+import type { Clock } from '../clock.ts';
+import type { ControllerMetrics } from '../controller-metrics.ts';
+import type { Fleet } from '../domain/fleet.ts';
+import { rolloutTotals } from '../domain/rollout-totals.ts';
+import { staleAfterMs } from '../domain/rollout.ts';
+import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
+import type { Reconciler } from './loop.ts';
+
+export interface RolloutDeps {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly metrics: Pick<ControllerMetrics, 'rolloutCounted'>;
+  readonly pollIntervalSeconds: number;
+}
+
+const COUNT_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Counts for the metrics how far the accounts' configurations have come. It writes nothing, so it needs no fence; but
+ * only who leads shows the numbers, so that a sum over replicas is right.
+ */
+export function rolloutReconciler(
+  { store, fleet, clock, metrics, pollIntervalSeconds }: RolloutDeps,
+  term: Pick<Term, 'signal'>,
+): Reconciler {
+  term.signal.addEventListener('abort', () => metrics.rolloutCounted(undefined), { once: true });
+  return {
+    name: 'rollout',
+    everyMs: COUNT_EVERY_MS,
+    async reconcile(signal) {
+      // A replica may lead before its memory is filled.
+      while (!fleet.memory.whole && !signal.aborted) await clock.sleep(LOOK_EVERY_MS, signal);
+      const deps = { store, memory: fleet.memory, clock };
+      const totals = await rolloutTotals(deps, staleAfterMs(pollIntervalSeconds), signal);
+      if (totals && !signal.aborted && !term.signal.aborted) metrics.rolloutCounted(totals);
+    },
+  };
+}
