@@ -70,6 +70,28 @@ async function purge(store: Store): Promise<number> {
 const isKept = async (store: Store, revision: number): Promise<boolean> =>
   (await store.listAt({ prefix: 'thing', limit: 1 }, revision)) !== 'compacted';
 
+const notes = async (store: Store): Promise<number> =>
+  (await store.list({ prefix: KEYS.purges, limit: 10 })).entries.length;
+
+/** A purge while a snapshot of an older revision is taken: not counted as forgotten before it is. */
+async function expectCountedLater(opened: Store, clock: FakeClock): Promise<void> {
+  const one = replica(opened, clock);
+  const early = await purge(opened);
+  const { revision } = await opened.list({ prefix: 'thing', limit: 1 });
+  const retained = opened.retain(revision);
+  const late = await purge(opened);
+  await pass(clock, MINUTE_MS, [one]);
+  expect([await isKept(opened, early), await isKept(opened, revision), await isKept(opened, late)]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  expect(await notes(opened), 'the purge before the snapshot is counted').toBe(1);
+  retained[Symbol.dispose]();
+  await pass(clock, MINUTE_MS, [one]);
+  expect([await isKept(opened, late), await notes(opened)]).toEqual([false, 0]);
+}
+
 const binary = findEtcd();
 
 describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [skipped: ${NO_ETCD}]`}`, () => {
@@ -177,6 +199,11 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     expect(await isKept(opened, secret)).toBe(false);
   });
 
+  test('while a revision is retained, what was purged since is neither gone nor counted as gone', async () => {
+    await using opened = await open();
+    await expectCountedLater(opened, clock);
+  });
+
   test('never, where somebody else compacts it', async () => {
     await using opened = await open();
     const one = replica(opened, clock, false);
@@ -195,4 +222,9 @@ test('an embedded store is compacted after a purge alone', async () => {
   await purge(opened);
   expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
   expect(sum(await pass(clock, 12 * MINUTE_MS, [one]))).toBe(0);
+});
+
+test('an embedded store counts no purge as gone that a retained revision keeps', async () => {
+  await using opened = await openSqliteStore(':memory:');
+  await expectCountedLater(opened, new FakeClock());
 });
