@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../src/api/errors.ts';
+import { createControllerMetrics } from '../src/controller-metrics.ts';
 import { KEYS } from '../src/domain/records.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { HEAD_KEY } from '../src/store/port.ts';
@@ -41,6 +42,7 @@ test('the README has every error with its status, and no other', () => {
 
 test('every metric that the documents name exists', () => {
   const metrics = createMetrics('0.0.0');
+  createControllerMetrics(metrics.registry);
   const [none, no] = [() => 0, () => []];
   metrics.gauges({
     accounts: none,

@@ -9,7 +9,7 @@ import type { Reconciler } from './loop.ts';
 
 export interface RolloutDeps {
   readonly store: Store;
-  readonly fleet: Fleet;
+  readonly fleet: Pick<Fleet, 'memory'>;
   readonly clock: Clock;
   readonly metrics: Pick<ControllerMetrics, 'rolloutCounted'>;
   readonly pollIntervalSeconds: number;
