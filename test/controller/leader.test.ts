@@ -1,0 +1,147 @@
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { createControllerMetrics } from '../../src/controller-metrics.ts';
+import { lead, type Term } from '../../src/controller/leader.ts';
+import { KEYS } from '../../src/domain/records.ts';
+import { createLog } from '../../src/log.ts';
+import { ABSENT, type Store } from '../../src/store/port.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { onEachStore } from '../support/stores.ts';
+import { until } from '../support/until.ts';
+import { unluckyStore } from '../support/unlucky-store.ts';
+
+const log = createLog('silent');
+
+/** A controller whose work is to tell its terms and to wait until they end. */
+class Candidate implements AsyncDisposable {
+  readonly terms: Term[] = [];
+  readonly registry = new Registry();
+  working = 0;
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(store: Store, clock: FakeClock, replicaId: string) {
+    const metrics = createControllerMetrics(this.registry);
+    const work = async (term: Term): Promise<void> => {
+      this.terms.push(term);
+      this.working += 1;
+      await new Promise<void>((resolve) => {
+        if (term.signal.aborted) resolve();
+        else term.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      this.working -= 1;
+    };
+    this.#ended = lead({ store, clock, log, metrics, replicaId }, work, this.#stopping.signal);
+  }
+
+  get term(): Term {
+    const last = this.terms.at(-1);
+    if (!last) throw new Error('it never led');
+    return last;
+  }
+
+  async metric(name: string): Promise<string | undefined> {
+    const lines = (await this.registry.metrics()).split('\n');
+    return lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+  }
+}
+
+/** Time passes until it holds: whoever waits for its turn looks every second. */
+const passUntil = (clock: FakeClock, holds: () => boolean): Promise<void> =>
+  until(() => {
+    if (!holds()) clock.advance(1000);
+    return holds();
+  });
+
+const write = (store: Store, term: Term, key: string): ReturnType<Store['commit']> =>
+  store.commit({ expect: [{ key, revision: ABSENT }, ...term.fence], write: [{ put: key, value: '1' }], quiet: true });
+
+/** As its expiry does: the key goes without its holder's doing. */
+async function removeLeader(store: Store): Promise<void> {
+  const held = await store.get(KEYS.leader);
+  await store.commit({
+    expect: [{ key: KEYS.leader, revision: held?.revision ?? ABSENT }],
+    write: [{ remove: KEYS.leader }],
+    quiet: true,
+  });
+}
+
+onEachStore('leadership', ({ open }) => {
+  test('of two controllers one leads, and says so', async () => {
+    await using store = await open();
+    const clock = new FakeClock();
+    await using one = new Candidate(store, clock, 'one');
+    await until(() => one.working === 1);
+    await using two = new Candidate(store, clock, 'two');
+    await until(() => clock.sleeping > 0);
+    clock.advance(1000);
+    await until(() => clock.sleeping > 0);
+    expect(two.terms).toHaveLength(0);
+    expect(await one.metric('muster_controller_leading')).toBe('1');
+    expect(await two.metric('muster_controller_leading')).toBe('0');
+    expect((await store.get(KEYS.leader))?.value).toContain('one');
+  });
+
+  test('one that stops is followed by the next look of the other', async () => {
+    await using store = await open();
+    const clock = new FakeClock();
+    const one = new Candidate(store, clock, 'one');
+    await until(() => one.working === 1);
+    await using two = new Candidate(store, clock, 'two');
+    await until(() => clock.sleeping > 0);
+    await one[Symbol.asyncDispose]();
+    expect(await store.get(KEYS.leader)).toBeUndefined();
+    await passUntil(clock, () => two.working === 1);
+    expect(await one.metric('muster_controller_terms_total{why="stopped"}')).toBe('1');
+  });
+
+  test('who leads no longer can write nothing, the one who leads now can', async () => {
+    await using store = await open();
+    const clock = new FakeClock();
+    await using one = new Candidate(store, clock, 'one');
+    await until(() => one.working === 1);
+    expect(await write(store, one.term, 'while-it-led')).toMatchObject({ outcome: 'committed' });
+    await removeLeader(store);
+    const before = one.term;
+    expect(await write(store, before, 'with-nobody-leading')).toEqual({ outcome: 'conflict' });
+    const other = await store.hold(KEYS.leader, '{}', 5000);
+    if (other === 'taken') throw new Error('the key was free');
+    expect(await write(store, before, 'with-another-leading')).toEqual({ outcome: 'conflict' });
+    const now: Term = { fence: [{ key: KEYS.leader, revision: other.revision }], signal: before.signal };
+    expect(await write(store, now, 'by-the-other')).toMatchObject({ outcome: 'committed' });
+    await other.release();
+  });
+
+  test('a store in trouble at the election is asked again', async () => {
+    await using store = await open();
+    const clock = new FakeClock();
+    const moody = unluckyStore(store);
+    moody.down.add('hold');
+    await using one = new Candidate(moody, clock, 'one');
+    await until(() => clock.sleeping > 0);
+    expect(one.terms).toHaveLength(0);
+    moody.down.delete('hold');
+    await passUntil(clock, () => one.working === 1);
+  });
+});
+
+onEachStore('a term that is lost', ({ open, name }) => {
+  // The embedded store has one process: nobody but the leader itself could remove its key.
+  test.skipIf(name === 'sqlite')('ends its work, which begins anew with the next', { timeout: 30_000 }, async () => {
+    await using store = await open();
+    const clock = new FakeClock();
+    await using one = new Candidate(store, clock, 'one');
+    await until(() => one.working === 1);
+    await removeLeader(store);
+    await until(() => one.term.signal.aborted);
+    await passUntil(clock, () => one.terms.length === 2);
+    expect(one.terms[1]?.fence).not.toEqual(one.terms[0]?.fence);
+    expect(one.working).toBe(1);
+    expect(await one.metric('muster_controller_terms_total{why="lost"}')).toBe('1');
+  });
+});
