@@ -71,9 +71,9 @@ async function removeLeader(store: Store): Promise<void> {
   });
 }
 
-onEachStore('leadership', ({ open }) => {
+onEachStore('leadership', (stores) => {
   test('of two controllers one leads, and says so', async () => {
-    await using store = await open();
+    await using store = await stores.open();
     const clock = new FakeClock();
     await using one = new Candidate(store, clock, 'one');
     await until(() => one.working === 1);
@@ -88,7 +88,7 @@ onEachStore('leadership', ({ open }) => {
   });
 
   test('one that stops is followed by the next look of the other', async () => {
-    await using store = await open();
+    await using store = await stores.open();
     const clock = new FakeClock();
     const one = new Candidate(store, clock, 'one');
     await until(() => one.working === 1);
@@ -101,7 +101,7 @@ onEachStore('leadership', ({ open }) => {
   });
 
   test('who leads no longer can write nothing, the one who leads now can', async () => {
-    await using store = await open();
+    await using store = await stores.open();
     const clock = new FakeClock();
     await using one = new Candidate(store, clock, 'one');
     await until(() => one.working === 1);
@@ -118,7 +118,7 @@ onEachStore('leadership', ({ open }) => {
   });
 
   test('a store in trouble at the election is asked again', async () => {
-    await using store = await open();
+    await using store = await stores.open();
     const clock = new FakeClock();
     const moody = unluckyStore(store);
     moody.down.add('hold');
@@ -130,18 +130,22 @@ onEachStore('leadership', ({ open }) => {
   });
 });
 
-onEachStore('a term that is lost', ({ open, name }) => {
+onEachStore('a term that is lost', (stores) => {
   // The embedded store has one process: nobody but the leader itself could remove its key.
-  test.skipIf(name === 'sqlite')('ends its work, which begins anew with the next', { timeout: 30_000 }, async () => {
-    await using store = await open();
-    const clock = new FakeClock();
-    await using one = new Candidate(store, clock, 'one');
-    await until(() => one.working === 1);
-    await removeLeader(store);
-    await until(() => one.term.signal.aborted);
-    await passUntil(clock, () => one.terms.length === 2);
-    expect(one.terms[1]?.fence).not.toEqual(one.terms[0]?.fence);
-    expect(one.working).toBe(1);
-    expect(await one.metric('muster_controller_terms_total{why="lost"}')).toBe('1');
-  });
+  test.skipIf(stores.name === 'sqlite')(
+    'ends its work, which begins anew with the next',
+    { timeout: 30_000 },
+    async () => {
+      await using store = await stores.open();
+      const clock = new FakeClock();
+      await using one = new Candidate(store, clock, 'one');
+      await until(() => one.working === 1);
+      await removeLeader(store);
+      await until(() => one.term.signal.aborted);
+      await passUntil(clock, () => one.terms.length === 2);
+      expect(one.terms[1]?.fence).not.toEqual(one.terms[0]?.fence);
+      expect(one.working).toBe(1);
+      expect(await one.metric('muster_controller_terms_total{why="lost"}')).toBe('1');
+    },
+  );
 });
