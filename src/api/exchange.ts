@@ -9,6 +9,7 @@ import type { Metrics } from '../metrics.ts';
 import { StoreUnavailable } from '../store/port.ts';
 import { answer, requestIdOf } from './answer.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
+import { sendPieces } from './stream.ts';
 
 export interface ExchangeDeps {
   readonly clock: Clock;
@@ -81,12 +82,13 @@ export class Exchange {
 
   /**
    * H15: bounds what the store may take of this request, all in all; the client's time for its body is not counted.
+   * @param deadlineMs longer only for a route that bounds each of its many steps by a call of its own
    * @throws StoreUnavailable when the time is up; what was begun may still happen, as after any outage
    */
-  async inTime<T>(work: Promise<T>): Promise<T> {
+  async inTime<T>(work: Promise<T>, deadlineMs: number = LIMITS.requestDeadlineMs): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const late = (): void => reject(new StoreUnavailable('timeout', 'The store did not answer within the deadline.'));
-    const timer = setTimeout(late, Math.max(0, LIMITS.requestDeadlineMs - this.#storeMs));
+    const timer = setTimeout(late, Math.max(0, deadlineMs - this.#storeMs));
     try {
       return await Promise.race([work, promise]);
     } finally {
@@ -105,6 +107,17 @@ export class Exchange {
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
     answer(this.request, this.response, status, all, content);
     this.#ended(status, code);
+  }
+
+  /** A long answer in pieces, each asked for when the client has taken those before. Rejects as the pieces do. */
+  async stream(headers: readonly string[], pieces: AsyncIterable<string>): Promise<void> {
+    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    this.response.writeHead(200, all);
+    try {
+      await sendPieces(this.response, pieces);
+    } finally {
+      this.#ended(200, this.response.writableEnded ? '' : 'broken_off');
+    }
   }
 
   /** A refusal is an answer; an outage is 502; anything else is 502 and a matter for a person. */

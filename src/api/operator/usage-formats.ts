@@ -1,0 +1,87 @@
+import { setImmediate } from 'node:timers/promises';
+import { endOfDay } from '../../domain/calendar.ts';
+import type { LedgerRecord } from '../../domain/night-records.ts';
+import type { AccountUsage, Usage } from '../../domain/usage.ts';
+import { dateTime } from '../exchange.ts';
+
+/* A month of usage as it is sent: one JSON object, or one row or event a night. Names are the media types, in full. */
+
+export const JSON_TYPE = 'application/json';
+export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+export const EVENTS_TYPE = 'application/cloudevents-batch+json';
+
+export const usageBody = ({
+  month,
+  currency,
+  pricePerDaemonMonth,
+  complete,
+  accounts,
+  total,
+  next,
+}: Usage): object => ({
+  month,
+  currency,
+  pricePerDaemonMonth,
+  complete,
+  accounts: accounts.map(({ accountId, name, nights, daemonNights, amountMinor }) => ({
+    accountId,
+    name,
+    nights: nights.map(({ day, activeDaemons, late }) => ({ day, activeDaemons, late })),
+    daemonNights,
+    amountMinor,
+  })),
+  total,
+  ...(next !== undefined && { next }),
+});
+
+/** RFC 4180: a header line, then a row a night. */
+export async function usageCsv({ month, accounts }: Usage): Promise<string> {
+  const rows = await eachNight(accounts, ({ accountId, name }, { day, activeDaemons, late }) =>
+    [month, accountId, csvText(name), day, activeDaemons, late].join(','),
+  );
+  return ['month,accountId,name,day,activeDaemons,late', ...rows, ''].join('\r\n');
+}
+
+/** What a spreadsheet takes for a formula, in full width too, also after blanks. */
+const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
+
+/** A name is somebody's choice and opens in a spreadsheet: an apostrophe before a formula makes it the text that it is. */
+function csvText(name: string): string {
+  const text = FORMULA.test(name) ? `'${name}` : name;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** CloudEvents 1.0, the JSON batch format. `source` and `id` together name a night for good: it may be sent again. */
+export async function usageEvents({ accounts }: Usage): Promise<string> {
+  const events = await eachNight(accounts, ({ accountId }, night) => JSON.stringify(nightEvent(accountId, night)));
+  return `[${events.join(',')}]`;
+}
+
+function nightEvent(accountId: string, night: LedgerRecord): object {
+  const { day, activeDaemons, late, digest, price, currency } = night;
+  return {
+    specversion: '1.0',
+    id: `${accountId}/${day}`,
+    source: '/muster/ledger',
+    type: 'dev.muster.metering.night.v1',
+    subject: accountId,
+    time: dateTime(endOfDay(day)),
+    datacontenttype: 'application/json',
+    data: { day, activeDaemons, late, digest, price, currency },
+  };
+}
+
+const ACCOUNTS_A_TURN = 50;
+
+/** The texts of all nights. Requests of others have their turn in between. */
+async function eachNight(
+  accounts: readonly AccountUsage[],
+  textOf: (account: AccountUsage, night: LedgerRecord) => string,
+): Promise<string[]> {
+  const texts: string[] = [];
+  for (const [index, account] of accounts.entries()) {
+    if (index % ACCOUNTS_A_TURN === ACCOUNTS_A_TURN - 1) await setImmediate();
+    for (const night of account.nights) texts.push(textOf(account, night));
+  }
+  return texts;
+}

@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { LIMITS } from '../../domain/limits.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Usage, UsageQuestion } from '../../domain/usage.ts';
+import type { Reply } from '../exchange.ts';
+import { ACCOUNT_ID, pageOf, route } from './route.ts';
+import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';
+
+const PATH = '/operator/v1/usage';
+
+/** DECISIONS M5: a month of the ledger, in money. */
+export const readUsage = route({
+  method: 'get',
+  path: PATH,
+  deadlineMs: LIMITS.usageDeadlineMs,
+  async handle({ query, accepts, inTime }, { usages }) {
+    const usage = await usages.read(questionOf(query), inTime);
+    const type = accepts([JSON_TYPE, CSV_TYPE, EVENTS_TYPE]) ?? JSON_TYPE;
+    return { status: 200, headers: headersOf(usage, query, type), body: await bodyOf(usage, type) };
+  },
+});
+
+const questionSchema = z.object({
+  month: z.string().regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/),
+  accountId: z.string().regex(ACCOUNT_ID).optional(),
+});
+
+function questionOf(query: URLSearchParams): UsageQuestion {
+  const parsed = questionSchema.safeParse(Object.fromEntries(query));
+  if (!parsed.success) {
+    const about = parsed.error.issues[0]?.path[0] === 'month' ? 'month: YYYY-MM is required' : 'accountId: no such id';
+    throw new Refusal('invalid_request', `${about}, as in ?month=2026-01&accountId=a1b2c3d4e5f6g7h8.`);
+  }
+  const { month, accountId } = parsed.data;
+  if (accountId !== undefined) return { month, of: { accountId } };
+  return { month, of: query.has('limit') || query.has('after') ? pageOf(query) : 'all' };
+}
+
+/** What a row or an event cannot say of the whole, the headers do. */
+function headersOf({ month, complete, next }: Usage, query: URLSearchParams, type: string): string[] {
+  const headers = ['Content-Type', type, 'Vary', 'Accept', 'Muster-Usage-Complete', String(complete)];
+  if (next === undefined) return headers;
+  const target = new URLSearchParams({
+    month,
+    limit: query.get('limit') ?? String(LIMITS.listPageDefault),
+    after: next,
+  });
+  return [...headers, 'Link', `<${PATH}?${target.toString()}>; rel="next"`];
+}
+
+function bodyOf(usage: Usage, type: string): Promise<string> | NonNullable<Reply['body']> {
+  if (type === CSV_TYPE) return usageCsv(usage);
+  return type === EVENTS_TYPE ? usageEvents(usage) : usageBody(usage);
+}
