@@ -135,6 +135,8 @@ export interface Config {
   readonly operatorTokens: readonly string[] | undefined;
   /** The text of the key file; undefined: as above. */
   readonly keyFile: string | undefined;
+  /** Where it lies: it is read again while the service runs. */
+  readonly keyFilePath: string | undefined;
   readonly pollIntervalSeconds: number;
   readonly deviceRatePerMinute: number;
   readonly roles: ReadonlySet<Role>;

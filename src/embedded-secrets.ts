@@ -32,9 +32,11 @@ export function keptOperatorTokens(dataDir: string, draw: Draw): readonly string
   );
 }
 
+export const keptKeyPath = (dataDir: string): string => join(dataDir, 'keys');
+
 /** @throws ConfigError that names the file and the rule */
 export function keptKeyRing(dataDir: string, draw: Draw): KeyRing {
-  const path = join(dataDir, 'keys');
+  const path = keptKeyPath(dataDir);
   const text = readOrMake(path, () => newKeyFile(draw));
   try {
     return parseKeyRing(text);

@@ -9,12 +9,13 @@ import { systemClock, type Clock } from './clock.ts';
 import { ConfigError, type Config, type ListenAddress, type Role } from './config.ts';
 import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import { runController } from './controller/controller.ts';
+import { runLoop } from './controller/loop.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createApps } from './domain/apps.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
 import { createChangeWaits, createVersionReports, type ChangeWaits } from './domain/device-plane.ts';
 import { createDeviceRate } from './domain/device-rate.ts';
-import { createEnvelope } from './domain/envelope.ts';
+import { createEnvelope, type Envelope } from './domain/envelope.ts';
 import { createFleet, type Fleet } from './domain/fleet.ts';
 import { FleetMemory } from './domain/fleet-memory.ts';
 import { settleFormat } from './domain/format.ts';
@@ -22,17 +23,21 @@ import { createHeartbeats, type Heartbeats } from './domain/heartbeats.ts';
 import { createKeptAnswers } from './domain/idempotency.ts';
 import { LIMITS } from './domain/limits.ts';
 import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
+import { createKeyRotation } from './domain/key-rotation.ts';
 import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
 import { createReviewQueue } from './domain/review-queue.ts';
 import { createRollouts } from './domain/rollout.ts';
 import { createLocalRateWindow, type LocalRateWindow } from './domain/rate-window.ts';
 import { DIRECTORY_GROUPS } from './domain/records.ts';
+import { ANNOUNCE_EVERY_MS, createReplicas, type Replicas } from './domain/replicas.ts';
 import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
 import { Secret } from './domain/secret.ts';
 import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { createTallyLanes } from './domain/tally-lane.ts';
-import { keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
+import { keyMissing } from './domain/writing-key.ts';
+import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
+import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { Directory } from './store/directory.ts';
@@ -91,6 +96,9 @@ interface Core {
   readonly store: Store;
   readonly draw: Draw;
   readonly keyRing: KeyRing;
+  readonly keyFile: KeyFile;
+  readonly envelope: Envelope;
+  readonly replicas: Replicas;
   readonly operatorTokens: readonly Secret[];
   readonly directory: Directory;
   readonly fleet: Fleet;
@@ -116,7 +124,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   registerGauges(core, rateWindow, waits);
 
   const listeners = await openListeners(core, { rateWindow, heartbeats, waits, stopping: stopping.signal }, opened);
-  const loops = Promise.all([heartbeats.run(stopping.signal), ...backgroundLoops(core, stopping.signal)]);
+  const loops = Promise.all([
+    heartbeats.run(stopping.signal),
+    ...replicaLoops(core, stopping.signal),
+    ...backgroundLoops(core, stopping.signal),
+  ]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
 
@@ -155,11 +167,17 @@ function addressesOf(listeners: Listeners): Record<ListenerName, ListenAddress> 
 async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): Promise<Core> {
   const { config, log, clock = systemClock, wrapStore = (store) => store } = options;
   const draw = systemDraw();
-  const secrets = secretsOf(config, draw);
+  const secrets = secretsOf(config, log, draw);
   const base = createMetrics(VERSION);
   const metrics = { ...base, ...createControllerMetrics(base.registry) };
   const store = opened.use(observed(wrapStore(await openStore(storeChoice(config, log))), clock, metrics));
   await settleFormat(store);
+  const replicaId = drawMarker(draw);
+  const { keyRing } = secrets;
+  const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
+  opened.defer(() => replicas.release());
+  const unfit = await replicas.announce();
+  if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
   const memory = new FleetMemory({
     onUnreadable(error) {
       metrics.recordUnreadable();
@@ -179,17 +197,20 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
     directory,
     fleet: createFleet(store, directory, memory),
     bounds: { ...BOUNDS, ...options.bounds },
-    replicaId: drawMarker(draw),
+    replicaId,
+    replicas,
+    envelope: createEnvelope(keyRing, draw),
     election: options.election ?? true,
     ...secrets,
   };
 }
 
 /** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
-function secretsOf(config: Config, draw: Draw): Pick<Core, 'keyRing' | 'operatorTokens'> {
+function secretsOf(config: Config, log: Log, draw: Draw): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
   const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, draw);
-  const keyRing = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
-  return { keyRing, operatorTokens: tokens.map((token) => new Secret(token)) };
+  const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
+  const keyFile = watchedKeyFile(config.keyFilePath ?? keptKeyPath(config.dataDir), first, log);
+  return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
 }
 
 function configuredKeyRing(text: string): KeyRing {
@@ -241,12 +262,11 @@ interface Shared {
 }
 
 async function openListeners(core: Core, shared: Shared, opened: AsyncDisposableStack): Promise<Listeners> {
-  const { clock, log, metrics, store, fleet, draw, config } = core;
+  const { clock, log, metrics, store, fleet, draw, config, envelope } = core;
   const { random } = Math;
   const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, log, metrics, random };
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
-  const envelope = createEnvelope(core.keyRing, draw);
   const apps = createApps({
     ...mutations,
     lanes: createTallyLanes(mutations),
@@ -272,6 +292,7 @@ async function openListeners(core: Core, shared: Shared, opened: AsyncDisposable
       accounts: createAccounts(mutations),
       reviewQueue: createReviewQueue(mutations),
       rollouts: createRollouts(mutations, config.pollIntervalSeconds),
+      keyRotation: createKeyRotation(core),
     },
   });
   return {
@@ -307,9 +328,21 @@ function listen(
   });
 }
 
-function unreadyReason({ directory }: Core, stopping: AbortSignal): string | undefined {
+function unreadyReason({ directory, fleet, keyRing }: Core, stopping: AbortSignal): string | undefined {
   if (stopping.aborted) return 'draining';
-  return directory.ready ? undefined : 'the store does not answer, or the directory is being filled';
+  if (!directory.ready) return 'the store does not answer, or the directory is being filled';
+  return keyMissing(fleet.memory.writingKey()?.record, keyRing);
+}
+
+const KEY_FILE_EVERY_MS = 10_000;
+
+/** What every replica does, whatever its roles. */
+function replicaLoops(core: Core, signal: AbortSignal): Promise<void>[] {
+  const { keyFile, replicas } = core;
+  return [
+    runLoop(core, { name: 'key-file', everyMs: KEY_FILE_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
+    runLoop(core, { name: 'replicas', everyMs: ANNOUNCE_EVERY_MS, reconcile: () => replicas.round() }, signal),
+  ];
 }
 
 function backgroundLoops(core: Core, signal: AbortSignal): Promise<void>[] {

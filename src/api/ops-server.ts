@@ -10,6 +10,7 @@ import { readJson, type FieldCodes } from './json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './operator/accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './operator/api-keys.ts';
 import { listAudit } from './operator/audit.ts';
+import { readKeys, rotateKeys } from './operator/keys.ts';
 import { decideReview, listReviewQueue } from './operator/review-queue.ts';
 import { readRollout } from './operator/rollout.ts';
 import { pathIds, type OperatorRoute, type OperatorServices } from './operator/route.ts';
@@ -35,6 +36,8 @@ const ROUTES = [
   readRollout,
   listReviewQueue,
   decideReview,
+  readKeys,
+  rotateKeys,
 ] as const;
 
 const PROBES = [

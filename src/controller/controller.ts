@@ -1,17 +1,23 @@
 import { runLoop, type LoopDeps, type Reconciler } from './loop.ts';
 import { lead, type LeaderDeps, type Term } from './leader.ts';
 import { purgeReconciler, type PurgeDeps } from './purge.ts';
+import { rewrapReconciler, type RewrapDeps } from './rewrap.ts';
 import { rolloutReconciler, type RolloutDeps } from './rollout.ts';
 
-export interface ControllerDeps extends LoopDeps, LeaderDeps, PurgeDeps, RolloutDeps {
-  readonly metrics: LoopDeps['metrics'] & LeaderDeps['metrics'] & PurgeDeps['metrics'] & RolloutDeps['metrics'];
+export interface ControllerDeps extends LoopDeps, LeaderDeps, PurgeDeps, RewrapDeps, RolloutDeps {
+  readonly metrics: LoopDeps['metrics'] &
+    LeaderDeps['metrics'] &
+    PurgeDeps['metrics'] &
+    RewrapDeps['metrics'] &
+    RolloutDeps['metrics'];
+  readonly fleet: RewrapDeps['fleet'];
   /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
   readonly election: boolean;
 }
 
 /** Every loop of the leader, for one term. */
 function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
-  return [purgeReconciler(deps), rolloutReconciler(deps, term)];
+  return [purgeReconciler(deps), rolloutReconciler(deps, term), rewrapReconciler(deps, term)];
 }
 
 /** The controller: waits for its turn to lead, and then runs its loops. Resolves when the signal has aborted. */

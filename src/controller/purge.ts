@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { createCompactionTurns } from '../domain/compaction.ts';
 import type { KeyRing } from '../domain/key-ring.ts';
-import { countForgotten, purgedYetToForget, purgesAwaitingRetirement } from '../domain/purges.ts';
+import { countForgotten, purgedYetToForget, purgesAwaitingRetirement, sumOf } from '../domain/purges.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Reconciler } from './loop.ts';
@@ -27,7 +27,7 @@ export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: Pu
       const { any, revision } = await purgedYetToForget(store);
       if (compacts) await takeTurn(any, revision);
       else if (any) await countForgotten(store, revision);
-      metrics.purgesAwaitKeyRetirement(await purgesAwaitingRetirement(store, keyRing));
+      metrics.purgesAwaitKeyRetirement(sumOf(await purgesAwaitingRetirement(store, keyRing)));
     },
   };
 

@@ -77,7 +77,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
 
   return await deps.lanes(accountId, origin, async (reader, _account, tally) => {
     const { expect } = await authorisedBy(reader, accountId, caller.keyId);
-    const kept = asked && (await deps.kept.find(accountId, asked, origin.at));
+    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
     if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
@@ -133,7 +133,7 @@ async function issueCodeOnce(
   const plan = issuing(deps, caller, appId);
   return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, tally) => {
     await authorisedBy(reader, accountId, caller.keyId);
-    const kept = await deps.kept.find(accountId, asked, origin.at);
+    const kept = await deps.kept.find(accountId, asked, origin.at, reader);
     if ('answer' in kept) return { unchanged: readKept(kept.answer) };
     return await keeping({ ...(await plan(reader)), tally }, kept.keep);
   });

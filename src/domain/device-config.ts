@@ -27,11 +27,16 @@ export interface DeviceConfigs {
 const SPREAD = 0.1;
 
 export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: number): DeviceConfigs {
-  /** The delivered part of a configuration, as long as its record is the current one. */
-  const delivered = new WeakMap<Versioned<OtelRecord>, Delivered>();
+  /** The delivered part of a configuration, as long as its record is the current one and the keys are the same. */
+  let delivered = new WeakMap<Versioned<OtelRecord>, Delivered>();
+  let { keyNumbers } = envelope;
 
   function deliver(accountId: string, otel: Versioned<OtelRecord> | undefined): Delivered {
     if (!otel) return NOTHING;
+    if (keyNumbers !== envelope.keyNumbers) {
+      keyNumbers = envelope.keyNumbers;
+      delivered = new WeakMap();
+    }
     let part = delivered.get(otel);
     if (!part) delivered.set(otel, (part = deliverable(envelope, accountId, otel.record)));
     return part;

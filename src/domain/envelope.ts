@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import * as z from 'zod';
+import { StoreUnavailable } from '../store/port.ts';
 import type { KeyRing } from './key-ring.ts';
 import { Secret } from './secret.ts';
 import type { Draw } from './secrets.ts';
@@ -42,32 +43,76 @@ function decrypt(key: Buffer, text: string, context: string): Buffer | undefined
 }
 
 export interface Envelope {
-  /** @param context what the text belongs to, e.g. `otel-header:<accountId>`; the same is needed to open it */
-  seal(text: Secret, context: string): Sealed;
-  /** Undefined where the key is not in the ring any more, or the box was altered or belongs elsewhere. */
+  /** The greatest number that this replica knows. */
+  readonly newest: number;
+  /** Which keys it opens with; another array whenever these have changed. */
+  readonly keyNumbers: readonly number[];
+  /**
+   * @param context what the text belongs to, e.g. `otel-header:<accountId>`; the same is needed to open it
+   * @param keyNumber of the key that writes now (writing-key.ts)
+   * @throws StoreUnavailable where this replica does not know that key
+   */
+  seal(text: Secret, context: string, keyNumber: number): Sealed;
+  /**
+   * Undefined where the key is not in the ring any more, or the box was altered or belongs elsewhere.
+   * @throws StoreUnavailable where the key is newer than all that this replica knows: its key file is behind
+   */
   open(sealed: Sealed, context: string): Secret | undefined;
+  /**
+   * The same box, its data key wrapped by another key; undefined where it does not open.
+   * @throws StoreUnavailable as `seal` and `open` do
+   */
+  rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
 }
 
 export function createEnvelope(keyRing: KeyRing, draw: Draw): Envelope {
+  function wrap(dataKey: Buffer, context: string, keyNumber: number): string {
+    const wrapping = keyRing.key(keyNumber);
+    if (!wrapping) throw unknownKey(keyNumber);
+    return encrypt(wrapping, draw.bytes(NONCE_BYTES), dataKey, `key:${context}`);
+  }
+
+  function unwrap(sealed: Sealed, context: string): Buffer | undefined {
+    // Keys come into use in the order of their numbers: this one is in use, and is yet to come here.
+    if (sealed.keyNumber > keyRing.newest) throw unknownKey(sealed.keyNumber);
+    const wrapping = keyRing.key(sealed.keyNumber);
+    const dataKey = wrapping && decrypt(wrapping, sealed.wrappedKey, `key:${context}`);
+    return dataKey?.length === DATA_KEY_BYTES ? dataKey : undefined;
+  }
+
   return {
-    seal(text, context) {
-      const keyNumber = keyRing.newest;
-      const wrapping = keyRing.key(keyNumber);
-      if (!wrapping) throw new Error(`key ring: key ${keyNumber} is missing`);
+    get newest() {
+      return keyRing.newest;
+    },
+
+    get keyNumbers() {
+      return keyRing.numbers;
+    },
+
+    seal(text, context, keyNumber) {
       const dataKey = draw.bytes(DATA_KEY_BYTES);
-      const wrappedKey = encrypt(wrapping, draw.bytes(NONCE_BYTES), dataKey, `key:${context}`);
+      const wrappedKey = wrap(dataKey, context, keyNumber);
       const box = encrypt(dataKey, draw.bytes(NONCE_BYTES), Buffer.from(text.reveal()), context);
       dataKey.fill(0);
       return { keyNumber, wrappedKey, box };
     },
 
     open(sealed, context) {
-      const wrapping = keyRing.key(sealed.keyNumber);
-      const dataKey = wrapping && decrypt(wrapping, sealed.wrappedKey, `key:${context}`);
-      if (dataKey?.length !== DATA_KEY_BYTES) return undefined;
-      const plain = decrypt(dataKey, sealed.box, context);
-      dataKey.fill(0);
+      const dataKey = unwrap(sealed, context);
+      const plain = dataKey && decrypt(dataKey, sealed.box, context);
+      dataKey?.fill(0);
       return plain && new Secret(plain.toString());
+    },
+
+    rewrap(sealed, context, keyNumber) {
+      const dataKey = unwrap(sealed, context);
+      if (!dataKey) return undefined;
+      const wrappedKey = wrap(dataKey, context, keyNumber);
+      dataKey.fill(0);
+      return { ...sealed, keyNumber, wrappedKey };
     },
   };
 }
+
+const unknownKey = (number: number): StoreUnavailable =>
+  new StoreUnavailable('refused', `Key ${number} is in use, and not in the key file of this replica.`);

@@ -1,6 +1,7 @@
 import { PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Store } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
+import { daySchema } from './night-records.ts';
 import {
   accountSchema,
   apiKeySchema,
@@ -19,6 +20,7 @@ import {
   type Versioned,
 } from './records.ts';
 import { unpackSeen } from './seen-codec.ts';
+import { readWritingKey } from './writing-key.ts';
 
 /**
  * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never
@@ -61,6 +63,13 @@ export function directReader(store: Store, memory: FleetMemory): FleetReader {
       if (accountId === undefined) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
       return await app(accountId, appId);
     },
+
+    async day() {
+      const entry = await store.get(KEYS.day);
+      return entry && parseRecord(daySchema, entry);
+    },
+
+    writingKey: () => readWritingKey(store),
   };
 }
 

@@ -2,7 +2,10 @@ import type { DirectorySink } from '../store/directory.ts';
 import type { Entry } from '../store/port.ts';
 import { AccountMemory, placeOf, type Place } from './account-memory.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
-import { KEYS } from './records.ts';
+import { LoneMemory } from './lone-memory.ts';
+import type { DayRecord } from './night-records.ts';
+import { KEYS, type Versioned } from './records.ts';
+import type { WritingKeyRecord } from './replica-records.ts';
 
 /**
  * Called after a batch has been applied, or memory been filled anew, with what it touched. No `appId`: the account, its configuration or a key.
@@ -19,6 +22,7 @@ export interface FleetMemoryOptions {
 export class FleetMemory implements DirectorySink, FleetReader {
   readonly #options: FleetMemoryOptions;
   readonly #accounts = new Map<string, AccountMemory>();
+  readonly #lone = new LoneMemory();
   readonly #accountIdOfKey = new Map<string, string>();
   readonly #appById = new Map<string, AppEntry>();
   readonly #appByCredential = new Map<string, AppEntry>();
@@ -64,6 +68,16 @@ export class FleetMemory implements DirectorySink, FleetReader {
     for (const account of this.#accounts.values()) if (account.revision > 0) yield account;
   }
 
+  /** Accounts of which the account itself or an app cannot be read: what memory says of them is not all. */
+  unreadableAccounts(): ReadonlySet<string> {
+    const accounts = new Set<string>();
+    for (const key of this.#unread.keys()) {
+      const place = placeOf(key);
+      if (place?.kind === 'account' || place?.kind === 'app') accounts.add(place.accountId);
+    }
+    return accounts;
+  }
+
   accountOfKey(keyId: string): { account: AccountReader; key: ApiKeyEntry } | undefined {
     const account = this.account(this.#accountIdOfKey.get(keyId) ?? '');
     const key = account?.apiKey(keyId);
@@ -78,6 +92,14 @@ export class FleetMemory implements DirectorySink, FleetReader {
     return this.#found(this.#appById.get(appId));
   }
 
+  day(): Versioned<DayRecord> | undefined {
+    return this.#lone.day;
+  }
+
+  writingKey(): Versioned<WritingKeyRecord> | undefined {
+    return this.#lone.writingKey;
+  }
+
   #found(app: AppEntry | undefined): FoundApp | undefined {
     const account = app && this.account(app.accountId);
     return account && app && { account, app };
@@ -86,6 +108,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   // What the directory feeds.
 
   put(entry: Entry): void {
+    if (this.#lone.knows(entry.key)) return this.#putLone(entry);
     const place = placeOf(entry.key);
     this.#unread.delete(entry.key);
     if (!place) {
@@ -102,8 +125,20 @@ export class FleetMemory implements DirectorySink, FleetReader {
     this.#touch(place);
   }
 
+  #putLone(entry: Entry): void {
+    this.#unread.delete(entry.key);
+    try {
+      this.#lone.put(entry);
+    } catch (error) {
+      this.#lone.drop(entry.key);
+      this.#unread.set(entry.key, entry.revision);
+      this.#options.onUnreadable(error);
+    }
+  }
+
   remove(key: string): void {
     this.#unread.delete(key);
+    if (this.#lone.knows(key)) return this.#lone.drop(key);
     const place = placeOf(key);
     if (!place) return;
     this.#drop(place);
@@ -122,6 +157,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   clear(): void {
     for (const accountId of this.#accounts.keys()) this.#touched.set(accountId, new Set([undefined]));
     this.#accounts.clear();
+    this.#lone.clear();
     this.#accountIdOfKey.clear();
     this.#appById.clear();
     this.#appByCredential.clear();
@@ -145,6 +181,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   revisionOf(key: string): number | undefined {
     const unread = this.#unread.get(key);
     if (unread !== undefined) return unread;
+    if (this.#lone.knows(key)) return this.#lone.revisionOf(key);
     const place = placeOf(key);
     const account = place && this.#accounts.get(place.accountId);
     if (!account) return undefined;
@@ -153,6 +190,8 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
     for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
+    for (const held of this.#lone.held()) if (held[0].startsWith(prefix)) yield held;
+    if (!prefix.startsWith(KEYS.accounts)) return;
     const ids = prefix.slice(KEYS.accounts.length);
     for (const account of this.#accounts.values()) {
       if (account.id.startsWith(ids)) yield* account.held();

@@ -1,5 +1,7 @@
 import type { MaybePromise } from '../maybe-promise.ts';
+import type { DayRecord } from './night-records.ts';
 import type { AccountRecord, ApiKeyRecord, AppRecord, OtelRecord, TallyRecord, Versioned } from './records.ts';
+import type { WritingKeyRecord } from './replica-records.ts';
 
 export type { MaybePromise } from '../maybe-promise.ts';
 
@@ -42,6 +44,10 @@ export interface FleetReader {
   /** By the hash of a credential that works now. */
   appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
   appById(appId: string): MaybePromise<FoundApp | undefined>;
+  /** The day that changes of a status are stamped with; undefined before the first one. */
+  day(): MaybePromise<Versioned<DayRecord> | undefined>;
+  /** Which key-encryption key writes; undefined in a store that is older than this record. */
+  writingKey(): MaybePromise<Versioned<WritingKeyRecord> | undefined>;
 }
 
 /** A13: by enrollment or poll, whichever is later; null before the first enrollment. */

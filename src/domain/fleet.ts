@@ -33,5 +33,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
     accountOfKey: (keyId) => whole().accountOfKey(keyId),
     appOfCredential: (hash) => whole().appOfCredential(hash),
     appById: (appId) => whole().appById(appId),
+    day: () => whole().day(),
+    writingKey: () => whole().writingKey(),
   };
 }

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import { ABSENT, type Expectation, type Store, type Write } from '../store/port.ts';
 import type { Envelope } from './envelope.ts';
+import type { FleetReader } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { KEYS, keptAnswerSchema, keptSlotSchema, parseRecord, put, type TallyRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
+import { sealingKey } from './writing-key.ts';
 
 /** H19: what a caller named, so that asking again gives the same answer. */
 export interface IdempotencyKey {
@@ -17,10 +19,16 @@ export interface IdempotencyKey {
 
 export interface KeptAnswers {
   /**
+   * @param reader tells the key that what is kept is sealed under; the commit then expects that key
    * @returns the kept answer's text, or what it takes to keep one
    * @throws Refusal `invalid_name` where the key was used for another question; StoreUnavailable
    */
-  find(accountId: string, asked: IdempotencyKey, at: number): Promise<{ answer: string } | { keep: Keep }>;
+  find(
+    accountId: string,
+    asked: IdempotencyKey,
+    at: number,
+    reader: FleetReader,
+  ): Promise<{ answer: string } | { keep: Keep }>;
 }
 
 /** What keeping the answer adds to the commit that makes it true. The tally counts the kept answers of the account. */
@@ -29,14 +37,15 @@ export type Keep = (
   answer: Secret,
 ) => Promise<{ expect: readonly Expectation[]; write: readonly Write[]; tally: TallyRecord }>;
 
+export const answerContext = (accountId: string, name: string): string => `kept-answer:${accountId}:${name}`;
 const nameOf = (asked: IdempotencyKey): string => hash('sha256', `${asked.path}\n${asked.key}`, 'base64url');
 const questionOf = (asked: IdempotencyKey): string => hash('sha256', asked.question, 'base64url');
 
 export function createKeptAnswers(store: Store, envelope: Envelope): KeptAnswers {
   return {
-    async find(accountId, asked, at) {
+    async find(accountId, asked, at, reader) {
       const name = nameOf(asked);
-      const context = `kept-answer:${accountId}:${name}`;
+      const context = answerContext(accountId, name);
       const entry = await store.get(KEYS.kept(accountId, name));
       const kept = entry && parseRecord(keptAnswerSchema, entry);
       if (kept && at < kept.record.at + LIMITS.idempotencyKeptMs) {
@@ -50,9 +59,11 @@ export function createKeptAnswers(store: Store, envelope: Envelope): KeptAnswers
 
       const keep: Keep = async (tally, answer) => {
         const slot = tally.idempotencyNext % LIMITS.idempotencyKeptPerAccountMax;
-        const record = { at, slot, question: questionOf(asked), answer: envelope.seal(answer, context) };
+        const key = await sealingKey(reader, envelope);
+        const sealed = envelope.seal(answer, context, key.number);
+        const record = { at, slot, question: questionOf(asked), answer: sealed };
         return {
-          expect: [{ key: KEYS.kept(accountId, name), revision: kept?.revision ?? ABSENT }],
+          expect: [{ key: KEYS.kept(accountId, name), revision: kept?.revision ?? ABSENT }, key.expect],
           write: [
             put(KEYS.kept(accountId, name), record),
             put(KEYS.keptSlot(accountId, slot), { key: name }),

@@ -8,6 +8,7 @@ import { KEYS, put, type OtelRecord, type Versioned } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
 import { drawMarker, drawTag } from './secrets.ts';
+import { sealingKey, type SealingKey } from './writing-key.ts';
 
 /** Section 2.3: what a read tells. */
 export interface OtelConfig {
@@ -28,9 +29,12 @@ export interface OtelChange {
 /** O1. */
 export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
 
-const headerContext = (accountId: string): string => `otel-header:${accountId}`;
+export const headerContext = (accountId: string): string => `otel-header:${accountId}`;
 
-/** The stored collector header, where there is one and a key still opens it (O10: after a restore it may not). */
+/**
+ * The stored collector header, where there is one and a key still opens it (O10: after a restore it may not).
+ * @throws StoreUnavailable where its key is yet to come to this replica
+ */
 export function openHeader(envelope: Envelope, accountId: string, record: OtelRecord | undefined): Secret | undefined {
   const sealed = record?.config?.header;
   return sealed && envelope.open(sealed, headerContext(accountId));
@@ -70,28 +74,23 @@ function view(record: OtelRecord | undefined, authHeaderSet: boolean): OtelConfi
 interface Drawn {
   readonly tag: string;
   readonly marker: string;
-  readonly sealed: Sealed | undefined;
 }
 
 async function store(deps: OtelDeps, caller: Caller, change: OtelChange): Promise<OtelConfig> {
   const { accountId } = caller;
-  const { authHeader } = change;
-  const drawn: Drawn = {
-    tag: drawTag(deps.draw),
-    marker: drawMarker(deps.draw),
-    sealed: typeof authHeader === 'object' ? deps.envelope.seal(authHeader, headerContext(accountId)) : undefined,
-  };
+  const drawn: Drawn = { tag: drawTag(deps.draw), marker: drawMarker(deps.draw) };
   const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
     const { account, expect } = await authorisedBy(reader, accountId, caller.keyId);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
-    return decideStore(deps.envelope, caller, before, change, drawn, expect);
+    const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
+    return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, expect);
   };
   return await mutate(deps, caller.origin, plan, caller.reader);
 }
 
 function decideStore(
-  envelope: Envelope,
+  { envelope, key }: { envelope: Envelope; key: SealingKey | undefined },
   caller: Caller,
   before: Versioned<OtelRecord> | undefined,
   change: OtelChange,
@@ -104,7 +103,7 @@ function decideStore(
     change.authHeader === undefined ? held : change.authHeader === 'remove' ? undefined : change.authHeader;
   const sameHeader = isSameSecret(held, wanted);
   // A header that no key opens reads as not set; whatever is stored now, it goes.
-  const header = sameHeader && held ? before?.record.config?.header : drawn.sealed;
+  const kept = sameHeader && held ? before?.record.config?.header : undefined;
   const { enabled, endpoint, evidenceLevel } = change;
   const old = before?.record.config;
   const result: OtelConfig = { enabled, endpoint, authHeaderSet: wanted !== undefined, evidenceLevel };
@@ -112,6 +111,9 @@ function decideStore(
   const same = old?.enabled === enabled && old.endpoint === endpoint && old.evidenceLevel === evidenceLevel;
   if (same && sameHeader && !unread) return { unchanged: result };
 
+  // Sealed for this attempt alone: by the next one another key may be the one that writes.
+  const sealed = key && wanted && !kept ? envelope.seal(wanted, headerContext(accountId), key.number) : undefined;
+  const header = kept ?? sealed;
   const record: OtelRecord = {
     ...before?.record,
     revision: (before?.record.revision ?? 0) + 1,
@@ -132,7 +134,11 @@ function decideStore(
       endpointChanged: old?.endpoint !== endpoint,
       authHeader: sameHeader ? 'kept' : wanted ? 'set' : 'removed',
     },
-    expect: [...expect, { key: KEYS.otel(accountId), revision: before?.revision ?? ABSENT }],
+    expect: [
+      ...expect,
+      { key: KEYS.otel(accountId), revision: before?.revision ?? ABSENT },
+      ...(key && sealed ? [key.expect] : []),
+    ],
     write: [put(KEYS.otel(accountId), record), ...replaced],
     grows: before === undefined,
     result,

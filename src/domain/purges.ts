@@ -66,22 +66,32 @@ async function countByKey(
 }
 
 /**
- * Purged secrets that a key of the ring could still open, wherever their ciphertext lies.
+ * Purged secrets that a key of the ring could still open, wherever their ciphertext lies, by the key that sealed them
+ * last. Before a rotation older keys may have wrapped the same data key: all up to that one must go.
  * @throws StoreUnavailable
  */
-export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): Promise<number> {
+export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): Promise<ReadonlyMap<number, number>> {
   const [counted, fresh] = await Promise.all([
     store.list({ prefix: KEYS.purgedAll, limit: LISTED_MAX }),
     store.list({ prefix: KEYS.purges, limit: LISTED_MAX }),
   ]);
-  let waiting = 0;
+  const waiting = new Map<number, number>();
+  const add = (number: number, count: number): void => {
+    if (keyRing.numbers.some((known) => known <= number)) waiting.set(number, (waiting.get(number) ?? 0) + count);
+  };
   for (const entry of counted.entries) {
-    const number = Number(entry.key.slice(KEYS.purgedAll.length));
-    if (keyRing.key(number)) waiting += parseRecord(purgedSchema, entry).record.count;
+    add(Number(entry.key.slice(KEYS.purgedAll.length)), parseRecord(purgedSchema, entry).record.count);
   }
   for (const entry of fresh.entries) {
     const number = parseRecord(purgeSchema, entry).record.keyNumber;
-    if (number !== undefined && keyRing.key(number)) waiting += 1;
+    if (number !== undefined) add(number, 1);
   }
   return waiting;
 }
+
+/** For the metric, which knows no numbers. */
+export const sumOf = (counts: ReadonlyMap<number, number>): number => {
+  let sum = 0;
+  for (const count of counts.values()) sum += count;
+  return sum;
+};

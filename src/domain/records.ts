@@ -165,6 +165,7 @@ export const KEYS = {
   keyLocator: (keyId: string) => `key/${keyId}`,
   /** Every credential ever bound to an app, by hash, until the app is deleted. */
   credential: (hash: string) => `cred/${hash}`,
+  pastAll: 'past/',
   pastCredentials: (appId: string) => `past/${appId}/`,
   pastCredential: (appId: string, hash: string) => `past/${appId}/${hash}`,
 
@@ -176,8 +177,10 @@ export const KEYS = {
   review: (accountId: string, appId: string, entryId: string) => `review/${accountId}/${appId}/${entryId}`,
   /** Which entries an app has: what bounds them meets here. */
   reviewIndex: (accountId: string, appId: string) => `reviews/${accountId}/${appId}`,
+  refusalNotes: 'refused/',
   refusalNote: (accountId: string, appId: string) => `refused/${accountId}/${appId}`,
 
+  auditsAll: 'audit/',
   audits: (accountId: string) => `audit/${accountId}/`,
   audit: (accountId: string, at: number, marker: string) =>
     `audit/${accountId}/${at.toString(36).padStart(9, '0')}-${marker}`,
@@ -189,6 +192,7 @@ export const KEYS = {
   chain: (accountId: string) => `chain/${accountId}`,
 
   /** Status transitions by day; they outlive their app, so that a night can be rebuilt. */
+  allLives: 'life/',
   lives: (day: string) => `life/${day}/`,
   accountLife: (day: string, accountId: string) => `life/${day}/${accountId}`,
   life: (day: string, accountId: string, appId: string) => `life/${day}/${accountId}/${appId}`,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Accounts } from '../../domain/accounts.ts';
+import type { KeyRotation } from '../../domain/key-rotation.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Origin } from '../../domain/mutation.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -12,6 +13,7 @@ export interface OperatorServices {
   readonly accounts: Accounts;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;
+  readonly keyRotation: KeyRotation;
 }
 
 /** What may stand in a path, by the name it has there; another shape is 404. */

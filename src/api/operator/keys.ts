@@ -1,0 +1,25 @@
+import type { KeyStatus } from '../../domain/key-rotation.ts';
+import { route } from './route.ts';
+
+const statusBody = (status: KeyStatus): object => ({
+  ...status,
+  sealedUnder: Object.fromEntries(status.sealedUnder),
+  awaitingRetirement: Object.fromEntries(status.awaitingRetirement),
+});
+
+/** Numbers alone: no key, and nothing made from one, is ever answered. */
+export const readKeys = route({
+  method: 'get',
+  path: '/operator/v1/keys',
+  async handle(_request, { keyRotation }) {
+    return { status: 200, body: statusBody(await keyRotation.status()) };
+  },
+});
+
+export const rotateKeys = route({
+  method: 'post',
+  path: '/operator/v1/keys/rotation',
+  async handle({ origin }, { keyRotation }) {
+    return { status: 200, body: await keyRotation.rotate(origin) };
+  },
+});

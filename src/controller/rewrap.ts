@@ -1,0 +1,29 @@
+import type { Clock } from '../clock.ts';
+import type { ControllerMetrics } from '../controller-metrics.ts';
+import type { Envelope } from '../domain/envelope.ts';
+import type { Fleet } from '../domain/fleet.ts';
+import { createRewrapping } from '../domain/rewrapping.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
+import type { Reconciler } from './loop.ts';
+
+export interface RewrapDeps {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<ControllerMetrics, 'rewrapped'>;
+}
+
+const LOOK_EVERY_MS = 2000;
+
+/** O10: after a rotation nothing stays sealed under the old key. */
+export function rewrapReconciler({ metrics, ...deps }: RewrapDeps, { fence }: Term): Reconciler {
+  return {
+    name: 'rewrap',
+    everyMs: LOOK_EVERY_MS,
+    reconcile: createRewrapping({ ...deps, rewrapped: (count) => metrics.rewrapped(count) }, fence),
+  };
+}

@@ -1,0 +1,137 @@
+import type { Clock } from '../clock.ts';
+import type { ControllerMetrics } from '../controller-metrics.ts';
+import type { Log } from '../log.ts';
+import { PAGE_ENTRIES_MAX, type Held, type Store } from '../store/port.ts';
+import type { KeyRing } from './key-ring.ts';
+import { KEYS, parseRecord, type Versioned } from './records.ts';
+import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './replica-clocks.ts';
+import { replicaSchema, type ReplicaRecord } from './replica-records.ts';
+import { joinSealing } from './writing-key.ts';
+
+/** The registry of live replicas: each holds a record that says what it knows and what its clock says. */
+export interface Replicas {
+  /**
+   * Announces this replica, before it serves.
+   * @returns why it cannot serve, in words; undefined when it can
+   * @throws StoreUnavailable
+   */
+  announce(): Promise<string | undefined>;
+  /** One round: announces again, and looks at the others. Throws StoreUnavailable. */
+  round(): Promise<void>;
+  /** Every replica that lives, or did within the last seconds. Throws StoreUnavailable. */
+  live(): Promise<readonly ReplicaRecord[]>;
+  /** Whether the clocks of the others contradict this one's by more than 30 s (replica-clocks.ts). */
+  othersDisagree(): boolean;
+  /** Takes this replica off the registry. Never throws. */
+  release(): Promise<void>;
+}
+
+export interface ReplicasDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<ControllerMetrics, 'replicasLive' | 'clockSkew'>;
+  readonly replicaId: string;
+  readonly version: string;
+  readonly keyRing: KeyRing;
+}
+
+/** A replica that is silent for so long counts for nothing: three announcements. */
+const TTL_MS = 15_000;
+export const ANNOUNCE_EVERY_MS = 5000;
+
+export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
+
+class Registry implements Replicas {
+  readonly #deps: ReplicasDeps;
+  readonly #startedAt: number;
+  #held: Held | undefined;
+  #joined = false;
+  #clocks: JudgedClocks = new Map();
+  /** When the last look began, on the monotonic clock. */
+  #lookedAt: number;
+  #disagree = false;
+
+  constructor(deps: ReplicasDeps) {
+    this.#deps = deps;
+    this.#startedAt = deps.clock.now();
+    this.#lookedAt = deps.clock.monotonic();
+  }
+
+  async announce(): Promise<string | undefined> {
+    const value = JSON.stringify(this.#record());
+    if (this.#held && !this.#held.lost.aborted) {
+      if ((await this.#held.rewrite(value)) === 'written') return await this.#join();
+    }
+    // Away for longer than a record lives, or new: a rotation may have passed by.
+    this.#joined = false;
+    await this.#held?.release();
+    this.#held = undefined;
+    const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
+    // Its own record of before, whose answer was lost, until it expires.
+    if (held === 'taken') return undefined;
+    this.#held = held;
+    return await this.#join();
+  }
+
+  async #join(): Promise<string | undefined> {
+    if (this.#joined) return undefined;
+    const missing = await joinSealing(this.#deps.store, this.#deps.keyRing);
+    this.#joined = missing === undefined;
+    return missing;
+  }
+
+  async round(): Promise<void> {
+    const missing = await this.announce();
+    if (missing !== undefined) this.#deps.log.warn({ why: missing }, 'this replica cannot serve');
+    await this.#look();
+  }
+
+  async live(): Promise<readonly ReplicaRecord[]> {
+    return (await this.#listed()).map(({ record }) => record);
+  }
+
+  async #listed(): Promise<readonly Versioned<ReplicaRecord>[]> {
+    const { entries } = await this.#deps.store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
+    return entries.map((entry) => parseRecord(replicaSchema, entry));
+  }
+
+  async #look(): Promise<void> {
+    const { clock, log, metrics, replicaId } = this.#deps;
+    const [before, begun] = [this.#lookedAt, clock.monotonic()];
+    const all = await this.#listed();
+    const [now, to] = [clock.monotonic(), clock.now()];
+    this.#lookedAt = begun;
+    const others = all.filter(({ record }) => record.replicaId !== replicaId);
+    const announced = others.map(({ record, revision }) => ({ ...record, revision }));
+    this.#clocks = judgeClocks(this.#clocks, announced, { from: to - (now - before), to });
+    metrics.replicasLive(all.length);
+    metrics.clockSkew(greatestSkewMs(this.#clocks) / 1000);
+    const disagree = outvoted(this.#clocks);
+    if (disagree && !this.#disagree) {
+      log.error({ clocks: Object.fromEntries(this.#clocks) }, 'the clocks of other replicas contradict this one');
+    }
+    this.#disagree = disagree;
+  }
+
+  othersDisagree(): boolean {
+    return this.#disagree;
+  }
+
+  async release(): Promise<void> {
+    await this.#held?.release();
+  }
+
+  #record(): ReplicaRecord {
+    const { replicaId, version, keyRing, clock } = this.#deps;
+    const { numbers } = keyRing;
+    return {
+      replicaId,
+      startedAt: this.#startedAt,
+      version,
+      keyNumbers: [...numbers],
+      fingerprints: Object.fromEntries(numbers.map((number) => [number, keyRing.fingerprint(number) ?? ''])),
+      clock: clock.now(),
+    };
+  }
+}
