@@ -162,6 +162,3 @@ export function fieldsOf(request: IncomingMessage, name: string): string[] {
   }
   return fields;
 }
-
-/** ISO 8601, UTC, milliseconds, Z (H20). */
-export const dateTime = (at: number): string => new Date(at).toISOString();

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Account } from '../../domain/accounts.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { dateTime } from '../exchange.ts';
+import { dateTime } from '../date-time.ts';
 import { text } from '../fields.ts';
 import { pageOf, route } from './route.ts';
 

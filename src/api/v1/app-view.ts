@@ -1,5 +1,5 @@
 import { lastSeenAt, type AppEntry } from '../../domain/fleet-reader.ts';
-import { dateTime } from '../exchange.ts';
+import { dateTime } from '../date-time.ts';
 
 /** Section 2.1: the one place that spells an app's answer, as JSON. */
 export function appJson({ id, record }: AppEntry, seen: ReadonlyMap<number, number>): string {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
-import { dateTime } from '../exchange.ts';
+import { dateTime } from '../date-time.ts';
 import { text } from '../fields.ts';
 import { REPLAYED } from './replayed.ts';
 import { route } from './route.ts';

@@ -1,4 +1,4 @@
-import { dateTime } from '../exchange.ts';
+import { dateTime } from '../date-time.ts';
 import { REPLAYED } from './replayed.ts';
 import { route } from './route.ts';
 
