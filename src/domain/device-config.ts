@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import { collectorHeaders } from './collector-header.ts';
 import type { Envelope } from './envelope.ts';
@@ -43,18 +42,25 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
   }
 
   function pollIntervalSeconds(appId: string): number {
-    const place = (crc32(appId) / 0x1_0000_0000) * 2 - 1;
+    // The id is random, and so is its beginning.
+    const place = (Number.parseInt(appId.slice(0, 5), 36) / 36 ** 5) * 2 - 1;
     return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * place)));
   }
 
-  function tell(appId: string, { revision, name, changedAt, otel }: Delivered): DeviceConfig {
+  /** One for all devices of the same interval, of which there are few: most polls only compare its ETag. */
+  function tell(appId: string, { revision, name, changedAt, otel, told }: Delivered): DeviceConfig {
     const interval = pollIntervalSeconds(appId);
-    return {
-      revision,
-      etag: `"${name}-${interval}"`,
-      changedAt,
-      body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
-    };
+    let config = told.get(interval);
+    if (!config) {
+      config = {
+        revision,
+        etag: `"${name}-${interval}"`,
+        changedAt,
+        body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
+      };
+      told.set(interval, config);
+    }
+    return config;
   }
 
   return {
@@ -80,6 +86,8 @@ interface Delivered {
   readonly name: string;
   readonly changedAt: number | undefined;
   readonly otel: () => string;
+  /** What is told of it, by the interval. */
+  readonly told: Map<number, DeviceConfig>;
 }
 
 function otelJson(config: Omit<typeof NEVER_STORED, 'authHeaderSet'>, headers: Record<string, string>): string {
@@ -88,11 +96,18 @@ function otelJson(config: Omit<typeof NEVER_STORED, 'authHeaderSet'>, headers: R
 }
 
 const NEVER_STORED_JSON = otelJson(NEVER_STORED, {});
-const NOTHING: Delivered = { revision: 0, name: '0', changedAt: undefined, otel: () => NEVER_STORED_JSON };
+const NOTHING: Delivered = {
+  revision: 0,
+  name: '0',
+  changedAt: undefined,
+  otel: () => NEVER_STORED_JSON,
+  told: new Map(),
+};
 
 function deliverable(envelope: Envelope, accountId: string, record: OtelRecord): Delivered {
   const { revision, tag, at: changedAt, config } = record;
-  if (!config) return { revision, name: `${revision}-${tag}`, changedAt, otel: () => NEVER_STORED_JSON };
+  if (!config)
+    return { revision, name: `${revision}-${tag}`, changedAt, otel: () => NEVER_STORED_JSON, told: new Map() };
   const header = openHeader(envelope, accountId, record);
   // A header that no key opens is told as none: another content, so another name.
   const name = config.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
@@ -102,5 +117,6 @@ function deliverable(envelope: Envelope, accountId: string, record: OtelRecord):
     changedAt,
     // Built for each answer that needs it: 304 is the rule, and the text holds the plaintext.
     otel: () => otelJson(config, header ? collectorHeaders(header.reveal()) : {}),
+    told: new Map(),
   };
 }

@@ -15,7 +15,7 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
   return andThen(authenticated(exchange, deps), (found) => {
     deps.heartbeats.seen(found.app, deps.clock.now());
     takeReport(exchange, deps, found);
-    const known = entityTags(exchange);
+    const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
       if (waitMs === 0) return tell(exchange, deps, config, known, false);
@@ -39,7 +39,7 @@ function tell(
   exchange: Exchange,
   deps: DeviceDeps,
   config: DeviceConfig,
-  known: readonly string[],
+  known: string | undefined,
   held: boolean,
 ): void {
   const headers = ['ETag', config.etag];
@@ -53,10 +53,10 @@ function tell(
 }
 
 /** How long a revision took to a daemon that had an older one; a daemon that has none is new, and did not wait for it. */
-function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: readonly string[]): void {
-  if (config.changedAt === undefined || known.length === 0) return;
-  const had = known.map((etag) => revisionOfEtag(etag));
-  if (!had.every((revision) => revision !== undefined && revision < config.revision)) return;
+function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | undefined): void {
+  if (config.changedAt === undefined || known === undefined) return;
+  const had = entityTags(known).map((etag) => revisionOfEtag(etag));
+  if (had.length === 0 || !had.every((revision) => revision !== undefined && revision < config.revision)) return;
   deps.metrics.revisionReceived(Math.max(0, deps.clock.now() - config.changedAt) / 1000);
 }
 
@@ -68,7 +68,7 @@ async function hold(
   exchange: Exchange,
   deps: DeviceDeps,
   first: FoundApp,
-  known: readonly string[],
+  known: string | undefined,
   waitMs: number,
 ): Promise<DeviceConfig> {
   const over = new AbortController();
@@ -101,20 +101,18 @@ async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ fo
 
 /** RFC 7240: `Prefer: wait=N`, in seconds. Where too many polls are held already, this one is answered at once. */
 function waitOf(exchange: Exchange, deps: DeviceDeps): number {
+  if (exchange.request.headers['prefer'] === undefined) return 0;
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
   if (!wait || deps.waits.held() >= LIMITS.heldPollsMax || deps.stopping.aborted) return 0;
   return Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000;
 }
 
-/** The tags of If-None-Match, without their weakness: it compares weakly (RFC 9110, 13.1.2). */
-function entityTags(exchange: Exchange): readonly string[] {
-  const field = exchange.request.headers['if-none-match'];
-  if (field === undefined) return [];
-  return field.trim() === '*' ? ['*'] : (field.match(/"[^"]*"/g) ?? []);
-}
+/** Compared weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was told, to the letter. */
+const matches = (known: string | undefined, { etag }: DeviceConfig): boolean =>
+  known !== undefined && (known === etag || known.trim() === '*' || entityTags(known).includes(etag));
 
-const matches = (known: readonly string[], { etag }: DeviceConfig): boolean =>
-  known.length > 0 && (known[0] === '*' || known.includes(etag));
+/** The tags of If-None-Match, without their weakness. */
+const entityTags = (known: string): readonly string[] => known.match(/"[^"]*"/g) ?? [];
 
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 

@@ -3,7 +3,7 @@ import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewEntry } from '../../domain/review-queue.ts';
 import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/review-records.ts';
-import { dateTime } from '../exchange.ts';
+import { dateTime } from '../date-time.ts';
 import { text } from '../fields.ts';
 import { pageOf, route } from './route.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { endOfDay } from '../../domain/calendar.ts';
 import type { LedgerRecord } from '../../domain/night-records.ts';
 import type { AccountUsage, Usage } from '../../domain/usage.ts';
-import { dateTime } from '../exchange.ts';
+import { dateTime } from '../date-time.ts';
 
 /* A month of usage as it is sent: one JSON object, or one row or event a night. Names are the media types, in full. */
 
