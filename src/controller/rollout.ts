@@ -35,7 +35,7 @@ export function rolloutReconciler(
       while (!fleet.memory.whole && !signal.aborted) await clock.sleep(LOOK_EVERY_MS, signal);
       const deps = { store, memory: fleet.memory, clock };
       const totals = await rolloutTotals(deps, staleAfterMs(pollIntervalSeconds), signal);
-      if (totals && !signal.aborted && !term.signal.aborted) metrics.rolloutCounted(totals);
+      if (totals && !signal.aborted) metrics.rolloutCounted(totals);
     },
   };
 }

@@ -346,6 +346,10 @@ onEachBackend('detections', (backend) => {
       const from = await daemon(undefined, 'private');
       expect(await send(from, [detection({})])).toMatchObject(INVALID_REQUEST);
       expect(await queue(from)).toEqual([]);
+      // It is refused for what it is, before its body is read.
+      expect(await send(from, 'x'.repeat(70_000))).toMatchObject(INVALID_REQUEST);
+      const cloud = await daemon();
+      expect((await send(cloud, 'x'.repeat(70_000))).status).toBe(413);
     });
 
     test('not a credential that nobody has, whatever the body', async () => {
@@ -412,6 +416,24 @@ onEachBackend('detections', (backend) => {
     expect(await auditOf(muster, from.accountId)).toEqual(audit);
     expect(await readApp(muster, from.apiKey, from.appId)).toEqual(app);
     expect(store.changes.slice(changes).map(({ quiet }) => quiet)).toEqual([true]);
+  });
+
+  test('what a daemon sends is in no log, no metric and no refusal', async () => {
+    const from = await daemon();
+    await setOtel(muster, from.apiKey, { evidenceLevel: 'full' });
+    const told = 'content-of-the-machine';
+    const evidence = { hash: told, redacted: told, full: told };
+    expect((await send(from, [detection({ id: told, rule: told, evidence })])).status).toBe(202);
+    const refusals = [
+      await send(from, [detection({ id: `${told}é` })]),
+      await send(from, [detection({ severity: told })]),
+      await send(from, [detection({ at: told })]),
+      await send(from, [detection({ evidence: { ...evidence, full: `${told}\ud800` } })]),
+    ];
+    for (const refused of refusals) expect(refused).toMatchObject(INVALID_REQUEST);
+    const texts = [...refusals.map(({ text }) => text), ...muster.logged, (await call(`${muster.ops}/metrics`)).text];
+    expect(texts.filter((text) => text.includes(told))).toEqual([]);
+    expect(JSON.stringify(await auditOf(muster, from.accountId))).not.toContain(told);
   });
 
   test('a store that is nearly full refuses new ones with 502, and still knows those it has', async () => {

@@ -65,6 +65,9 @@ onEachBackend('the review queue', (backend) => {
       expect(whole).toHaveLength(7);
       expect(whole.map(({ entryId }) => entryId)).toEqual(whole.map(({ entryId }) => entryId).toSorted());
       expect(await listReviews(muster, owner.accountId, `limit=${limit}`)).toEqual(whole);
+      const { body } = await reviewPage(muster, owner.accountId, `limit=${limit}`);
+      expect(body['entries']).toHaveLength(Math.min(limit, whole.length));
+      expect('next' in body).toBe(limit < whole.length);
     });
 
     test.each([

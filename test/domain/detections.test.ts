@@ -21,15 +21,21 @@ function indexOf(sizes: readonly number[]): ReviewIndex {
   return { entries, dropped: 3 };
 }
 
-const size = fc.oneof(fc.integer({ min: 150, max: 500 }), fc.integer({ min: 150, max: 38_000 }));
-// A body has 64 KiB, and each entry a little more than its event.
-const batch = fc
-  .array(size, { minLength: 1, maxLength: 100 })
-  .filter((sizes) => sizes.reduce((sum, bytes) => sum + bytes, 0) <= 80_000);
+const small = fc.integer({ min: 150, max: 600 });
+const large = fc.integer({ min: 150, max: 38_000 });
+const many = (size: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary<number[]> =>
+  fc.array(size, { maxLength, size: 'max' });
+/** A queue of small ones, of large ones, or of both. */
+const queue = fc.oneof(many(small, 220), many(large, 220), many(fc.oneof(small, small, large), 220));
+/** A body has 64 KiB, and each entry is a little more than its event. */
+const batch = fc.oneof(many(small, 100), many(fc.oneof(small, large), 100)).map((sizes) => {
+  let room = 80_000;
+  return sizes.filter((bytes) => (room -= bytes) >= 0);
+});
 
 test('whatever comes: all is taken in the end, the oldest go, and no bound is passed', () => {
   fc.assert(
-    fc.property(fc.array(size, { maxLength: 220 }), batch, (old, sizes) => {
+    fc.property(queue, batch, (old, sizes) => {
       const before = indexOf(old);
       let index = before;
       let pending = sizes.map((bytes, i) => ({ digest: `new-${i}`, bytes }));

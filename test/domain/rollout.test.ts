@@ -6,6 +6,7 @@ import { rolloutReconciler } from '../../src/controller/rollout.ts';
 import type { AppEntry } from '../../src/domain/fleet-reader.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { KEYS, put, type AckRecord, type AppRecord } from '../../src/domain/records.ts';
+import { rolloutTotals } from '../../src/domain/rollout-totals.ts';
 import { rolloutOf, staleAfterMs, type RolloutFacts } from '../../src/domain/rollout.ts';
 import { packSeen } from '../../src/domain/seen-codec.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -254,5 +255,16 @@ onEachStore('the leader’s totals', (stores) => {
     store.intercept('list', 'after', async () => memory.clear());
     await expect(loop.reconcile(term.signal)).rejects.toThrow('Memory is being filled anew.');
     expect(await gauges()).toMatchObject({ pending: 3 });
+  });
+
+  test('nor where it is dropped between two accounts without acknowledgements', async () => {
+    for (let number = 0; number < 150; number += 1) account(number, { apps: 1 });
+    memory.settled();
+    const deps = { store, memory, clock };
+    expect(await rolloutTotals(deps, 180_000, term.signal)).toMatchObject({ pending: 150 });
+    const pause = async (): Promise<void> => memory.clear();
+    const dropping = { now: () => clock.now(), monotonic: () => clock.monotonic(), sleep: pause };
+    const round = rolloutTotals({ ...deps, clock: dropping }, 180_000, term.signal);
+    await expect(round).rejects.toThrow('Memory is being filled anew.');
   });
 });
