@@ -12,6 +12,7 @@ import { runController } from './controller/controller.ts';
 import { runLoop } from './controller/loop.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createApps } from './domain/apps.ts';
+import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
 import { createChangeWaits, createVersionReports, type ChangeWaits } from './domain/device-plane.ts';
 import { createDeviceRate } from './domain/device-rate.ts';
@@ -27,6 +28,7 @@ import { createKeyRotation } from './domain/key-rotation.ts';
 import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
 import { createReviewQueue } from './domain/review-queue.ts';
+import type { Price } from './domain/prices.ts';
 import { createRollouts } from './domain/rollout.ts';
 import { createLocalRateWindow, type LocalRateWindow } from './domain/rate-window.ts';
 import { DIRECTORY_GROUPS } from './domain/records.ts';
@@ -99,6 +101,7 @@ interface Core {
   readonly keyFile: KeyFile;
   readonly envelope: Envelope;
   readonly replicas: Replicas;
+  readonly clockWatch: ClockWatch;
   readonly operatorTokens: readonly Secret[];
   readonly directory: Directory;
   readonly fleet: Fleet;
@@ -178,6 +181,8 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
+  const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
+  metrics.clockTrusted(() => clockWatch.trusted());
   const memory = new FleetMemory({
     onUnreadable(error) {
       metrics.recordUnreadable();
@@ -199,6 +204,7 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
     bounds: { ...BOUNDS, ...options.bounds },
     replicaId,
     replicas,
+    clockWatch,
     envelope: createEnvelope(keyRing, draw),
     election: options.election ?? true,
     ...secrets,
@@ -262,13 +268,14 @@ interface Shared {
 }
 
 async function openListeners(core: Core, shared: Shared, opened: AsyncDisposableStack): Promise<Listeners> {
-  const { clock, log, metrics, store, fleet, draw, config, envelope } = core;
+  const { clock, clockWatch, log, metrics, store, fleet, draw, config, envelope } = core;
   const { random } = Math;
   const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, log, metrics, random };
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
   const apps = createApps({
     ...mutations,
+    clockWatch,
     lanes: createTallyLanes(mutations),
     kept: createKeptAnswers(store, envelope),
   });
@@ -279,6 +286,7 @@ async function openListeners(core: Core, shared: Shared, opened: AsyncDisposable
     ...mutations,
     ...base,
     ...shared,
+    clockWatch,
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     reportVersion: createVersionReports(mutations),
@@ -289,7 +297,7 @@ async function openListeners(core: Core, shared: Shared, opened: AsyncDisposable
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared.stopping),
     services: {
-      accounts: createAccounts(mutations),
+      accounts: createAccounts({ ...mutations, clockWatch }),
       reviewQueue: createReviewQueue(mutations),
       rollouts: createRollouts(mutations, config.pollIntervalSeconds),
       keyRotation: createKeyRotation(core),
@@ -349,6 +357,22 @@ function backgroundLoops(core: Core, signal: AbortSignal): Promise<void>[] {
   const { config } = core;
   const compacts = config.store.kind === 'sqlite' || config.store.compact;
   return config.roles.has('controller')
-    ? [runController({ ...core, compacts, pollIntervalSeconds: config.pollIntervalSeconds }, signal)]
+    ? [
+        runController(
+          {
+            ...core,
+            compacts,
+            pollIntervalSeconds: config.pollIntervalSeconds,
+            price: configuredPrice(config),
+            meteringDelayMs: config.metering.delaySeconds * 1000,
+          },
+          signal,
+        ),
+      ]
     : [];
+}
+
+/** What is recorded from now on; a night has what was on record at its midnight. */
+function configuredPrice({ metering }: Config): Price {
+  return { price: metering.pricePerDaemonMonth, currency: metering.currency };
 }

@@ -1,23 +1,34 @@
+import type { Fleet } from '../domain/fleet.ts';
 import { runLoop, type LoopDeps, type Reconciler } from './loop.ts';
 import { lead, type LeaderDeps, type Term } from './leader.ts';
+import { meteringReconciler, type MeteringDeps } from './metering.ts';
+import { pricesReconciler, type PricesDeps } from './prices.ts';
 import { purgeReconciler, type PurgeDeps } from './purge.ts';
 import { rewrapReconciler, type RewrapDeps } from './rewrap.ts';
 import { rolloutReconciler, type RolloutDeps } from './rollout.ts';
 
-export interface ControllerDeps extends LoopDeps, LeaderDeps, PurgeDeps, RewrapDeps, RolloutDeps {
+export interface ControllerDeps
+  extends LoopDeps, LeaderDeps, PurgeDeps, PricesDeps, MeteringDeps, RewrapDeps, RolloutDeps {
   readonly metrics: LoopDeps['metrics'] &
     LeaderDeps['metrics'] &
     PurgeDeps['metrics'] &
+    MeteringDeps['metrics'] &
     RewrapDeps['metrics'] &
     RolloutDeps['metrics'];
-  readonly fleet: RewrapDeps['fleet'];
+  readonly fleet: Fleet;
   /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
   readonly election: boolean;
 }
 
 /** Every loop of the leader, for one term. */
 function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
-  return [purgeReconciler(deps), rolloutReconciler(deps, term), rewrapReconciler(deps, term)];
+  return [
+    purgeReconciler(deps),
+    pricesReconciler(deps, term),
+    meteringReconciler(deps, term),
+    rolloutReconciler(deps, term),
+    rewrapReconciler(deps, term),
+  ];
 }
 
 /** The controller: waits for its turn to lead, and then runs its loops. Resolves when the signal has aborted. */

@@ -7,6 +7,7 @@ import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
 import { drawAccountId } from './secrets.ts';
 import { drawApiKey, tokenHash } from './tokens.ts';
+import { accountCreation, accountTransition, type TransitionDeps } from './transition.ts';
 
 export interface Account extends Pick<AccountRecord, 'name' | 'entitlement' | 'disabled' | 'createdAt'> {
   readonly accountId: string;
@@ -51,7 +52,9 @@ export interface Accounts {
   audit(accountId: string, page: PageOf): Promise<Listed<AuditRecord>>;
 }
 
-export function createAccounts(deps: MutationDeps): Accounts {
+export interface AccountsDeps extends MutationDeps, Pick<TransitionDeps, 'clockWatch'> {}
+
+export function createAccounts(deps: AccountsDeps): Accounts {
   return {
     create: (origin, account) => create(deps, origin, account),
     async read(accountId) {
@@ -88,21 +91,24 @@ async function existing(reader: FleetReader, accountId: string): Promise<Existin
 }
 
 async function create(
-  deps: MutationDeps,
+  deps: AccountsDeps,
   origin: Origin,
   { name, entitlement }: Pick<AccountRecord, 'name' | 'entitlement'>,
 ): Promise<Account> {
   const accountId = drawAccountId(deps.draw);
-  const record: AccountRecord = { name, entitlement, disabled: false, createdAt: origin.at };
-  return await mutate<Account>(deps, origin, () => ({
-    accountId,
-    action: 'account.created',
-    detail: { entitlement },
-    expect: [{ key: KEYS.account(accountId), revision: ABSENT }],
-    write: [put(KEYS.account(accountId), record), put(KEYS.tally(accountId), NO_TALLY.record)],
-    grows: true,
-    result: accountView({ id: accountId, record }),
-  }));
+  return await mutate<Account>(deps, origin, async (reader) => {
+    const creation = await accountCreation(deps, reader, origin.at);
+    const record: AccountRecord = { name, entitlement, disabled: false, createdAt: creation.at };
+    return {
+      accountId,
+      action: 'account.created',
+      detail: { entitlement },
+      expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect],
+      write: [put(KEYS.account(accountId), record), put(KEYS.tally(accountId), NO_TALLY.record), ...creation.write],
+      grows: true,
+      result: accountView({ id: accountId, record }),
+    };
+  });
 }
 
 async function list(deps: MutationDeps, { limit, after = '' }: PageOf): Promise<Listed<Account>> {
@@ -116,7 +122,7 @@ async function list(deps: MutationDeps, { limit, after = '' }: PageOf): Promise<
   return { items: page.map(accountView), next: later.length > limit ? page.at(-1)?.id : undefined };
 }
 
-async function change(deps: MutationDeps, origin: Origin, accountId: string, patch: AccountPatch): Promise<Account> {
+async function change(deps: AccountsDeps, origin: Origin, accountId: string, patch: AccountPatch): Promise<Account> {
   return await mutate<Account>(deps, origin, async (reader): Promise<Step<Account> | Unchanged<Account>> => {
     const account = await existing(reader, accountId);
     const before = account.record;
@@ -131,12 +137,14 @@ async function change(deps: MutationDeps, origin: Origin, accountId: string, pat
     if (before.name === name && before.entitlement === entitlement && before.disabled === disabled) {
       return { unchanged: result };
     }
+    const changes =
+      before.disabled === disabled ? undefined : await accountTransition(deps, reader, accountId, disabled, origin.at);
     return {
       accountId,
       action: 'account.changed',
       detail: { entitlement, disabled, renamed: before.name !== name },
-      expect: [{ key: KEYS.account(accountId), revision: account.revision }],
-      write: [put(KEYS.account(accountId), record)],
+      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
+      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
       result,
     };
   });

@@ -53,10 +53,10 @@ export function withCode(app: AppRecord, code: NewCode): AppRecord {
 
 export const codeExpiry = (issuedAt: number): number => issuedAt + LIMITS.enrollCodeValidMs;
 
-/** A6, A7: from every state; all open codes go with it. */
-export function revoked(app: AppRecord, at: number): AppRecord {
+/** A6, A7: from every state; all open codes go with it. `statusAt` is the instant of the change of its status, if any. */
+export function revoked(app: AppRecord, statusAt: number): AppRecord {
   const { credential: _credential, enrolled: _enrolled, ...rest } = spend(app, app.codes, 'voided');
-  return { ...rest, status: 'revoked', statusAt: app.status === 'revoked' ? app.statusAt : Math.max(at, app.statusAt) };
+  return { ...rest, status: 'revoked', statusAt: app.status === 'revoked' ? app.statusAt : statusAt };
 }
 
 export const isFullyRevoked = (app: AppRecord): boolean => app.status === 'revoked' && app.codes.length === 0;
@@ -70,8 +70,11 @@ export interface Enrollment {
   readonly at: number;
 }
 
-/** A4, A5: the used code and those issued before it go; the credential before it dies with this write. */
-export function enrolled(app: AppRecord, enrollment: Enrollment): AppRecord {
+/**
+ * A4, A5: the used code and those issued before it go; the credential before it dies with this write. `statusAt` is the
+ * instant of the change of its status, if any.
+ */
+export function enrolled(app: AppRecord, enrollment: Enrollment, statusAt: number = enrollment.at): AppRecord {
   const { code, credential, platform, agentVersion, connection, at } = enrollment;
   const index = app.codes.findIndex((open) => open.hash === code);
   const older = spend(app, app.codes.slice(0, index), 'voided');
@@ -79,7 +82,7 @@ export function enrolled(app: AppRecord, enrollment: Enrollment): AppRecord {
   return {
     ...used,
     status: 'active',
-    statusAt: app.status === 'active' ? app.statusAt : Math.max(at, app.statusAt),
+    statusAt: app.status === 'active' ? app.statusAt : statusAt,
     platform,
     agentVersion,
     connection,

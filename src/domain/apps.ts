@@ -11,6 +11,7 @@ import { Secret } from './secret.ts';
 import { drawAppId } from './secrets.ts';
 import type { TallyLanes, TallyStep } from './tally-lane.ts';
 import { drawEnrollCode, tokenHash } from './tokens.ts';
+import { appTransition, type TransitionDeps } from './transition.ts';
 
 /** Who calls `/v1`: an API key of an account, authenticated with this reader. */
 export interface Caller {
@@ -43,7 +44,8 @@ export interface Apps {
   remove(caller: Caller, appId: string): Promise<void>;
 }
 
-export interface AppsDeps extends MutationDeps {
+export interface AppsDeps extends MutationDeps, TransitionDeps {
+  readonly store: Store;
   readonly lanes: TallyLanes;
   readonly kept: KeptAnswers;
 }
@@ -163,22 +165,35 @@ async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
   const plan = async (reader: FleetReader): Promise<Step<void> | { unchanged: undefined }> => {
     const { app, expect } = await ownApp(caller, reader, appId);
     if (isFullyRevoked(app.record)) return { unchanged: undefined };
-    const { credential, codes } = app.record;
-    const write: Write[] = [put(KEYS.app(accountId, appId), revoked(app.record, origin.at))];
+    const { status, credential, codes } = app.record;
+    const changes = status === 'revoked' ? undefined : await appTransition(deps, reader, app, 'revoked', origin.at);
+    const write: Write[] = [
+      put(KEYS.app(accountId, appId), revoked(app.record, changes?.at ?? app.record.statusAt)),
+      ...(changes?.write ?? []),
+    ];
     if (credential !== undefined) write.push(put(KEYS.pastCredential(appId, credential), {}));
-    const detail = { from: app.record.status, codesVoided: codes.length };
-    return { accountId, action: 'app.revoked', appId, detail, expect, write, result: undefined };
+    return {
+      accountId,
+      action: 'app.revoked',
+      appId,
+      detail: { from: status, codesVoided: codes.length },
+      expect: [...expect, ...(changes?.expect ?? [])],
+      write,
+      result: undefined,
+    };
   };
   await mutate(deps, origin, plan, caller.reader);
 }
 
-/** A9: all of the app goes in one commit; only the audit stays. */
+/** A9: all of the app goes in one commit; only the audit stays, and for metering that it was and is no more. */
 async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
   const leftovers = await deps.lanes<boolean>(accountId, origin, async (reader, _account, tally) => {
     const { app, expect } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
+    const gone = await appTransition(deps, reader, app, 'none', origin.at);
     const write: Write[] = [
+      ...gone.write,
       { remove: KEYS.app(accountId, appId) },
       { remove: KEYS.ack(accountId, appId) },
       { remove: KEYS.refusalNote(accountId, appId) },
@@ -195,7 +210,7 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       action: 'app.deleted',
       appId,
       detail: { from: app.record.status },
-      expect,
+      expect: [...expect, ...gone.expect],
       write,
       tally: { ...tally, apps: Math.max(0, tally.apps - 1) },
       result: !past.complete,

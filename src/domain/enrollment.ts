@@ -8,6 +8,7 @@ import { credentialSchema, KEYS, noteSchema, parseRecord, put } from './records.
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
 import { drawCredential, isEnrollCode, tokenHash } from './tokens.ts';
+import { appTransition, type Transition, type TransitionDeps } from './transition.ts';
 
 /** `POST /device/v1/enroll`, its fields judged. */
 export interface EnrollRequest {
@@ -26,7 +27,7 @@ export interface Enrolled {
   readonly credential: Secret | undefined;
 }
 
-export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'> {
+export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<TransitionDeps, 'clockWatch'> {
   readonly metrics: MutationDeps['metrics'] & Pick<Metrics, 'enrollmentEnded'>;
 }
 
@@ -56,7 +57,7 @@ export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origi
     const code = tokenHash(request.enrollCode);
     let repeated = false;
     await mutate<void>(deps, origin, async (reader) => {
-      const step = await decide(deps.store, reader, request, { code, credential: bound, at: origin.at });
+      const step = await decide(deps, reader, request, { code, credential: bound, at: origin.at });
       repeated = 'unchanged' in step;
       return step;
     });
@@ -76,7 +77,7 @@ interface Binding {
 }
 
 async function decide(
-  store: Store,
+  deps: TransitionDeps & Pick<EnrollmentDeps, 'store'>,
   reader: FleetReader,
   request: EnrollRequest,
   binding: Binding,
@@ -92,9 +93,12 @@ async function decide(
   if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
   if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-  const before = request.credentialHash === undefined ? 'free' : await boundBefore(store, app, binding.credential);
+  const before = request.credentialHash === undefined ? 'free' : await boundBefore(deps.store, app, binding.credential);
   if (before === 'bound') throw new NotEnrolled('bound_credential', found);
-  return bindingStep(found, request, binding, before);
+  // A4: an active app goes on with another credential; its status has not changed.
+  const changes =
+    app.record.status === 'active' ? undefined : await appTransition(deps, reader, app, 'active', binding.at);
+  return bindingStep(found, request, binding, before, changes);
 }
 
 /** The same code with the same hash again, while that credential is the current one: the first answer may be lost. */
@@ -142,9 +146,10 @@ function bindingStep(
   request: EnrollRequest,
   binding: Binding,
   before: 'free' | Leftover,
+  changes: Transition | undefined,
 ): Step<void> {
   const { platform, agentVersion, connection } = request;
-  const record = enrolled(app.record, { ...binding, platform, agentVersion, connection });
+  const record = enrolled(app.record, { ...binding, platform, agentVersion, connection }, changes?.at);
   const locator = KEYS.credential(binding.credential);
   const swapped = app.record.credential;
   const write: Write[] = [
@@ -154,6 +159,7 @@ function bindingStep(
     { remove: KEYS.ack(account.id, app.id) },
     ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
     ...(before === 'free' ? [] : [{ remove: KEYS.pastCredential(before.appId, binding.credential) }]),
+    ...(changes?.write ?? []),
   ];
   return {
     accountId: account.id,
@@ -164,6 +170,7 @@ function bindingStep(
       { key: KEYS.account(account.id), revision: account.revision },
       { key: KEYS.app(account.id, app.id), revision: app.revision },
       { key: locator, revision: before === 'free' ? ABSENT : before.revision },
+      ...(changes?.expect ?? []),
     ],
     write,
     result: undefined,

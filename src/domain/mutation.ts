@@ -106,7 +106,11 @@ export async function commitSteps(
     const entry = auditEntry(deps.draw, origin, step);
     marker = entry.put;
     write.push(...step.write, entry);
-    for (const expectation of step.expect) expect.set(expectation.key, expectation);
+    for (const expectation of step.expect) {
+      // Planned one after the other, two steps may have seen a record at two revisions: one of them is out of date.
+      if ((expect.get(expectation.key)?.revision ?? expectation.revision) !== expectation.revision) return 'conflict';
+      expect.set(expectation.key, expectation);
+    }
     expect.set(entry.put, { key: entry.put, revision: ABSENT });
   }
   const [one, ...others] = expect.values();

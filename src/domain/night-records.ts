@@ -5,8 +5,11 @@ import * as z from 'zod';
 export const dayText = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const instant = z.int().min(0);
 
-/** `d/day`: every change of a status expects it, so that a night is closed once it has moved on. */
-export const daySchema = z.looseObject({ day: dayText });
+/**
+ * `d/day`: every change of a status expects it, so that a night is closed once it has moved on. `since` is the day from
+ * which on changes are recorded: the first night that can be metered.
+ */
+export const daySchema = z.looseObject({ day: dayText, since: dayText });
 export type DayRecord = z.infer<typeof daySchema>;
 
 /**

@@ -1,0 +1,84 @@
+import type { Clock } from '../clock.ts';
+import type { ControllerMetrics } from '../controller-metrics.ts';
+import { dayAt, endOfDay } from '../domain/calendar.ts';
+import type { ClockWatch } from '../domain/clock-watch.ts';
+import { dayAfter, daysBefore } from '../domain/day.ts';
+import type { Fleet } from '../domain/fleet.ts';
+import { isLate, meterNight, type Night } from '../domain/night.ts';
+import {
+  advanceWatermark,
+  forgetChanges,
+  moveDayOn,
+  readWatermark,
+  type Watermark,
+} from '../domain/night-watermark.ts';
+import { priceOfNight, readPrices } from '../domain/prices.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
+import type { Reconciler } from './loop.ts';
+
+export interface MeteringDeps {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly clockWatch: ClockWatch;
+  readonly log: Log;
+  readonly metrics: Pick<ControllerMetrics, 'nightMetered' | 'meteredThrough'>;
+  /** M2a: a night is metered so long after its midnight. */
+  readonly meteringDelayMs: number;
+  /** Between two batches of a night, at least; 0 works it off in one go. */
+  readonly meteringPauseMs?: number;
+}
+
+const LOOK_EVERY_MS = 5000;
+const PAUSE_MS = 20;
+
+/** M1–M4: one missed night a round, the oldest first; stopped anywhere, the next round goes on. */
+export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fence'>): Reconciler {
+  const { store, fleet, clock, clockWatch, log, metrics } = deps;
+  const fenced = { store, fence };
+  const nightDeps = { ...deps, fence, pauseMs: deps.meteringPauseMs ?? PAUSE_MS };
+  let known: Watermark | undefined;
+  let forgotten: string | undefined;
+  let night: Night | undefined;
+  return { name: 'metering', everyMs: LOOK_EVERY_MS, reconcile };
+
+  async function reconcile(signal: AbortSignal): Promise<void> {
+    if (!clockWatch.trusted()) return;
+    const due = daysBefore(dayAt(clock.now() - deps.meteringDelayMs), 1);
+    if (known?.through === undefined || known.through < due) {
+      known = await readWatermark(store);
+      if (known.through !== undefined) metrics.meteredThrough(endOfDay(known.through) / 1000);
+      const day = await nextNight(known, due);
+      if (day !== undefined) return await meter(day, known, signal);
+    }
+    if (known.through === forgotten) return;
+    if (await forgetChanges(fenced, known)) forgotten = known.through;
+  }
+
+  /** The oldest night that is due, once its day has ended; undefined where there is none, or none yet. */
+  async function nextNight({ through }: Watermark, due: string): Promise<string | undefined> {
+    if (through !== undefined && through >= due) return undefined;
+    const reader = await fleet.current();
+    // The directory is being filled, or nobody is here to be metered.
+    if (!reader.atOnce || !fleet.memory.whole || fleet.memory.accountCount === 0) return undefined;
+    const current = fleet.memory.day();
+    const next = through === undefined ? current?.record.since : dayAfter(through);
+    if (next !== undefined && next > due) return undefined;
+    if (current && next !== undefined && current.record.day > next) return next;
+    const moved = await moveDayOn(fenced, current, dayAt(clock.now()));
+    return moved ? next : undefined;
+  }
+
+  async function meter(day: string, before: Watermark, signal: AbortSignal): Promise<void> {
+    const startedAt = clock.monotonic();
+    if (night?.day !== day) night = { day, doneTo: '', price: priceOfNight(await readPrices(store), day) };
+    if (!(await meterNight(nightDeps, night, signal))) return;
+    const late = isLate(day, clock.now());
+    if (!(await advanceWatermark(fenced, before, day))) return;
+    const seconds = (clock.monotonic() - startedAt) / 1000;
+    metrics.nightMetered({ late, endedAt: endOfDay(day) / 1000, seconds });
+    log.info({ day, late, seconds }, 'a night is metered');
+  }
+}

@@ -1,0 +1,119 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
+import { StoreUnavailable } from '../store/port.ts';
+import { endOfDay } from './calendar.ts';
+import type { ClockWatch } from './clock-watch.ts';
+import type { Fleet } from './fleet.ts';
+import type { FleetMemory } from './fleet-memory.ts';
+import { changesSince } from './night-changes.ts';
+import { countNight, type AccountNow } from './night-count.ts';
+import { LEDGER_ENTRIES_PER_COMMIT, recordNight, type LedgerDeps, type LedgerEntry } from './night-ledger.ts';
+import type { LedgerRecord } from './night-records.ts';
+import type { Price } from './prices.ts';
+
+export interface NightDeps extends LedgerDeps {
+  readonly store: LedgerDeps['store'] & Parameters<typeof changesSince>[0];
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly clockWatch: Pick<ClockWatch, 'trusted'>;
+  /** Between two batches the writers have the store for as long as the batch took, and at least so long. */
+  readonly pauseMs: number;
+}
+
+export interface Night {
+  readonly day: string;
+  readonly price: Price;
+  /** All accounts up to and including this one are done: a round goes on where the one before it stopped. */
+  doneTo: string;
+}
+
+const LATE_MS = 3_600_000;
+/** Metered more than an hour after its midnight (M3). */
+export const isLate = (day: string, at: number): boolean => at > endOfDay(day) + LATE_MS;
+const PAUSE_MAX_MS = 1000;
+/** Apps that are counted in one piece: about a millisecond, then requests go on. */
+const SLICE_APPS = 1000;
+
+/**
+ * Records a night for every account that existed then. The day record must have moved on before: what is read here is
+ * then the night, but for changes of later days, and each of those has left an entry.
+ * @returns whether all is recorded; if not, look again
+ * @throws StoreUnavailable; Error where what memory holds of an account cannot be read, once all others are done
+ */
+export async function meterNight(deps: NightDeps, night: Night, signal: AbortSignal): Promise<boolean> {
+  const { memory } = deps.fleet;
+  await freshMemory(deps.fleet);
+  const unreadable = memory.unreadableAccounts();
+  const accountIds = accountsOf(memory, night.day).filter((id) => id > night.doneTo && !unreadable.has(id));
+  for (let i = 0; i < accountIds.length; i += LEDGER_ENTRIES_PER_COMMIT) {
+    signal.throwIfAborted();
+    if (!deps.clockWatch.trusted()) return false;
+    const startedAt = deps.clock.monotonic();
+    const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
+    const entries = await countBatch(deps, night, batch);
+    if ((await recordNight(deps, entries)) === 'conflict') return false;
+    if (unreadable.size === 0) night.doneTo = batch.at(-1) ?? night.doneTo;
+    await pause(deps, deps.clock.monotonic() - startedAt, signal);
+  }
+  if (unreadable.size > 0) {
+    throw new Error(`The night ${night.day} waits for accounts that cannot be read: ${[...unreadable].join(', ')}.`);
+  }
+  return true;
+}
+
+/** By id. Those that were made on a later day have no such night. */
+function accountsOf(memory: FleetMemory, day: string): string[] {
+  const ids: string[] = [];
+  for (const { id, record } of memory.accounts()) if (record.createdAt < endOfDay(day)) ids.push(id);
+  return ids.sort();
+}
+
+/** Memory that is as new as the store: what counts is read from memory alone. */
+async function freshMemory(fleet: Fleet): Promise<FleetMemory> {
+  const reader = await fleet.current();
+  if (!reader.atOnce || !fleet.memory.whole) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
+  return fleet.memory;
+}
+
+async function countBatch(deps: NightDeps, night: Night, accountIds: readonly string[]): Promise<LedgerEntry[]> {
+  const memory = await freshMemory(deps.fleet);
+  // In one turn: the state of the batch and the day are of one moment. What changes after it is in the list below.
+  const today = memory.day()?.record.day;
+  const states = accountIds.map((accountId) => stateOf(memory, accountId));
+  if (today === undefined || today <= night.day) throw new Error(`The day ${night.day} has not ended.`);
+  const [first = '', last = ''] = [accountIds[0], accountIds.at(-1)];
+  const changed = await changesSince(deps.store, night.day, today, { first, last });
+  const entries: LedgerEntry[] = [];
+  let slice = 0;
+  for (const state of states) {
+    const count = countNight(state, changed.get(state.accountId));
+    entries.push({ accountId: state.accountId, record: recordOf(deps, night, count) });
+    slice += state.active.length;
+    if (slice < SLICE_APPS) continue;
+    slice = 0;
+    await nextTurn();
+  }
+  return entries;
+}
+
+function stateOf(memory: FleetMemory, accountId: string): AccountNow {
+  const account = memory.account(accountId);
+  if (!account) throw new StoreUnavailable('timeout', 'An account is away from memory.');
+  const active: string[] = [];
+  for (const app of account.apps()) if (app.record.status === 'active') active.push(app.id);
+  return { accountId, disabled: account.record.disabled, active };
+}
+
+function recordOf(
+  { clock }: NightDeps,
+  { day, price }: Night,
+  count: Pick<LedgerRecord, 'activeDaemons' | 'digest'>,
+): LedgerRecord {
+  const computedAt = clock.now();
+  return { day, ...count, computedAt, late: isLate(day, computedAt), ...price };
+}
+
+async function pause({ clock, pauseMs }: NightDeps, tookMs: number, signal: AbortSignal): Promise<void> {
+  if (pauseMs > 0) await clock.sleep(Math.min(Math.max(pauseMs, tookMs), PAUSE_MAX_MS), signal);
+  else await nextTurn();
+}

@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest';
+import { meteringReconciler } from '../../src/controller/metering.ts';
+import { dayAt } from '../../src/domain/calendar.ts';
+import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/night-ledger.ts';
+import { KEYS, put } from '../../src/domain/records.ts';
+import type { Store, Write } from '../../src/store/port.ts';
+import { StoreUnavailable } from '../../src/store/port.ts';
+import { entriesOf } from '../support/accounts.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import {
+  accountAt,
+  appAt,
+  countsOf,
+  digestOf,
+  HOUR_MS,
+  ledgerOf,
+  midnightAfter,
+  MINUTE_MS,
+  newId,
+  replicaOn,
+  write,
+} from '../support/nights.ts';
+import { onEachStore } from '../support/stores.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
+
+const NOON = Date.UTC(2026, 5, 1, 12);
+const DAY = '2026-06-01';
+
+const dayRecord = (day: string, since = day): Write => put(KEYS.day, { day, since });
+
+/** More accounts than two commits take, each with a few apps; the expected counts by `<accountId> <day>`. */
+async function seeded(store: Store): Promise<Record<string, string>> {
+  const expected: Record<string, string> = {};
+  const writes: Write[] = [dayRecord(DAY)];
+  for (let i = 0; i < 2 * LEDGER_ENTRIES_PER_COMMIT + 5; i += 1) {
+    const accountId = newId();
+    const disabled = i % 10 === 9;
+    writes.push(accountAt(accountId, NOON, disabled));
+    const active: string[] = [];
+    for (let n = 0; n < i % 4; n += 1) {
+      const appId = newId();
+      const status = n === 2 ? 'revoked' : 'active';
+      writes.push(appAt(accountId, appId, NOON, status));
+      if (status === 'active' && !disabled) active.push(appId);
+    }
+    expected[`${accountId} ${DAY}`] = `${active.length} ${digestOf(active)}`;
+  }
+  await write(store, writes);
+  return expected;
+}
+
+onEachStore('a night', (stores) => {
+  test('is metered for every account, of none as well, with its price, and only once', async () => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
+    await using replica = await replicaOn(store, clock);
+    await replica.meter();
+    expect(await countsOf(store)).toEqual(expected);
+    const before = await ledgerOf(store);
+    for (const record of before.values()) {
+      expect(record).toMatchObject({ day: DAY, computedAt: clock.now(), late: false, price: '1.50', currency: 'EUR' });
+    }
+    expect(JSON.parse((await store.get(KEYS.metered))?.value ?? '')).toEqual({ through: DAY });
+    clock.advance(HOUR_MS);
+    await replica.meter();
+    expect(await ledgerOf(store)).toEqual(before);
+  });
+
+  test('a second run over the same night comes to the same digests, and says so where one differs', async () => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
+    await replica.meter();
+    const metered = await store.get(KEYS.metered);
+    await store.commit({
+      expect: [{ key: KEYS.metered, revision: metered?.revision ?? 0 }],
+      write: [{ remove: KEYS.metered }],
+    });
+    await replica.meter();
+    expect(await countsOf(store)).toEqual(expected);
+    const differs = 'comes to another result';
+    expect(replica.logged.filter((line) => line.includes(differs))).toEqual([]);
+    // What must not happen is seen where it does: an app that changed without an entry.
+    const [key = ''] = Object.entries(expected).find(([, count]) => count.startsWith('1 ')) ?? [];
+    await write(store, [appAt(key.slice(0, 20), newId(), NOON), { remove: KEYS.metered }]);
+    await replica.meter();
+    expect(replica.logged.filter((line) => line.includes(differs))).toHaveLength(1);
+    expect(await countsOf(store)).toEqual(expected);
+  });
+
+  test.each<[number, boolean, string]>([
+    [-1, false, 'a millisecond before its midnight and delay'],
+    [0, true, 'when they have passed'],
+  ])('%d ms from then it is metered: %s (%s)', async (ms, metered) => {
+    await using store = await stores.open();
+    await seeded(store);
+    await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 5 * MINUTE_MS + ms));
+    await replica.meter();
+    expect((await ledgerOf(store)).size > 0).toBe(metered);
+  });
+
+  test.each<[number, boolean]>([
+    [HOUR_MS, false],
+    [HOUR_MS + 1, true],
+  ])('%d ms after its midnight it is late: %s', async (ms, late) => {
+    await using store = await stores.open();
+    await seeded(store);
+    await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + ms));
+    await replica.meter();
+    expect(new Set([...(await ledgerOf(store)).values()].map((record) => record.late))).toEqual(new Set([late]));
+  });
+
+  test.each([
+    ['2026-12-30', '2027-01-02', ['2026-12-30', '2026-12-31', '2027-01-01', '2027-01-02'], 'a year ends'],
+    ['2028-02-28', '2028-03-01', ['2028-02-28', '2028-02-29', '2028-03-01'], 'a leap year'],
+    ['2026-02-28', '2026-03-01', ['2026-02-28', '2026-03-01'], 'no leap year'],
+  ])('after days of outage, from %s to %s, every night is there, oldest first (%s)', async (first, last, days) => {
+    await using store = await stores.open();
+    const noon = Date.parse(`${first}T12:00:00.000Z`);
+    const [accountId, appId] = [newId(), newId()];
+    await write(store, [dayRecord(first), accountAt(accountId, noon), appAt(accountId, appId, noon)]);
+    const clock = new FakeClock(midnightAfter(Date.parse(`${last}T12:00:00.000Z`)) + 6 * MINUTE_MS);
+    const order: string[] = [];
+    const watched = wrappedStore(store, {
+      commit: (change) => {
+        for (const one of change.write) if ('put' in one && one.put.startsWith('ledger/')) order.push(one.put);
+        return store.commit(change);
+      },
+    });
+    await using replica = await replicaOn(watched, clock);
+    await replica.meter();
+    const records = await ledgerOf(store);
+    expect([...records.keys()].sort()).toEqual(days.map((day) => `${accountId} ${day}`));
+    for (const [key, record] of records) {
+      expect(record).toMatchObject({ activeDaemons: 1, digest: digestOf([appId]), late: !key.endsWith(last) });
+    }
+    expect(order).toEqual(days.map((day) => KEYS.ledger(day.slice(0, 7), accountId, day.slice(8))));
+  });
+
+  test('an account that was made on a later day has no record of the nights before', async () => {
+    await using store = await stores.open();
+    const [old, young] = [newId(), newId()];
+    const midnight = midnightAfter(NOON);
+    await write(store, [dayRecord(dayAt(midnight), DAY), accountAt(old, midnight - 1), accountAt(young, midnight)]);
+    await using replica = await replicaOn(store, new FakeClock(midnight + 24 * HOUR_MS + 6 * MINUTE_MS));
+    await replica.meter();
+    expect([...(await ledgerOf(store)).keys()].sort()).toEqual(
+      [`${old} ${DAY}`, `${old} 2026-06-02`, `${young} 2026-06-02`].sort(),
+    );
+  });
+
+  test('a store whose changes were not recorded before begins with the day on which they are', async () => {
+    await using store = await stores.open();
+    await write(store, [accountAt(newId(), NOON - 90 * 24 * HOUR_MS)]);
+    const clock = new FakeClock(NOON);
+    await using replica = await replicaOn(store, clock);
+    await replica.meter();
+    expect(await ledgerOf(store)).toEqual(new Map());
+    expect(JSON.parse((await store.get(KEYS.day))?.value ?? '')).toEqual({ day: DAY, since: DAY });
+    clock.advance(24 * HOUR_MS);
+    await replica.meter();
+    expect([...(await ledgerOf(store)).values()].map(({ day }) => day)).toEqual([DAY]);
+  });
+
+  test('what changed on a day is kept while a night needs it, and two days more', async () => {
+    await using store = await stores.open();
+    const [accountId, appId] = [newId(), newId()];
+    const days = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04'];
+    const life = { before: 'active', after: 'active', at: NOON };
+    await write(store, [
+      dayRecord('2026-06-04', DAY),
+      accountAt(accountId, NOON),
+      appAt(accountId, appId, NOON),
+      ...days.map((day) => put(KEYS.life(day, accountId, appId), life)),
+    ]);
+    const clock = new FakeClock(Date.UTC(2026, 5, 5, 1));
+    await using replica = await replicaOn(store, clock);
+    await replica.meter();
+    const left = async (): Promise<string[]> =>
+      (await entriesOf(store, KEYS.allLives)).map(({ key }) => key.split('/')[1] ?? '');
+    expect(await left()).toEqual(['2026-06-03', '2026-06-04']);
+    clock.advance(24 * HOUR_MS);
+    await replica.meter();
+    expect(await left()).toEqual(['2026-06-04']);
+    expect((await ledgerOf(store)).size).toBe(5);
+  });
+
+  test('an account that cannot be read keeps the night open, and nobody else waits for it', async () => {
+    await using store = await stores.open();
+    const [good, bad] = [newId(), newId()];
+    const broken = put(KEYS.app(bad, newId()), { status: 'unheard of' });
+    await write(store, [dayRecord(DAY), accountAt(good, NOON), accountAt(bad, NOON), broken]);
+    await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
+    await expect(replica.meter()).rejects.toThrow(bad);
+    expect([...(await ledgerOf(store)).keys()]).toEqual([`${good} ${DAY}`]);
+    await write(store, [{ remove: broken.put }]);
+    await replica.meter();
+    expect([...(await ledgerOf(store)).keys()].sort()).toEqual([`${good} ${DAY}`, `${bad} ${DAY}`].sort());
+  });
+});
+
+/** Everything from the n-th commit on fails: before it happened, or with its answer lost. */
+function dyingStore(store: Store, at: number, when: 'before' | 'after'): { store: Store; died: () => boolean } {
+  let commits = 0;
+  const dead = (): boolean => commits > at || (commits === at && when === 'before');
+  const gone = (): never => {
+    throw new StoreUnavailable('unreachable', 'the process is gone');
+  };
+  const dying = wrappedStore(store, {
+    commit: async (change) => {
+      commits += 1;
+      if (dead()) gone();
+      const result = await store.commit(change);
+      return commits === at ? gone() : result;
+    },
+    get: (key) => (dead() ? gone() : store.get(key)),
+    list: (request) => (dead() ? gone() : store.list(request)),
+  });
+  return { store: dying, died: () => commits >= at };
+}
+
+onEachStore('a controller that dies', (stores) => {
+  describe.each(['before', 'after'] as const)('%s its n-th commit', (when) => {
+    test('leaves nights that the next one completes: none missing, none double, the same digests', async () => {
+      let died = true;
+      for (let n = 1; died; n += 1) {
+        await using store = await stores.open();
+        const expected = await seeded(store);
+        for (const key of Object.keys(expected)) expected[key.replace(DAY, '2026-06-02')] = expected[key] ?? '';
+        // Something to forget, so that the last step is among those at which it dies.
+        await write(store, [put(KEYS.accountLife('2026-05-20', newId()), { before: false, after: true, at: 1 })]);
+        const clock = new FakeClock(midnightAfter(NOON) + 24 * HOUR_MS + 6 * MINUTE_MS);
+        await using survivor = await replicaOn(store, clock);
+        const dying = dyingStore(store, n, when);
+        const failed = await (async () => {
+          const loop = meteringReconciler({ ...survivor.deps, store: dying.store }, { fence: [] });
+          for (let round = 0; round < 8; round += 1) await loop.reconcile(new AbortController().signal);
+        })().then(
+          () => false,
+          () => true,
+        );
+        died = dying.died();
+        expect(failed).toBe(died);
+        await survivor.meter();
+        expect(await countsOf(store)).toEqual(expected);
+        expect(await entriesOf(store, KEYS.lives('2026-05-20'))).toEqual([]);
+        if (!died) expect(n).toBeGreaterThan(8);
+      }
+    });
+  });
+});
+
+onEachStore('two controllers', (stores) => {
+  test('at once and unfenced write every night once', async () => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
+    await using one = await replicaOn(store, clock);
+    await using other = await replicaOn(store, clock);
+    await Promise.all([one.meter(), other.meter()]);
+    await one.meter();
+    expect(await countsOf(store)).toEqual(expected);
+    for (const { logged } of [one, other]) expect(logged.filter((line) => line.includes('"error"'))).toEqual([]);
+  });
+
+  test('a leader whose term is over writes nothing, wherever it was', async () => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
+    await write(store, [put(KEYS.leader, { replicaId: 'one', since: 1 })]);
+    const fence = [{ key: KEYS.leader, revision: (await store.get(KEYS.leader))?.revision ?? 0 }];
+    await using old = await replicaOn(store, clock);
+    await using next = await replicaOn(store, clock);
+    // Its second commit is on the way when another one comes to lead: the day has moved on, and no more.
+    let commits = 0;
+    const paused = wrappedStore(store, {
+      commit: async (change) => {
+        commits += 1;
+        if (commits === 2) await write(store, [put(KEYS.leader, { replicaId: 'other', since: 2 })]);
+        return await store.commit(change);
+      },
+    });
+    const loop = meteringReconciler({ ...old.deps, store: paused }, { fence });
+    for (let round = 0; round < 5; round += 1) await loop.reconcile(new AbortController().signal);
+    expect(commits).toBeGreaterThan(2);
+    expect(await ledgerOf(store)).toEqual(new Map());
+    expect(await store.get(KEYS.metered)).toBeUndefined();
+    const term = [{ key: KEYS.leader, revision: (await store.get(KEYS.leader))?.revision ?? 0 }];
+    await next.meter(term);
+    expect(await countsOf(store)).toEqual(expected);
+  });
+});
