@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { createGateway } from './api/server.ts';
 import { createDevicePlane } from './api/device/server.ts';
 import { errorBody, ERRORS, type ErrorCode } from './api/errors.ts';
@@ -7,11 +5,13 @@ import { openListener, type Listener } from './api/listener.ts';
 import { createOpsServer } from './api/ops-server.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { ConfigError, type Config, type ListenAddress, type Role } from './config.ts';
+import { openConfiguredStore } from './configured-store.ts';
 import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import { runController } from './controller/controller.ts';
 import { runLoop } from './controller/loop.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createApps } from './domain/apps.ts';
+import { createBackups } from './domain/backup.ts';
 import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
 import { createChangeWaits, createVersionReports, type ChangeWaits } from './domain/device-plane.ts';
@@ -28,15 +28,16 @@ import { createKeyRotation } from './domain/key-rotation.ts';
 import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
 import { createReviewQueue } from './domain/review-queue.ts';
-import type { Price } from './domain/prices.ts';
 import { createRollouts } from './domain/rollout.ts';
 import { createLocalRateWindow, type LocalRateWindow } from './domain/rate-window.ts';
+import type { Price } from './domain/prices.ts';
 import { DIRECTORY_GROUPS } from './domain/records.ts';
 import { ANNOUNCE_EVERY_MS, createReplicas, type Replicas } from './domain/replicas.ts';
 import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
 import { Secret } from './domain/secret.ts';
 import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { createTallyLanes } from './domain/tally-lane.ts';
+import { createUsages } from './domain/usage.ts';
 import { keyMissing } from './domain/writing-key.ts';
 import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
@@ -44,7 +45,6 @@ import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { Directory } from './store/directory.ts';
 import { observed } from './store/observed.ts';
-import { openStore, type StoreChoice } from './store/open.ts';
 import type { Store } from './store/port.ts';
 import { VERSION } from './version.ts';
 
@@ -173,7 +173,9 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
   const secrets = secretsOf(config, log, draw);
   const base = createMetrics(VERSION);
   const metrics = { ...base, ...createControllerMetrics(base.registry) };
-  const store = opened.use(observed(wrapStore(await openStore(storeChoice(config, log))), clock, metrics));
+  const store = opened.use(
+    observed(wrapStore(await openConfiguredStore(config, (message) => log.warn({}, message))), clock, metrics),
+  );
   await settleFormat(store);
   const replicaId = drawMarker(draw);
   const { keyRing } = secrets;
@@ -227,25 +229,6 @@ function configuredKeyRing(text: string): KeyRing {
   }
 }
 
-function storeChoice({ store }: Config, log: Log): StoreChoice {
-  if (store.kind === 'sqlite') {
-    mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
-    return store;
-  }
-  const { endpoints, prefix, quotaBytes, tls, auth } = store;
-  const warn = (message: string): void => log.warn({}, message);
-  return {
-    kind: 'etcd',
-    endpoints,
-    prefix,
-    quotaBytes,
-    warn,
-    deadlineMs: LIMITS.storeDeadlineMs,
-    ...(tls && { tls }),
-    ...(auth && { auth }),
-  };
-}
-
 function registerGauges(core: Core, rateWindow: LocalRateWindow, waits: ChangeWaits): void {
   const { memory } = core.fleet;
   core.metrics.gauges({
@@ -291,16 +274,19 @@ async function openListeners(core: Core, shared: Shared, opened: AsyncDisposable
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     reportVersion: createVersionReports(mutations),
   });
+  const accounts = createAccounts({ ...mutations, clockWatch });
   const opsServer = createOpsServer({
     ...base,
     operatorTokens: core.operatorTokens,
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared.stopping),
     services: {
-      accounts: createAccounts({ ...mutations, clockWatch }),
+      accounts,
       reviewQueue: createReviewQueue(mutations),
       rollouts: createRollouts(mutations, config.pollIntervalSeconds),
       keyRotation: createKeyRotation(core),
+      backups: createBackups({ store, clock, draw, version: VERSION }),
+      usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     },
   });
   return {
@@ -362,6 +348,7 @@ function backgroundLoops(core: Core, signal: AbortSignal): Promise<void>[] {
           {
             ...core,
             compacts,
+            auditRetentionDays: config.auditRetentionDays,
             pollIntervalSeconds: config.pollIntervalSeconds,
             price: configuredPrice(config),
             meteringDelayMs: config.metering.delaySeconds * 1000,

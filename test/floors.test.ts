@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const SRC = resolve(import.meta.dirname, '../src');
 
 /** Which floor a file stands on: its folder in src, or `beside` for the files that lie there alone. */
-const ROOTS = new Set(['main.ts', 'run.ts', 'service.ts', 'embedded-secrets.ts', 'key-file.ts']);
+const ROOTS = new Set(['main.ts', 'run.ts', 'service.ts', 'embedded-secrets.ts', 'key-file.ts', 'configured-store.ts']);
 const floorOf = (path: string): string => {
   const place = relative(SRC, path);
   if (ROOTS.has(place)) return 'root';
@@ -14,6 +14,7 @@ const floorOf = (path: string): string => {
 
 /** Who may import whom: `api` and `controller` call `domain`, `domain` calls `store`, and nothing calls upward. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
+  cli: ['cli', 'root', 'domain', 'store', 'beside'],
   root: ['root', 'api', 'controller', 'domain', 'store', 'beside'],
   api: ['api', 'domain', 'store', 'beside'],
   controller: ['controller', 'domain', 'store', 'beside'],
@@ -43,10 +44,10 @@ test('nothing calls upward', () => {
   expect(upward.map(({ from, to }) => `${relative(SRC, from)} → ${relative(SRC, to)}`)).toEqual([]);
 });
 
-test('of the store, api and controller know the port and what it throws', () => {
+test('of the store, api, controller and cli know the port and what it throws', () => {
   const deep = imports().filter(
     ({ from, to }) =>
-      ['api', 'controller'].includes(floorOf(from)) && floorOf(to) === 'store' && !to.endsWith('/port.ts'),
+      ['api', 'controller', 'cli'].includes(floorOf(from)) && floorOf(to) === 'store' && !to.endsWith('/port.ts'),
   );
   expect(deep).toEqual([]);
 });

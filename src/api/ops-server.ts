@@ -10,10 +10,12 @@ import { readJson, type FieldCodes } from './json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './operator/accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './operator/api-keys.ts';
 import { listAudit } from './operator/audit.ts';
+import { BACKUP, sendBackup } from './operator/backup.ts';
 import { readKeys, rotateKeys } from './operator/keys.ts';
 import { decideReview, listReviewQueue } from './operator/review-queue.ts';
 import { readRollout } from './operator/rollout.ts';
 import { pathIds, type OperatorRoute, type OperatorServices } from './operator/route.ts';
+import { readUsage } from './operator/usage.ts';
 
 export interface OpsDeps extends ExchangeDeps {
   /** Each is valid: the old and the new one while they are changed. */
@@ -38,6 +40,7 @@ const ROUTES = [
   decideReview,
   readKeys,
   rotateKeys,
+  readUsage,
 ] as const;
 
 const PROBES = [
@@ -57,8 +60,9 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   app.get('/readyz', readiness);
   app.get('/metrics', metrics);
   app.use(authenticateOperator);
+  app.get(BACKUP.path, backup);
   for (const route of ROUTES) app[route.method](route.path, operation(route));
-  refuseOtherMethods(app, [...PROBES, ...ROUTES], exchangeOf);
+  refuseOtherMethods(app, [...PROBES, BACKUP, ...ROUTES], exchangeOf);
   app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
   app.use(failed);
   return servedBy(app);
@@ -99,6 +103,11 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     else exchangeOf(response).refuse('invalid_token');
   }
 
+  function backup(request: Request, response: Response): void {
+    const exchange = exchangeOf(response);
+    sendBackup(exchange, queryOf(request), deps.services.backups).catch((error: unknown) => exchange.fail(error));
+  }
+
   function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
     return (request: Request, response: Response): void => {
       const exchange = exchangeOf(response);
@@ -116,9 +125,19 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   ) {
     const ids = pathIds(request.params);
     const body = await bodyOf(route, exchange);
-    const query = new URLSearchParams(request.url.split('?')[1] ?? '');
-    const reply = route.handle({ origin: exchange.origin('operator'), body, ...ids, query }, deps.services);
-    return reply instanceof Promise ? await exchange.inTime(reply) : reply;
+    const query = queryOf(request);
+    const reply = route.handle(
+      {
+        origin: exchange.origin('operator'),
+        body,
+        ...ids,
+        query,
+        accepts: (types) => request.accepts([...types]) || undefined,
+        inTime: (work) => exchange.inTime(work),
+      },
+      deps.services,
+    );
+    return reply instanceof Promise ? await exchange.inTime(reply, route.deadlineMs) : reply;
   }
 
   function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
@@ -135,6 +154,8 @@ async function bodyOf<Shape extends z.core.$ZodShape>(
   const codes = Object.fromEntries(Object.keys(body.shape).map((field) => [field, 'invalid_request']));
   return await readJson(exchange, body, codes as unknown as FieldCodes<Shape>, 'invalid_request');
 }
+
+const queryOf = ({ url }: Request): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 /** Compares digests: equal lengths whatever was sent, in constant time, and with every token. */
 function operatorCheck(tokens: readonly Secret[]): (token: string | undefined) => boolean {

@@ -51,6 +51,14 @@ export function withCode(app: AppRecord, code: NewCode): AppRecord {
   return { ...bounded, codes: [...bounded.codes, issued] };
 }
 
+/** A11: for the clean-up alone. The same record where no code has expired. */
+export const withoutExpiredCodes = (app: AppRecord, now: number): AppRecord =>
+  spend(
+    app,
+    app.codes.filter((open) => open.expiresAt <= now),
+    'expired',
+  );
+
 export const codeExpiry = (issuedAt: number): number => issuedAt + LIMITS.enrollCodeValidMs;
 
 /** A6, A7: from every state; all open codes go with it. `statusAt` is the instant of the change of its status, if any. */
@@ -58,6 +66,9 @@ export function revoked(app: AppRecord, statusAt: number): AppRecord {
   const { credential: _credential, enrolled: _enrolled, ...rest } = spend(app, app.codes, 'voided');
   return { ...rest, status: 'revoked', statusAt: app.status === 'revoked' ? app.statusAt : statusAt };
 }
+
+/** A restore: whoever had a code when the backup was made may have used it since. */
+export const codesVoided = (app: AppRecord): AppRecord => spend(app, app.codes, 'voided');
 
 export const isFullyRevoked = (app: AppRecord): boolean => app.status === 'revoked' && app.codes.length === 0;
 

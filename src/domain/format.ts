@@ -9,6 +9,11 @@ export type Migrations = ReadonlyMap<number, Migration>;
 
 const MIGRATIONS: Migrations = new Map();
 
+/** What to do with what an interrupted restore left. */
+export const EMPTY_IT =
+  'The store holds part of a backup: empty it (of an embedded store remove its file, and those beside it that end in ' +
+  '-wal and -shm; of etcd every key under MUSTER_ETCD_PREFIX) and restore again.';
+
 /**
  * Checks that this program and the store's records fit, before anything else is read: an empty store takes this
  * program's format, an older one is migrated forward step by step, a newer one is refused.
@@ -16,6 +21,7 @@ const MIGRATIONS: Migrations = new Map();
  */
 export async function settleFormat(store: Store, migrations = MIGRATIONS, format = FORMAT): Promise<void> {
   for (;;) {
+    if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
     const entry = await store.get(KEYS.format);
     const found = entry && parseRecord(formatSchema, entry);
     if (found?.record.format === format) return;
@@ -28,7 +34,10 @@ export async function settleFormat(store: Store, migrations = MIGRATIONS, format
     if (found) await migrateFrom(store, found.record.format, migrations);
     // Another replica may do the same at this moment: then this commit conflicts, and the next look settles it.
     await store.commit({
-      expect: [{ key: KEYS.format, revision: found?.revision ?? ABSENT }],
+      expect: [
+        { key: KEYS.format, revision: found?.revision ?? ABSENT },
+        { key: KEYS.restoring, revision: ABSENT },
+      ],
       write: [put(KEYS.format, { ...found?.record, format: found ? found.record.format + 1 : format })],
     });
   }

@@ -64,6 +64,8 @@ export const LIMITS = {
   usageDeadlineMs: 30 * SECOND_MS,
   /** Of one call of a remote store: an outage is told before the request's own time is up. */
   storeDeadlineMs: 1800,
+  /** Of a long answer in pieces: the client that takes none for so long is given up. */
+  streamStalledMs: 30 * SECOND_MS,
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;

@@ -1,24 +1,30 @@
 import * as z from 'zod';
 import type { Accounts } from '../../domain/accounts.ts';
 import type { KeyRotation } from '../../domain/key-rotation.ts';
+import type { Backups } from '../../domain/backup.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Origin } from '../../domain/mutation.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { ENTRY_ID } from '../../domain/review-records.ts';
 import type { ReviewQueue } from '../../domain/review-queue.ts';
 import type { Rollouts } from '../../domain/rollout.ts';
+import type { InTime, Usages } from '../../domain/usage.ts';
 import type { Reply } from '../exchange.ts';
 
 export interface OperatorServices {
   readonly accounts: Accounts;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;
+  readonly usages: Usages;
   readonly keyRotation: KeyRotation;
+  readonly backups: Backups;
 }
+
+export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
 
 /** What may stand in a path, by the name it has there; another shape is 404. */
 const PATH_IDS = {
-  accountId: /^[a-z0-9]{16}$/,
+  accountId: ACCOUNT_ID,
   keyId: /^[a-z0-9]{12}$/,
   entryId: ENTRY_ID,
 } as const;
@@ -39,6 +45,10 @@ export interface OperatorRequest<Body> extends PathIds {
   readonly origin: Origin;
   readonly body: Body;
   readonly query: URLSearchParams;
+  /** Which of these media types the client likes best (RFC 9110, 12.5.1); the first where it does not say. */
+  readonly accepts: (types: readonly string[]) => string | undefined;
+  /** For a route with a deadline of its own: one step of many, with the time that a whole request has otherwise. */
+  readonly inTime: InTime;
 }
 
 /** One operation of the operator's. Every wrong field is `invalid_request`. */
@@ -46,6 +56,8 @@ export interface OperatorRoute<Shape extends z.core.$ZodShape> {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   readonly path: string;
   readonly body?: z.ZodObject<Shape>;
+  /** Longer than that of other requests (H15), where the work has many steps, each bounded by `inTime`. */
+  readonly deadlineMs?: number;
   handle(request: OperatorRequest<z.infer<z.ZodObject<Shape>>>, services: OperatorServices): Promise<Reply> | Reply;
 }
 

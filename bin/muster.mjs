@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/**
+ * The command `muster`. Plain JavaScript for the machine's own Node, 20 or newer: where that is no Node 24, what runs is
+ * the Node 24 that is installed with Muster.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const MAIN = join(ROOT, 'src/cli/main.ts');
+const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+const NODE_MAJOR = 24;
+
+function runWith(node) {
+  const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A terminal sends its signals to both; what is sent to this process alone is passed on.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`muster: ${node} cannot be run: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
+  });
+}
+
+if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) await import('../src/cli/main.ts');
+else if (existsSync(NODE)) runWith(NODE);
+else {
+  process.stderr.write(`muster: Node ${NODE_MAJOR} is needed. Run \`npm ci\` in ${ROOT}, which installs it.\n`);
+  process.exitCode = 1;
+}

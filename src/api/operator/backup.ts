@@ -1,0 +1,21 @@
+import { BACKUP_MEDIA_TYPE } from '../../domain/backup-format.ts';
+import type { Backups } from '../../domain/backup.ts';
+import type { Exchange } from '../exchange.ts';
+
+export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
+
+/**
+ * A stream, and so no operation like the others: it takes as long as it takes, within `LIMITS.streamStalledMs` for each
+ * piece. `?count=true` has the header say how many entries follow.
+ * `overloaded` while another one is under way. Throws StoreUnavailable.
+ */
+export async function sendBackup(exchange: Exchange, query: URLSearchParams, backups: Backups): Promise<void> {
+  exchange.route = BACKUP.path;
+  if (exchange.request.method === 'HEAD') return exchange.reply({ status: 200, headers: CONTENT });
+  const backup = await backups.begin({ counted: query.get('count') === 'true' });
+  if (backup === 'busy') return exchange.refuse('overloaded', 'A backup is being made already: wait for its end.');
+  await using begun = backup;
+  await exchange.stream(CONTENT, begun.pieces());
+}
+
+const CONTENT = ['Content-Type', BACKUP_MEDIA_TYPE];

@@ -1,0 +1,31 @@
+import process from 'node:process';
+import { Presets, SingleBar } from 'cli-progress';
+
+/** How far a long command has come: a bar on stderr, and only where that is a terminal. */
+export interface Progress extends Disposable {
+  readonly shown: boolean;
+  total(total: number): void;
+  at(value: number): void;
+}
+
+export function createProgress(unit: string): Progress {
+  const shown = process.stderr.isTTY;
+  if (!shown) return { shown, total() {}, at() {}, [Symbol.dispose]() {} };
+  const bar = new SingleBar(
+    {
+      format: `{bar} {percentage}% | {value}/{total} ${unit} | {duration_formatted}`,
+      stream: process.stderr,
+      hideCursor: true,
+      clearOnComplete: true,
+      stopOnComplete: false,
+    },
+    Presets.shades_classic,
+  );
+  bar.start(0, 0);
+  return {
+    shown,
+    total: (total) => bar.setTotal(total),
+    at: (value) => bar.update(value),
+    [Symbol.dispose]: () => bar.stop(),
+  };
+}

@@ -1,0 +1,51 @@
+import { createReadStream, statSync } from 'node:fs';
+import { openConfiguredStore } from '../configured-store.ts';
+import { systemClock } from '../clock.ts';
+import { readConfig, type Config } from '../config.ts';
+import { restore as restoreInto } from '../domain/restore.ts';
+import { systemDraw } from '../domain/secrets.ts';
+import { StoreUnavailable, type Store } from '../store/port.ts';
+import { CommandFault, say } from './outcome.ts';
+import { createProgress, type Progress } from './progress.ts';
+
+/** The file is read once to check it, once for nearly everything, and once for what the audit's chains do not reach. */
+const READS = 3;
+
+/** `muster restore FILE`: writes a backup into the configured store, which must be empty and in nobody's hands. */
+export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepCodes: boolean }): Promise<void> {
+  const config = readConfig(env);
+  const { size } = statSync(path);
+  await using store = await opened(config);
+  using progress = createProgress('bytes');
+  progress.total(size * READS);
+  const read = counting(progress);
+  const { header, entries, codesVoided } = await restoreInto(
+    { store, clock: systemClock, draw: systemDraw(), ...how },
+    () => read(createReadStream(path)),
+  );
+  progress[Symbol.dispose]();
+  say(`Restored ${entries} entries of ${header.at}.`);
+  if (codesVoided > 0) say(`${codesVoided} open enrollment codes are void: issue new ones where they are needed.`);
+  say('What was revoked, purged or rotated since then is not: do it again before you start the service (README.md).');
+}
+
+async function opened(config: Config): Promise<Store> {
+  try {
+    return await openConfiguredStore(config, say);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable) || config.store.kind !== 'sqlite' || error.reason !== 'refused')
+      throw error;
+    throw new CommandFault(`${error.message}: stop the service, and restore into a new place.`);
+  }
+}
+
+/** Passes the bytes on, and tells how many there were, over all readings. */
+function counting(progress: Progress): (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array> {
+  let done = 0;
+  return async function* counted(bytes) {
+    for await (const chunk of bytes) {
+      progress.at((done += chunk.length));
+      yield chunk;
+    }
+  };
+}
