@@ -301,6 +301,17 @@ onEachBackend('detections', (backend) => {
       expect((await queue(from)).filter(({ appId }) => appId === neighbour.appId)).toHaveLength(1);
     });
 
+    test('a repeat of what goes in that moment does not come back as a new entry', async () => {
+      const from = await daemon();
+      await send(from, named(0, 100, { rule: 'old' }));
+      await send(from, named(100, 200));
+      const mixed = [...named(0, 50, { rule: 'old' }), ...named(200, 250)];
+      expect(await send(from, mixed)).toMatchObject({ status: 202, body: { accepted: 100 } });
+      const rules = (await queue(from)).map(({ rule }) => rule);
+      expect([rules.length, rules.filter((rule) => rule === 'old').length]).toEqual([ENTRIES_MAX, 50]);
+      expect(await dropped(from)).toBe(50);
+    });
+
     test(`${BYTES_MAX} bytes: few large ones make many small ones go`, async () => {
       const from = await daemon();
       await setOtel(muster, from.apiKey, { evidenceLevel: 'full' });

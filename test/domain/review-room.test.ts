@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit } from '../../src/domain/detections.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { digestOf, entryIdOf, reviewKey, type ReviewIndex } from '../../src/domain/review-records.ts';
+import { admit } from '../../src/domain/review-room.ts';
 import { COMMIT_OPERATIONS_MAX } from '../../src/store/port.ts';
 
 /* What one commit takes of an app's detections: within the bounds of the app, and of a commit. */
