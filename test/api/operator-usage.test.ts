@@ -352,6 +352,9 @@ onEachBackend('usage', (backend) => {
       store.down.delete('list');
       await seed(store, [put(KEYS.ledger('2025-12', NOBODY, '24'), { day: '2025-12-24', activeDaemons: -1 })]);
       expect(await usage('?month=2025-12')).toMatchObject({ status: 502 });
+      const elsewhere = ledgerNight(NOBODY, { day: '2025-11-24', activeDaemons: 1 });
+      await seed(store, [{ ...elsewhere, put: KEYS.ledger('2025-11', NOBODY, '25') }]);
+      expect(await usage('?month=2025-11')).toMatchObject({ status: 502 });
       expect(await usage('?month=2025-01')).toMatchObject({ status: 200 });
     });
   });
