@@ -26,7 +26,8 @@ export interface ControllerMetrics {
 }
 
 /** What the clean-up removes. */
-export type Cleaned = 'codes' | 'kept_answers' | 'rate_records' | 'refusal_notes' | 'past_credentials' | 'audit_entries';
+export type Cleaned =
+  'codes' | 'kept_answers' | 'rate_records' | 'refusal_notes' | 'past_credentials' | 'audit_entries';
 
 const LAG_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 

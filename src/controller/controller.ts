@@ -1,4 +1,5 @@
 import type { Fleet } from '../domain/fleet.ts';
+import { auditSealReconciler, type AuditSealDeps } from './audit-seal.ts';
 import { runLoop, type LoopDeps, type Reconciler } from './loop.ts';
 import { lead, type LeaderDeps, type Term } from './leader.ts';
 import { meteringReconciler, type MeteringDeps } from './metering.ts';
@@ -6,15 +7,27 @@ import { pricesReconciler, type PricesDeps } from './prices.ts';
 import { purgeReconciler, type PurgeDeps } from './purge.ts';
 import { rewrapReconciler, type RewrapDeps } from './rewrap.ts';
 import { rolloutReconciler, type RolloutDeps } from './rollout.ts';
+import { sweepReconciler, type SweeperDeps } from './sweeper.ts';
 
 export interface ControllerDeps
-  extends LoopDeps, LeaderDeps, PurgeDeps, PricesDeps, MeteringDeps, RewrapDeps, RolloutDeps {
+  extends
+    LoopDeps,
+    LeaderDeps,
+    PurgeDeps,
+    PricesDeps,
+    MeteringDeps,
+    RewrapDeps,
+    RolloutDeps,
+    AuditSealDeps,
+    SweeperDeps {
   readonly metrics: LoopDeps['metrics'] &
     LeaderDeps['metrics'] &
     PurgeDeps['metrics'] &
     MeteringDeps['metrics'] &
     RewrapDeps['metrics'] &
-    RolloutDeps['metrics'];
+    RolloutDeps['metrics'] &
+    AuditSealDeps['metrics'] &
+    SweeperDeps['metrics'];
   readonly fleet: Fleet;
   /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
   readonly election: boolean;
@@ -23,7 +36,9 @@ export interface ControllerDeps
 /** Every loop of the leader, for one term. */
 function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
   return [
-    purgeReconciler(deps),
+    purgeReconciler(deps, term),
+    auditSealReconciler(deps, term),
+    sweepReconciler(deps, term),
     pricesReconciler(deps, term),
     meteringReconciler(deps, term),
     rolloutReconciler(deps, term),

@@ -1,9 +1,18 @@
 import type { Clock } from '../clock.ts';
 import { createCompactionTurns } from '../domain/compaction.ts';
 import type { KeyRing } from '../domain/key-ring.ts';
-import { countForgotten, purgedYetToForget, purgesAwaitingRetirement, sumOf } from '../domain/purges.ts';
+import { createPinWatch } from '../domain/pins.ts';
+import {
+  countForgotten,
+  isPurgedBy,
+  purgedYetToForget,
+  purgesAwaitingRetirement,
+  sumOf,
+  type Purged,
+} from '../domain/purges.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 
 export interface PurgeDeps {
@@ -17,33 +26,42 @@ export interface PurgeDeps {
 
 const LOOK_EVERY_MS = 5000;
 
-/** O10: what was purged leaves the store's history within a minute. On etcd the rest of the history is bounded, too. */
-export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: PurgeDeps): Reconciler {
-  const turns = createCompactionTurns(store, clock);
+/**
+ * O10: what was purged leaves the store's history within a minute, or as soon as no reader pins it. On etcd the rest of
+ * the history is bounded, too.
+ */
+export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: PurgeDeps, { fence }: Term): Reconciler {
+  const turns = createCompactionTurns(store, clock, fence);
+  const pins = createPinWatch(store, clock);
   return {
     name: 'purge',
     everyMs: LOOK_EVERY_MS,
     async reconcile() {
-      const { any, revision } = await purgedYetToForget(store);
-      if (compacts) await takeTurn(any, revision);
-      else if (any) await countForgotten(store, revision);
+      const purged = await purgedYetToForget(store);
+      if (compacts) await takeTurn(purged);
+      else if (purged.any) await countForgotten(store, purged.revision, fence);
       metrics.purgesAwaitKeyRetirement(sumOf(await purgesAwaitingRetirement(store, keyRing)));
     },
   };
 
-  async function takeTurn(purged: boolean, revision: number): Promise<void> {
-    const to = await turns.claim(purged, revision);
-    const compactedTo = to === undefined ? undefined : await compact(to);
-    turns.done();
-    // Less than was asked for while a snapshot is taken: what was purged since then is still in the history.
-    if (purged && compactedTo !== undefined) await countForgotten(store, compactedTo);
+  /** The pins are listed after the revision was read: pins.ts says why none is overrun then. */
+  async function takeTurn({ any, revision }: Purged): Promise<void> {
+    const reach = Math.min(revision, (await pins.lowest()) ?? revision);
+    const purged = any && (reach === revision || (await isPurgedBy(store, reach)));
+    // A purge that a pin holds up: no turn is spent meanwhile, so that it goes as soon as the pin does.
+    if (any && !purged) return;
+    const turn = await turns.due(purged, reach);
+    if (!turn) return;
+    if (turn.to !== undefined) await compact(turn.to, purged);
+    await turns.done(reach);
   }
 
-  async function compact(to: number): Promise<number> {
+  async function compact(to: number, purged: boolean): Promise<void> {
     try {
       const compactedTo = await store.compact(to);
       metrics.compacted('done');
-      return compactedTo;
+      // Less than was asked for while this process reads a snapshot: what was purged since then is still in the history.
+      if (purged) await countForgotten(store, compactedTo, fence);
     } catch (error) {
       metrics.compacted('failed');
       throw error;

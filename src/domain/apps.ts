@@ -5,7 +5,8 @@ import type { AppEntry, FleetReader } from './fleet-reader.ts';
 import type { IdempotencyKey, KeptAnswers } from './idempotency.ts';
 import { LIMITS } from './limits.ts';
 import { authorisedBy, mutate, type MutationDeps, type Origin, type Step } from './mutation.ts';
-import { credentialSchema, KEYS, parseRecord, put } from './records.ts';
+import { removePastCredentials } from './past-credentials.ts';
+import { KEYS, put } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { Secret } from './secret.ts';
 import { drawAppId } from './secrets.ts';
@@ -227,27 +228,4 @@ async function pastCredentials(store: Store, appId: string): Promise<{ hashes: s
   const prefix = KEYS.pastCredentials(appId);
   const page = await store.list({ prefix, limit: LIMITS.pastCredentialsPerCommitMax, keysOnly: true });
   return { hashes: page.entries.map((entry) => entry.key.slice(prefix.length)), complete: page.next === undefined };
-}
-
-/**
- * The hashes of a deleted app's earlier credentials, where they are too many for one commit. Another app may bind one of
- * them in the meantime: then it is that app's, and stays.
- */
-async function removePastCredentials(store: Store, appId: string): Promise<void> {
-  const prefix = KEYS.pastCredentials(appId);
-  for (;;) {
-    const page = await store.list({ prefix, limit: LIMITS.pastCredentialsPerCommitMax / 2, keysOnly: true });
-    const [first] = page.entries;
-    if (!first) return;
-    const locators = await Promise.all(
-      page.entries.map(({ key }) => store.get(KEYS.credential(key.slice(prefix.length)))),
-    );
-    const own = locators
-      .filter((entry) => entry !== undefined)
-      .filter((entry) => parseRecord(credentialSchema, entry).record.appId === appId);
-    await store.commit({
-      expect: [{ key: first.key, revision: first.revision }, ...own.map(({ key, revision }) => ({ key, revision }))],
-      write: [...page.entries, ...own].map(({ key }) => ({ remove: key })),
-    });
-  }
 }

@@ -1,6 +1,7 @@
-import { ABSENT, type Store, type Write } from '../store/port.ts';
+import { ABSENT, type CommitResult, type Entry, type Expectation, type Store, type Write } from '../store/port.ts';
 import type { KeyRing } from './key-ring.ts';
 import { KEYS, parseRecord, purgedSchema, purgeSchema, put } from './records.ts';
+import { pagesOf } from './store-pages.ts';
 
 /** Each of them may have its own key's count, and a commit has 127 operations. */
 const PURGES_PER_COMMIT_MAX = 60;
@@ -26,26 +27,46 @@ export async function purgedYetToForget(store: Store): Promise<Purged> {
  * @param revision the one that the history was compacted to, or where somebody else compacts it, the store's
  * @throws StoreUnavailable
  */
-export async function countForgotten(store: Store, revision: number): Promise<void> {
-  while (await countSome(store, revision));
+export async function countForgotten(
+  store: Store,
+  revision: number,
+  fence: readonly Expectation[] = [],
+): Promise<void> {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.purges, limit: PURGES_PER_COMMIT_MAX })) {
+    const gone = entries.filter((entry) => entry.revision <= revision);
+    // A conflict is another leader, or a key that is being counted elsewhere: what is left is looked at next time.
+    if ((await countSome(store, gone, fence)) === 'conflict') return;
+  }
 }
 
-/** Counts and removes some notes of purges that the history held no longer at the revision; false when there is none. */
-async function countSome(store: Store, revision: number): Promise<boolean> {
-  const { entries } = await store.list({ prefix: KEYS.purges, limit: PURGES_PER_COMMIT_MAX });
-  const notes = entries.filter((entry) => entry.revision <= revision);
+/** Counts and removes some notes of purges that the history holds no longer. */
+async function countSome(
+  store: Store,
+  notes: readonly Entry[],
+  fence: readonly Expectation[],
+): Promise<CommitResult['outcome']> {
   const [first, ...others] = notes.map((note) => ({ key: note.key, revision: note.revision }));
-  if (!first) return false;
+  if (!first) return 'committed';
   const counted = await countByKey(
     store,
     notes.map((note) => parseRecord(purgeSchema, note).record.keyNumber),
   );
-  // A conflict is another replica that did the same: what it left is looked at anew.
-  await store.commit({
-    expect: [first, ...others, ...counted.expect],
+  const { outcome } = await store.commit({
+    expect: [first, ...others, ...counted.expect, ...fence],
     write: [...notes.map((note) => ({ remove: note.key })), ...counted.write],
   });
-  return true;
+  return outcome;
+}
+
+/**
+ * Whether something was purged by the revision, where that is not the store's newest.
+ * @throws StoreUnavailable
+ */
+export async function isPurgedBy(store: Store, revision: number): Promise<boolean> {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.purges, limit: LISTED_MAX, keysOnly: true })) {
+    if (entries.some((note) => note.revision <= revision)) return true;
+  }
+  return false;
 }
 
 async function countByKey(

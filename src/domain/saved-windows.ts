@@ -3,7 +3,7 @@ import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Expectation, type Store } fr
 import type { LocalRateWindow } from './rate-window.ts';
 import { KEYS, parseRecord, put } from './records.ts';
 
-const savedSchema = z.looseObject({ instants: z.array(z.number()).max(600) });
+export const savedSchema = z.looseObject({ instants: z.array(z.number()).max(600) });
 
 /*
  * The embedded mode keeps the rate windows over a clean restart: written when the process ends, read and removed when

@@ -1,0 +1,72 @@
+import type { Clock } from '../clock.ts';
+import type { ControllerMetrics } from '../controller-metrics.ts';
+import { sealAccount, type Due, type Sealed } from '../domain/audit-sealing.ts';
+import { createUnsealed } from '../domain/audit-unsealed.ts';
+import { BadRecord } from '../domain/records.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
+import type { Reconciler } from './loop.ts';
+
+export interface AuditSealDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<ControllerMetrics, 'auditSealed'>;
+}
+
+/** Every entry is to be sealed within 10 s; a round may take a while, too. */
+const SEAL_EVERY_MS = 5000;
+/** Accounts at a time: each is a few small reads and a commit. */
+const ACCOUNTS_AT_ONCE = 4;
+const HOUR_MS = 3_600_000;
+
+/** Seals what is new in each account's audit (docs/adr/0011-a-chain-over-the-audit.md). */
+export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {
+  const { store, clock, log, metrics } = deps;
+  const unsealed = createUnsealed(store, clock);
+  term.signal.addEventListener('abort', () => unsealed[Symbol.dispose](), { once: true });
+
+  async function seal(due: Due): Promise<void> {
+    try {
+      const sealed = await sealAccount({ store, clock, fence: term.fence }, due);
+      if (sealed.more) unsealed.giveBack(due);
+      metrics.auditSealed(sealed.entries);
+      tellHourly(log, due.accountId, sealed);
+    } catch (error) {
+      if (!(error instanceof BadRecord)) throw error;
+      log.error(
+        { err: error, accountId: due.accountId },
+        'the audit chain is not what was written, and is not continued; see: muster audit verify',
+      );
+    }
+  }
+
+  return {
+    name: 'audit-seal',
+    everyMs: SEAL_EVERY_MS,
+    async reconcile(signal) {
+      const waiting = (await unsealed.take()).toReversed();
+      const failures: unknown[] = [];
+      const work = async (): Promise<void> => {
+        for (let due = waiting.pop(); due; due = waiting.pop()) {
+          if (signal.aborted || failures.length > 0) unsealed.giveBack(due);
+          else
+            await seal(due).catch((error: unknown) => {
+              failures.push(error);
+              if (due) unsealed.giveBack(due);
+            });
+        }
+      };
+      await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, work));
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+/** A witness outside the store: who collects the logs can tell a chain that was written anew. */
+function tellHourly(log: Log, accountId: string, { before, chain }: Sealed): void {
+  const hour = (at: number): number => Math.floor(at / HOUR_MS);
+  if (chain.number === before.number || hour(chain.at) === hour(before.at)) return;
+  log.info({ accountId, block: chain.number, digest: chain.digest }, 'audit sealed');
+}

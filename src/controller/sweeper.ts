@@ -1,0 +1,70 @@
+import type { Clock } from '../clock.ts';
+import type { ControllerMetrics } from '../controller-metrics.ts';
+import type { Fleet } from '../domain/fleet.ts';
+import { auditSweep } from '../domain/sweep-audit.ts';
+import { expiredCodesSweep } from '../domain/sweep-codes.ts';
+import { pastCredentialsSweep } from '../domain/sweep-credentials.ts';
+import { keptAnswersSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/sweep-records.ts';
+import type { Sweep } from '../domain/sweeping.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/port.ts';
+import type { Term } from './leader.ts';
+import type { Reconciler } from './loop.ts';
+
+export interface SweeperDeps {
+  readonly store: Store;
+  readonly fleet: Pick<Fleet, 'memory'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<ControllerMetrics, 'cleaned'>;
+  readonly auditRetentionDays: number;
+}
+
+/** One piece of each sweep a round: bounded work, spread over time. */
+const ROUND_EVERY_MS = 10_000;
+const PASS_EVERY_MS = 3_600_000;
+
+interface Pass {
+  readonly sweep: Sweep;
+  from: string | undefined;
+  /** On the monotonic clock. */
+  dueAt: number;
+}
+
+/** Removes what has expired (src/domain/sweeping.ts), in passes, each begun an hour after the one before has ended. */
+export function sweepReconciler(
+  { store, fleet, clock, log, metrics, auditRetentionDays }: SweeperDeps,
+  term: Term,
+): Reconciler {
+  const deps = { store, clock, fence: term.fence };
+  const passes: readonly Pass[] = [
+    expiredCodesSweep(deps, fleet.memory),
+    keptAnswersSweep(deps),
+    rateRecordsSweep(deps),
+    refusalNotesSweep(deps),
+    pastCredentialsSweep(deps, fleet.memory),
+    auditSweep(deps, auditRetentionDays, log),
+  ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
+
+  async function goOn(pass: Pass, signal: AbortSignal): Promise<void> {
+    const { gone, next } = await pass.sweep.piece(pass.from, signal);
+    if (gone > 0) metrics.cleaned(pass.sweep.what, gone);
+    pass.from = next;
+    if (next === undefined) pass.dueAt = clock.monotonic() + PASS_EVERY_MS;
+  }
+
+  return {
+    name: 'sweep',
+    everyMs: ROUND_EVERY_MS,
+    async reconcile(signal) {
+      const failures: unknown[] = [];
+      for (const pass of passes) {
+        if (signal.aborted) return;
+        if (clock.monotonic() < pass.dueAt) continue;
+        // One that fails does not keep the others from their work.
+        await goOn(pass, signal).catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { StoreUnavailable, type Entry, type Store } from '../store/port.ts';
+import { BlockWalk } from './audit-block-walk.ts';
+import { FaultList, type AuditFault } from './audit-faults.ts';
+import { chainSchema, type ChainRecord } from './audit-records.ts';
+import { windowsOf, type Stored } from './audit-window.ts';
+import { KEYS, parseRecord } from './records.ts';
+
+/** What the verification of one account's audit found. */
+export interface AuditVerification {
+  readonly accountId: string;
+  /** Sealed entries that are there. */
+  readonly entries: number;
+  /** Blocks of the chain; the first one's number, where its beginning has been cut, is higher than 1. */
+  readonly blocks: number;
+  readonly firstBlock: number;
+  /** Entries that are new: the leader seals them within seconds. */
+  readonly unsealed: number;
+  /**
+   * The newest block. Who can write the store can write the whole chain anew: keep this elsewhere, and compare. Of a
+   * chain that nobody rewrote, the block of this number keeps this digest until it is cut.
+   */
+  readonly head: { readonly number: number; readonly digest: string; readonly at: number } | undefined;
+  /** At most 100, in the order in which they were met. */
+  readonly faults: readonly AuditFault[];
+  /** How many there are; more than are listed, at times. */
+  readonly faultCount: number;
+}
+
+/** Entries in memory at a time: an account with more of them has its blocks read once for each such window. */
+const WINDOW_ENTRIES_MAX = 100_000;
+/** The retention may remove blocks meanwhile; then what was seen is of two times, and is looked at again. */
+const ATTEMPTS_MAX = 3;
+
+export interface VerifyOptions {
+  readonly windowEntries?: number;
+}
+
+/**
+ * Walks an account's chain from where it begins, and compares each block with the entries that it sealed. Reads alone,
+ * page by page, while the service runs.
+ * @throws StoreUnavailable, also where the retention was at work all the time
+ */
+export async function verifyAudit(
+  store: Store,
+  accountId: string,
+  { windowEntries = WINDOW_ENTRIES_MAX }: VerifyOptions = {},
+): Promise<AuditVerification> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const before = await store.get(KEYS.chain(accountId));
+    const verification = await walk(store, accountId, before, windowEntries);
+    if (isSameBeginning(before, await store.get(KEYS.chain(accountId)))) return verification;
+  }
+  throw new StoreUnavailable('timeout', 'The beginning of the audit is being removed; verify it again.');
+}
+
+function isSameBeginning(before: Entry | undefined, after: Entry | undefined): boolean {
+  const [one, other] = [readHead(before), readHead(after)];
+  if (!one || !other) return one === other;
+  return one.base.number === other.base.number && one.cutting === other.cutting;
+}
+
+function readHead(entry: Entry | undefined): ChainRecord | undefined {
+  try {
+    return entry && parseRecord(chainSchema, entry).record;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Counts {
+  entries: number;
+  unsealed: number;
+}
+
+async function walk(
+  store: Store,
+  accountId: string,
+  entry: Entry | undefined,
+  windowEntries: number,
+): Promise<AuditVerification> {
+  const chain = readHead(entry);
+  const faults = new FaultList();
+  if (entry && !chain) faults.chain(undefined, 'the head of the chain cannot be read');
+  const counts: Counts = { entries: 0, unsealed: 0 };
+  const blocks = new BlockWalk(store, accountId, chain, faults);
+  for await (const window of windowsOf(store, accountId, windowEntries)) {
+    await blocks.compare(window);
+    judgeRest(window.stored, blocks, faults, counts);
+  }
+  return {
+    accountId,
+    ...counts,
+    blocks: blocks.count,
+    firstBlock: (chain?.base.number ?? 0) + 1,
+    head: chain && chain.number > 0 ? { number: chain.number, digest: chain.digest, at: chain.at } : undefined,
+    faults: faults.listed,
+    faultCount: faults.count,
+  };
+}
+
+/** What no block named: new, or added. */
+function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
+  for (const [suffix, { revision, sealed }] of stored) {
+    if (sealed) {
+      counts.entries += 1;
+    } else if (revision > blocks.through) {
+      counts.unsealed += 1;
+      blocks.judgeInstant(suffix, undefined);
+    } else if (blocks.isWhole) {
+      faults.entry('added', suffix, undefined, 'no block has it, though all of its time are sealed');
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import { expect, test } from 'vitest';
+import { verifyAudit } from '../../src/domain/audit-verify.ts';
+import { sealSchema } from '../../src/domain/audit-records.ts';
+import { KEYS, parseRecord } from '../../src/domain/records.ts';
+import { StoreUnavailable, type Store } from '../../src/store/port.ts';
+import { entriesOf } from '../support/accounts.ts';
+import { ACCOUNT, OTHER_ACCOUNT, sealAll, sealer, tamper, writeEntry } from '../support/audit.ts';
+import { onEachBackend } from '../support/backends.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { createApp, tenant } from '../support/muster.ts';
+import { onEachStore, onEachStoreAlone } from '../support/stores.ts';
+import { unluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
+
+/** Every entry that a block of the account has, in the order of the chain. */
+async function sealedEntries(store: Store, accountId = ACCOUNT): Promise<string[]> {
+  const blocks = await entriesOf(store, KEYS.seals(accountId));
+  return blocks.flatMap((entry) => parseRecord(sealSchema, entry).record.entries.map(([suffix]) => suffix));
+}
+const suffix = (key: string): string => key.split('/')[2] ?? '';
+
+onEachBackend('sealing, in a service', (backend) => {
+  test('what was done is sealed within ten seconds, of each account', async () => {
+    const clock = new FakeClock();
+    let store: Store | undefined;
+    await using muster = await backend.fresh({ clock, wrapStore: (inner) => (store = inner) });
+    const owners = [await tenant(muster), await tenant(muster)];
+    for (const { apiKey } of owners) await createApp(muster, apiKey);
+    const opened = store ?? expect.unreachable('it has a store');
+    const isSealed = async (): Promise<boolean> => {
+      const found = await Promise.all(owners.map(({ accountId }) => verifyAudit(opened, accountId)));
+      return found.every(({ entries, unsealed, faults }) => entries === 3 && unsealed === 0 && faults.length === 0);
+    };
+    // Each turn of the wheel is a second of the service's time, as far as anybody waits for it.
+    const startedAt = clock.now();
+    await until(async () => {
+      if (clock.sleeping > 0 && clock.now() - startedAt < 10_000) clock.advance(1000);
+      return await isSealed();
+    });
+    expect(clock.now() - startedAt).toBeLessThanOrEqual(10_000);
+  });
+});
+
+onEachStore('sealing the audit', (stores) => {
+  test('entries lie in the order of their commits, and each account has a chain of its own', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    await leader.round();
+    const keys: string[] = [];
+    // The commit of each later one comes with an older instant.
+    for (let n = 0; n < 5; n += 1) keys.push(await writeEntry(store, clock.now() - n * 1000));
+    const theirs = await writeEntry(store, clock.now(), OTHER_ACCOUNT);
+    await sealAll(store, leader);
+    await sealAll(store, leader, OTHER_ACCOUNT);
+    expect(await sealedEntries(store)).toEqual(keys.map(suffix));
+    expect(await sealedEntries(store, OTHER_ACCOUNT)).toEqual([suffix(theirs)]);
+    expect([leader.sealed, (await verifyAudit(store, ACCOUNT)).faults]).toEqual([6, []]);
+  });
+
+  test('a commit that comes late, with an older instant than what is sealed, is sealed', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    const first = await writeEntry(store, clock.now());
+    await sealAll(store, leader);
+    const late = await writeEntry(store, clock.now() - 30_000);
+    await sealAll(store, leader);
+    expect(await sealedEntries(store)).toEqual([first, late].map(suffix));
+    expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
+  });
+
+  test('a block has two hundred entries at most', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    await Promise.all(Array.from({ length: 450 }, (_, n) => writeEntry(store, clock.now() + n)));
+    await sealAll(store, leader);
+    const blocks = await entriesOf(store, KEYS.seals(ACCOUNT));
+    expect(blocks.map((entry) => parseRecord(sealSchema, entry).record.entries.length)).toEqual([200, 200, 50]);
+  });
+
+  test('the next leader goes on where the one before was, without a gap and nothing twice', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const keys: string[] = [];
+    for (let term = 0; term < 4; term += 1) {
+      await using leader = sealer(store, clock);
+      keys.push(await writeEntry(store, clock.now() + term));
+      await sealAll(store, leader);
+      // Not seen by this leader any more.
+      keys.push(await writeEntry(store, clock.now() - term));
+    }
+    await using last = sealer(store, clock);
+    await sealAll(store, last);
+    expect((await sealedEntries(store)).toSorted()).toEqual(keys.map(suffix).toSorted());
+    expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
+  });
+
+  test('who leads no longer seals nothing, and who leads does', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const held = await store.hold(KEYS.leader, '{}', 7000);
+    if (held === 'taken') expect.unreachable('nobody leads');
+    const fence = [{ key: KEYS.leader, revision: held.revision }];
+    await using leader = sealer(store, clock, fence);
+    await writeEntry(store, clock.now());
+    await sealAll(store, leader);
+    await writeEntry(store, clock.now());
+    await held.release();
+    await leader.round();
+    expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ entries: 1, unsealed: 1 });
+    const next = await store.hold(KEYS.leader, '{}', 7000);
+    if (next === 'taken') expect.unreachable('it was released');
+    await leader.round();
+    expect(await verifyAudit(store, ACCOUNT), 'another leads').toMatchObject({ entries: 1, unsealed: 1 });
+    await using other = sealer(store, clock, [{ key: KEYS.leader, revision: next.revision }]);
+    await sealAll(store, other);
+    expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ entries: 2, unsealed: 0, faults: [] });
+  });
+
+  test('two that seal at once, and writers all the while: each entry once, and no writer is in anybody’s way', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using one = sealer(store, clock);
+    await using other = sealer(store, clock);
+    const keys: string[] = [];
+    const write = async (): Promise<void> => {
+      // `writeEntry` throws where its commit meets a conflict.
+      for (let n = 0; n < 40; n += 1) keys.push(await writeEntry(store, clock.now() + n));
+    };
+    const written = new AbortController();
+    const seal = async (leader: typeof one): Promise<void> => {
+      while (!written.signal.aborted) {
+        await leader.round();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const sealing = Promise.all([seal(one), seal(other)]);
+    await Promise.all([write(), write(), write()]);
+    written.abort();
+    await sealing;
+    await sealAll(store, one);
+    expect((await sealedEntries(store)).toSorted()).toEqual(keys.map(suffix).toSorted());
+    expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
+  });
+
+  test.each(['lost before commit', 'answer lost after commit', 'conflict'] as const)(
+    'a seal that is met by trouble (%s) is made up for, once',
+    async (fate) => {
+      await using opened = await stores.open();
+      const store = unluckyStore(opened);
+      const clock = new FakeClock();
+      await using leader = sealer(store, clock);
+      const keys = [await writeEntry(opened, clock.now()), await writeEntry(opened, clock.now())];
+      store.fates.push(fate);
+      if (fate === 'conflict') await leader.round();
+      else await expect(leader.round()).rejects.toThrow(StoreUnavailable);
+      await sealAll(store, leader);
+      expect(await sealedEntries(opened)).toEqual(keys.map(suffix));
+    },
+  );
+
+  test('a chain that was changed is not continued, said once, and its neighbour’s goes on', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    await writeEntry(store, clock.now());
+    await sealAll(store, leader);
+    await tamper(store, KEYS.chain(ACCOUNT), undefined);
+    await writeEntry(store, clock.now());
+    await writeEntry(store, clock.now(), OTHER_ACCOUNT);
+    await sealAll(store, leader, OTHER_ACCOUNT);
+    await until(async () => {
+      await leader.round();
+      return leader.logged.some((line) => line.includes('not what was written'));
+    });
+    for (let n = 0; n < 3; n += 1) await leader.round();
+    expect(leader.logged.filter((line) => line.includes('not what was written'))).toHaveLength(1);
+    expect((await verifyAudit(store, ACCOUNT)).faultCount).toBeGreaterThan(0);
+    expect((await verifyAudit(store, OTHER_ACCOUNT)).faults).toEqual([]);
+  });
+
+  test('the log has the head of a chain once an hour, as a witness', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    for (let n = 0; n < 6; n += 1) {
+      await writeEntry(store, clock.now());
+      await sealAll(store, leader);
+      clock.advance(1_200_000);
+    }
+    const told = leader.logged.map((line) => JSON.parse(line) as { msg: string; block: number; digest: string });
+    expect(told.map(({ msg, block }) => [msg, block])).toEqual([
+      ['audit sealed', 1],
+      ['audit sealed', 4],
+    ]);
+    const fourth = await store.get(KEYS.seal(ACCOUNT, 4));
+    expect(fourth?.value).toContain(told[1]?.digest ?? 'nothing');
+  });
+});
+
+onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
+  test.each([
+    ['and nothing was compacted', false],
+    ['and what it missed is compacted', true],
+  ])('%s: what came meanwhile is sealed', async (_what, compacted) => {
+    await using opened = await stores.open();
+    const store = unluckyStore(opened);
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    const keys = [await writeEntry(opened, clock.now())];
+    await sealAll(store, leader);
+    store.sever();
+    keys.push(await writeEntry(opened, clock.now() - 1000));
+    const { revision } = await opened.list({ prefix: 'none', limit: 1 });
+    if (compacted) await opened.compact(revision);
+    // The first round may only learn that the history is gone.
+    await leader.round().catch(() => undefined);
+    await sealAll(store, leader);
+    expect(await sealedEntries(opened)).toEqual(keys.map(suffix));
+    expect((await verifyAudit(opened, ACCOUNT)).faults).toEqual([]);
+  });
+
+  test('a watch that is deaf and does not say so is opened anew within the hour', async () => {
+    await using opened = await stores.open();
+    const store = unluckyStore(opened);
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    await leader.round();
+    store.deaf = true;
+    await writeEntry(opened, clock.now());
+    await leader.round();
+    expect((await verifyAudit(opened, ACCOUNT)).unsealed).toBe(1);
+    // Another watch hears; this one never does again.
+    store.deaf = false;
+    await leader.round();
+    expect((await verifyAudit(opened, ACCOUNT)).unsealed).toBe(1);
+    clock.advance(3_600_000);
+    await sealAll(store, leader);
+    expect((await verifyAudit(opened, ACCOUNT)).entries).toBe(1);
+  });
+});
