@@ -219,6 +219,7 @@ onEachBackend('key rotation', (backend) => {
     const app = await createApp(muster, account.apiKey);
     const credential = await enroll(muster, app);
     await rotateTo(started, 1, 2);
+    expect((await poll(muster, credential)).text).toContain('collector-secret-4711');
     writeKeys(started.keyFile, 1);
     const readyz = () => call(`${muster.ops}/readyz`);
     await until(async () => {
