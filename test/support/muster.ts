@@ -19,6 +19,8 @@ export interface MusterOptions {
   readonly clock?: Clock;
   readonly wrapStore?: (store: Store) => Store;
   readonly bounds?: NonNullable<ServiceOptions['bounds']>;
+  /** Off, its controller works unfenced, beside others. */
+  readonly election?: boolean;
   /** Where the data of an embedded store lies; kept when the service ends. */
   readonly dataDir?: string;
 }
@@ -61,6 +63,7 @@ export class Muster implements AsyncDisposable {
       ...(options.clock && { clock: options.clock }),
       ...(options.wrapStore && { wrapStore: options.wrapStore }),
       ...(options.bounds && { bounds: options.bounds }),
+      ...(options.election !== undefined && { election: options.election }),
     });
     const muster = new Muster(service, logged, dataDir, options.dataDir === undefined);
     await muster.ready();
