@@ -47,6 +47,8 @@ class Registry implements Replicas {
   readonly #startedAt: number;
   #held: Held | undefined;
   #joined = false;
+  /** Told once. */
+  #missing: string | undefined;
   #clocks: JudgedClocks = new Map();
   /** When the last look began, on the monotonic clock. */
   #lookedAt: number;
@@ -83,7 +85,10 @@ class Registry implements Replicas {
 
   async round(): Promise<void> {
     const missing = await this.announce();
-    if (missing !== undefined) this.#deps.log.warn({ why: missing }, 'this replica cannot serve');
+    if (missing !== undefined && missing !== this.#missing) {
+      this.#deps.log.error({ why: missing }, 'this replica cannot serve');
+    }
+    this.#missing = missing;
     await this.#look();
   }
 

@@ -4,6 +4,7 @@ import { createEnvelope, sealedSchema, type Envelope, type Sealed } from '../../
 import { parseKeyRing } from '../../src/domain/key-ring.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { systemDraw } from '../../src/domain/secrets.ts';
+import { StoreUnavailable } from '../../src/store/port.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 const envelopeOf = (keyFile: string): Envelope => createEnvelope(parseKeyRing(keyFile), systemDraw());
@@ -92,5 +93,37 @@ describe('numbered keys', () => {
     const old = envelopeOf(line(1)).seal(new Secret('old'), CONTEXT, 1);
     expect(envelopeOf(line(1, 9)).open(old, CONTEXT)).toBeUndefined();
     expect(envelopeOf(line(1) + line(2)).open({ ...old, keyNumber: 2 }, CONTEXT)).toBeUndefined();
+  });
+});
+
+describe('a data key wrapped anew', () => {
+  const both = envelopeOf(line(1) + line(2));
+
+  test('opens with the new key alone; the box is the same, and the old wrapping is gone from it', () => {
+    const old = both.seal(new Secret('Bearer token'), CONTEXT, 1);
+    const fresh = both.rewrap(old, CONTEXT, 2);
+    if (!fresh) return expect.unreachable();
+    expect(envelopeOf(line(2)).open(fresh, CONTEXT)?.reveal()).toBe('Bearer token');
+    expect(envelopeOf(line(1, 1)).open({ ...fresh, keyNumber: 1 }, CONTEXT)).toBeUndefined();
+    expect([fresh.box, fresh.keyNumber]).toEqual([old.box, 2]);
+    expect(fresh.wrappedKey).not.toBe(old.wrappedKey);
+  });
+
+  test.each<[string, (sealed: Sealed) => Sealed, string]>([
+    ['of another context', (sealed) => sealed, 'otel-header:other'],
+    ['that was altered', (sealed) => ({ ...sealed, wrappedKey: `AAAA${sealed.wrappedKey.slice(4)}` }), CONTEXT],
+    ['whose key is gone', (sealed) => ({ ...sealed, keyNumber: 1 }), CONTEXT],
+  ])('not one %s', (_, change, context) => {
+    const sealed = both.seal(new Secret('Bearer token'), CONTEXT, 2);
+    expect(envelopeOf(line(2)).rewrap(change(sealed), context, 2)).toBeUndefined();
+  });
+
+  test('under a key that this replica does not know yet, neither it nor a seal is made, and nothing reads as unset', () => {
+    const newer = both.seal(new Secret('Bearer token'), CONTEXT, 2);
+    const [old, behind] = [both.seal(new Secret('Bearer token'), CONTEXT, 1), envelopeOf(line(1))];
+    expect(() => behind.rewrap(old, CONTEXT, 2)).toThrow(StoreUnavailable);
+    expect(() => behind.seal(new Secret('x'), CONTEXT, 2)).toThrow(StoreUnavailable);
+    expect(() => behind.open(newer, CONTEXT)).toThrow('Key 2 is in use, and not in the key file of this replica.');
+    expect(behind.open(old, CONTEXT)?.reveal()).toBe('Bearer token');
   });
 });
