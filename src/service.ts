@@ -11,6 +11,7 @@ import { runController } from './controller/controller.ts';
 import { runLoop } from './controller/loop.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createApps } from './domain/apps.ts';
+import { createAuditVerifier } from './domain/audit-verify.ts';
 import { createBackups } from './domain/backup.ts';
 import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
@@ -282,6 +283,7 @@ async function openListeners(core: Core, shared: Shared, opened: AsyncDisposable
     unready: () => unreadyReason(core, shared.stopping),
     services: {
       accounts,
+      auditVerifier: createAuditVerifier({ store, fleet }),
       reviewQueue: createReviewQueue(mutations),
       rollouts: createRollouts(mutations, config.pollIntervalSeconds),
       keyRotation: createKeyRotation(core),

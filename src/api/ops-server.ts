@@ -10,6 +10,7 @@ import { readJson, type FieldCodes } from './json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './operator/accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './operator/api-keys.ts';
 import { listAudit } from './operator/audit.ts';
+import { verifyAudit } from './operator/audit-verification.ts';
 import { BACKUP, sendBackup } from './operator/backup.ts';
 import { readKeys, rotateKeys } from './operator/keys.ts';
 import { decideReview, listReviewQueue } from './operator/review-queue.ts';
@@ -35,6 +36,7 @@ const ROUTES = [
   listApiKeys,
   revokeApiKey,
   listAudit,
+  verifyAudit,
   readRollout,
   listReviewQueue,
   decideReview,

@@ -35,11 +35,11 @@ export class BlockWalk {
   }
 
   /** @throws StoreUnavailable */
-  async compare(window: Window): Promise<void> {
+  async compare(window: Window, signal?: AbortSignal): Promise<void> {
     const links = new Links(this.#accountId, this.#chain, this.#judged ? undefined : this.#faults);
     this.#floor = 0;
     const prefix = KEYS.seals(this.#accountId);
-    for await (const { entries } of pagesOf(this.#store, { prefix, limit: BLOCKS_PER_PAGE })) {
+    for await (const { entries } of pagesOf(this.#store, { prefix, limit: BLOCKS_PER_PAGE }, signal)) {
       for (const entry of entries) {
         const number = Number(entry.key.slice(prefix.length));
         const block = blockOf(entry, number);

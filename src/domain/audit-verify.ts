@@ -3,7 +3,9 @@ import { BlockWalk } from './audit-block-walk.ts';
 import { FaultList, type AuditFault } from './audit-faults.ts';
 import { chainSchema, type ChainRecord } from './audit-records.ts';
 import { windowsOf, type Stored } from './audit-window.ts';
+import type { Fleet } from './fleet.ts';
 import { KEYS, parseRecord } from './records.ts';
+import { Refusal } from './refusal.ts';
 
 /** What the verification of one account's audit found. */
 export interface AuditVerification {
@@ -33,6 +35,8 @@ const ATTEMPTS_MAX = 3;
 
 export interface VerifyOptions {
   readonly windowEntries?: number;
+  /** Ends it, with StoreUnavailable. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -43,11 +47,11 @@ export interface VerifyOptions {
 export async function verifyAudit(
   store: Store,
   accountId: string,
-  { windowEntries = WINDOW_ENTRIES_MAX }: VerifyOptions = {},
+  options: VerifyOptions = {},
 ): Promise<AuditVerification> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const before = await store.get(KEYS.chain(accountId));
-    const verification = await walk(store, accountId, before, windowEntries);
+    const verification = await walk(store, accountId, before, options);
     if (isSameBeginning(before, await store.get(KEYS.chain(accountId)))) return verification;
   }
   throw new StoreUnavailable('timeout', 'The beginning of the audit is being removed; verify it again.');
@@ -76,15 +80,15 @@ async function walk(
   store: Store,
   accountId: string,
   entry: Entry | undefined,
-  windowEntries: number,
+  { windowEntries = WINDOW_ENTRIES_MAX, signal }: VerifyOptions,
 ): Promise<AuditVerification> {
   const chain = readHead(entry);
   const faults = new FaultList();
   if (entry && !chain) faults.chain(undefined, 'the head of the chain cannot be read');
   const counts: Counts = { entries: 0, unsealed: 0 };
   const blocks = new BlockWalk(store, accountId, chain, faults);
-  for await (const window of windowsOf(store, accountId, windowEntries)) {
-    await blocks.compare(window);
+  for await (const window of windowsOf(store, accountId, windowEntries, signal)) {
+    await blocks.compare(window, signal);
     judgeRest(window.stored, blocks, faults, counts);
   }
   return {
@@ -110,4 +114,31 @@ function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, fault
       faults.entry('added', suffix, undefined, 'no block has it, though all of its time are sealed');
     }
   }
+}
+
+/** One at a time: each may have a window of entries in memory. */
+const WAITING_MAX = 8;
+
+export interface AuditVerifier {
+  /** Refuses with `not_found`. Throws StoreUnavailable, also where too many wait already. */
+  verify(accountId: string, signal: AbortSignal): Promise<AuditVerification>;
+}
+
+export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fleet }): AuditVerifier {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  return {
+    async verify(accountId, signal) {
+      if (!(await (await fleet.current()).account(accountId))) throw new Refusal('not_found');
+      if (waiting >= WAITING_MAX) throw new StoreUnavailable('timeout', 'Too many verifications wait already.');
+      waiting += 1;
+      const mine = last.then(() => verifyAudit(store, accountId, { signal }));
+      last = mine.catch(() => undefined);
+      try {
+        return await mine;
+      } finally {
+        waiting -= 1;
+      }
+    },
+  };
 }

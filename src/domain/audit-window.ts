@@ -26,11 +26,17 @@ export const isIn = ({ after, to }: Window, suffix: string): boolean =>
  * All of an account's audit entries, some in memory at a time.
  * @throws StoreUnavailable
  */
-export async function* windowsOf(store: Store, accountId: string, size: number): AsyncGenerator<Window, undefined> {
+export async function* windowsOf(
+  store: Store,
+  accountId: string,
+  size: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Window, undefined> {
   const prefix = KEYS.audits(accountId);
   let stored = new Map<string, Stored>();
   let after: string | undefined;
-  for await (const { entries, next } of pagesOf(store, { prefix, limit: Math.min(size, PAGE_ENTRIES_MAX) })) {
+  const request = { prefix, limit: Math.min(size, PAGE_ENTRIES_MAX) };
+  for await (const { entries, next } of pagesOf(store, request, signal)) {
     for (const { key, value, revision } of entries) {
       stored.set(suffixOf(accountId, key), { digest: entryDigest(value), revision, sealed: false });
     }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Accounts } from '../../domain/accounts.ts';
+import type { AuditVerifier } from '../../domain/audit-verify.ts';
 import type { KeyRotation } from '../../domain/key-rotation.ts';
 import type { Backups } from '../../domain/backup.ts';
 import { LIMITS } from '../../domain/limits.ts';
@@ -13,6 +14,7 @@ import type { Reply } from '../exchange.ts';
 
 export interface OperatorServices {
   readonly accounts: Accounts;
+  readonly auditVerifier: AuditVerifier;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;
   readonly usages: Usages;

@@ -1,0 +1,30 @@
+import type { AuditFault } from '../../domain/audit-faults.ts';
+import { dateTime } from '../date-time.ts';
+import { route } from './route.ts';
+
+/** An audit of a million entries is read in that time, and more. */
+const DEADLINE_MS = 120_000;
+
+const faultBody = ({ what, block, entry, at, says }: AuditFault): object => ({
+  what,
+  ...(block !== undefined && { block }),
+  ...(entry !== undefined && { entry }),
+  ...(at !== undefined && { at: instantText(at) }),
+  says,
+});
+
+/** A forged key may claim an instant that no date has. */
+const instantText = (at: number): string | null => (Number.isNaN(new Date(at).getTime()) ? null : dateTime(at));
+
+/** For `muster audit verify`. Each of its many reads has the deadline of the store. */
+export const verifyAudit = route({
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId/audit/verification',
+  deadlineMs: DEADLINE_MS,
+  async handle({ accountId }, { auditVerifier }) {
+    const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));
+    const { head, faults, ...counts } = found;
+    const newest = head && { number: head.number, digest: head.digest, at: dateTime(head.at) };
+    return { status: 200, body: { ...counts, ...(newest && { head: newest }), faults: faults.map(faultBody) } };
+  },
+});

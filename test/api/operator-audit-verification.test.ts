@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { KEYS } from '../../src/domain/records.ts';
+import type { Store } from '../../src/store/port.ts';
+import { entriesOf } from '../support/accounts.ts';
+import { tamper } from '../support/audit.ts';
+import { onEachBackend } from '../support/backends.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { call, createApp, OPERATOR_TOKEN, tenant, type Answer } from '../support/muster.ts';
+import { until } from '../support/until.ts';
+
+onEachBackend('GET /operator/v1/accounts/{accountId}/audit/verification', (backend) => {
+  test('tells what was done to the audit, of this account alone', async () => {
+    const clock = new FakeClock();
+    const begunAt = new Date(clock.now()).toISOString();
+    let opened: Store | undefined;
+    await using muster = await backend.fresh({ clock, wrapStore: (inner) => (opened = inner) });
+    const [owner, neighbour] = [await tenant(muster), await tenant(muster)];
+    clock.advance(1000);
+    await createApp(muster, owner.apiKey);
+    const store = opened ?? expect.unreachable('it has a store');
+    const verify = (accountId: string, token = OPERATOR_TOKEN): Promise<Answer> =>
+      call(`${muster.ops}/operator/v1/accounts/${accountId}/audit/verification`, { token });
+    for (const { accountId } of [owner, neighbour]) {
+      await until(async () => {
+        clock.advance(1000);
+        return (await verify(accountId)).body['unsealed'] === 0;
+      });
+    }
+
+    const whole = await verify(owner.accountId);
+    expect(whole.status).toBe(200);
+    const { head, blocks, ...rest } = whole.body;
+    const { accountId } = owner;
+    expect(rest).toEqual({ accountId, entries: 3, firstBlock: 1, unsealed: 0, faults: [], faultCount: 0 });
+    expect(head).toMatchObject({ number: blocks, digest: expect.stringMatching(/^[\w-]{43}$/) as string });
+
+    const [first, , third] = await entriesOf(store, KEYS.audits(accountId));
+    await tamper(store, first?.key ?? '', first?.value.replace('operator', 'nobody'));
+    await tamper(store, third?.key ?? '', undefined);
+    await tamper(store, `${KEYS.audits(accountId)}forged`, '{}');
+    const { body } = await verify(accountId);
+    expect(body['faultCount']).toBe(3);
+    const [changed, removed] = [first, third].map((entry) => entry?.key.split('/')[2]);
+    expect(body['faults']).toMatchObject([
+      { what: 'changed', entry: changed, block: 1, at: begunAt },
+      { what: 'removed', entry: removed },
+      { what: 'added', entry: 'forged' },
+    ]);
+    expect((await verify(neighbour.accountId)).body['faultCount']).toBe(0);
+  });
+
+  test('is the operator’s, and of accounts that exist', async () => {
+    await using muster = await backend.fresh({ clock: new FakeClock() });
+    const { accountId } = await tenant(muster);
+    const url = `${muster.ops}/operator/v1/accounts`;
+    expect((await call(`${url}/${accountId}/audit/verification`)).status).toBe(401);
+    const of = (id: string): Promise<Answer> => call(`${url}/${id}/audit/verification`, { token: OPERATOR_TOKEN });
+    expect((await of('z'.repeat(16))).status).toBe(404);
+    expect((await of(accountId)).status).toBe(200);
+  });
+});

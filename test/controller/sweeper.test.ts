@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { sweepReconciler } from '../../src/controller/sweeper.ts';
+import type { Cleaned } from '../../src/controller-metrics.ts';
+import type { Reconciler } from '../../src/controller/loop.ts';
+import { newApp } from '../../src/domain/app-record.ts';
+import { verifyAudit } from '../../src/domain/audit-verify.ts';
+import { FleetMemory } from '../../src/domain/fleet-memory.ts';
+import { appSchema, KEYS, parseRecord, put, type AppRecord } from '../../src/domain/records.ts';
+import { createLog } from '../../src/log.ts';
+import { ABSENT, type Expectation, type Store } from '../../src/store/port.ts';
+import { entriesOf } from '../support/accounts.ts';
+import { ACCOUNT, OTHER_ACCOUNT, sealNow, writeEntry } from '../support/audit.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { onEachStore } from '../support/stores.ts';
+import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const APP = 'app_00000000000000000000';
+
+onEachStore('the clean-up', (stores) => {
+  let opened: Store;
+  let store: UnluckyStore;
+  let clock: FakeClock;
+  let memory: FleetMemory;
+  let gone: Map<Cleaned, number>;
+  let sweeper: Reconciler;
+  const signal = new AbortController().signal;
+
+  const started = (fence: readonly Expectation[] = []): Reconciler =>
+    sweepReconciler(
+      {
+        store,
+        fleet: { memory },
+        clock,
+        log: createLog('silent'),
+        metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
+        auditRetentionDays: 10,
+      },
+      { fence, signal },
+    );
+
+  beforeEach(async () => {
+    opened = await stores.open();
+    store = unluckyStore(opened);
+    clock = new FakeClock();
+    memory = new FleetMemory({ onUnreadable: () => expect.unreachable('all can be read') });
+    gone = new Map();
+    sweeper = started();
+    await write(KEYS.account(ACCOUNT), { name: '', entitlement: 'standard', disabled: false, createdAt: 1 });
+  });
+  afterEach(() => opened[Symbol.asyncDispose]());
+
+  async function write(key: string, record: object): Promise<void> {
+    const entry = await opened.get(key);
+    const expected = { key, revision: entry?.revision ?? ABSENT };
+    await opened.commit({ expect: [expected], write: [put(key, record)] });
+    const written = await opened.get(key);
+    if (key.startsWith('d/') && written) memory.put(written);
+  }
+  const left = async (prefix: string): Promise<string[]> => (await entriesOf(opened, prefix)).map(({ key }) => key);
+  const readApp = async (id: string): Promise<AppRecord> => {
+    const entry = await opened.get(KEYS.app(ACCOUNT, id));
+    return parseRecord(appSchema, entry ?? expect.unreachable('the app is there')).record;
+  };
+  const withCodes = (...expiries: number[]): AppRecord => ({
+    ...newApp('', 0, 1, { hash: 'none', issuedAt: 1 }),
+    codes: expiries.map((expiresAt) => ({ hash: `code-${expiresAt}`, issuedAt: 1, expiresAt })),
+  });
+
+  test('expired codes become spent ones; a code that is valid for a moment more stays', async () => {
+    const now = clock.now();
+    await write(KEYS.app(ACCOUNT, 'both'), withCodes(now, now + 1));
+    await write(KEYS.app(ACCOUNT, 'valid'), withCodes(now + 1));
+    await sweeper.reconcile(signal);
+    expect(await readApp('both')).toMatchObject({
+      codes: [{ hash: `code-${now + 1}` }],
+      spent: [{ hash: `code-${now}`, why: 'expired' }],
+      status: 'pending',
+    });
+    expect(await readApp('valid')).toEqual(withCodes(now + 1));
+    expect([...gone]).toEqual([['codes', 1]]);
+    // Replicas must see it.
+    expect(store.changes.map(({ quiet }) => quiet)).toEqual([undefined]);
+  });
+
+  test('an app that changed since memory saw it is left to a later pass', async () => {
+    const now = clock.now();
+    await write(KEYS.app(ACCOUNT, APP), withCodes(now));
+    const changed = { ...withCodes(now), name: 'renamed' };
+    const entry = await opened.get(KEYS.app(ACCOUNT, APP));
+    const expected = { key: KEYS.app(ACCOUNT, APP), revision: entry?.revision ?? ABSENT };
+    await opened.commit({ expect: [expected], write: [put(expected.key, changed)] });
+    await sweeper.reconcile(signal);
+    expect(await readApp(APP)).toEqual(changed);
+    const newer = await opened.get(expected.key);
+    if (newer) memory.put(newer);
+    clock.advance(HOUR_MS);
+    await sweeper.reconcile(signal);
+    expect(await readApp(APP)).toMatchObject({ name: 'renamed', codes: [] });
+  });
+
+  test('many apps go sixty in a commit and three hundred in a round', async () => {
+    for (let n = 0; n < 310; n += 1) await write(KEYS.app(ACCOUNT, `many${n}`), withCodes(clock.now()));
+    await sweeper.reconcile(signal);
+    expect(gone.get('codes')).toBe(300);
+    expect(Math.max(...store.changes.map((change) => change.write.length))).toBe(60);
+    for (const { key } of await entriesOf(opened, KEYS.apps(ACCOUNT))) {
+      const entry = await opened.get(key);
+      if (entry) memory.put(entry);
+    }
+    clock.advance(10 * SECOND_MS);
+    await sweeper.reconcile(signal);
+    expect(gone.get('codes')).toBe(310);
+  });
+
+  const keep = async (name: string, slot: number, at: number): Promise<void> => {
+    const answer = { keyNumber: 1, wrappedKey: 'x', box: 'x' };
+    await write(KEYS.kept(ACCOUNT, name), { at, slot, question: 'q', answer });
+    await write(KEYS.keptSlot(ACCOUNT, slot), { key: name });
+  };
+
+  test('kept answers of more than a day ago go with their places; younger ones stay with theirs', async () => {
+    const day = clock.now() - DAY_MS - 5 * MINUTE_MS;
+    await keep('old', 0, day);
+    await keep('young', 1, day + 1);
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.keptAll)).toEqual([KEYS.kept(ACCOUNT, 'young'), KEYS.keptSlot(ACCOUNT, 1)]);
+    expect(gone.get('kept_answers')).toBe(1);
+  });
+
+  test('a place that another answer has taken stays with that one', async () => {
+    const old = clock.now() - 2 * DAY_MS;
+    await keep('old', 0, old);
+    await keep('new', 0, clock.now());
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.keptAll)).toEqual([KEYS.kept(ACCOUNT, 'new'), KEYS.keptSlot(ACCOUNT, 0)]);
+    expect((await opened.get(KEYS.keptSlot(ACCOUNT, 0)))?.value).toBe('{"key":"new"}');
+  });
+
+  test('an answer that is kept anew in that moment stays', async () => {
+    await keep('again', 0, clock.now() - 2 * DAY_MS);
+    store.intercept('commit', 'before', () => keep('again', 1, clock.now()));
+    await sweeper.reconcile(signal);
+    expect(await opened.get(KEYS.kept(ACCOUNT, 'again'))).toBeDefined();
+    expect(gone.get('kept_answers') ?? 0).toBe(0);
+  });
+
+  test('rate records that no start has read go; one of this minute stays, and one that is none of ours', async () => {
+    const over = clock.now() - 6 * MINUTE_MS;
+    await write(KEYS.rateWindow('old'), { instants: [over - 1, over] });
+    await write(KEYS.rateWindow('young'), { instants: [over, over + 1] });
+    await write(KEYS.rateWindow('other'), { buckets: [] });
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.rateWindows)).toEqual([KEYS.rateWindow('other'), KEYS.rateWindow('young')]);
+    expect(gone.get('rate_records')).toBe(1);
+  });
+
+  test('notes of refusals that no enrollment looks at any more go', async () => {
+    const over = clock.now() - HOUR_MS - 5 * MINUTE_MS;
+    await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: over });
+    await write(KEYS.refusalNote(ACCOUNT, 'young'), { at: over + 1 });
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.refusalNotes)).toEqual([KEYS.refusalNote(ACCOUNT, 'young')]);
+    expect(gone.get('refusal_notes')).toBe(1);
+  });
+
+  const bind = async (appId: string, hash: string, to = appId): Promise<void> => {
+    await write(KEYS.pastCredential(appId, hash), {});
+    await write(KEYS.credential(hash), { accountId: ACCOUNT, appId: to });
+  };
+
+  test('what a deletion left of past credentials goes; of an app that exists nothing does', async () => {
+    await write(KEYS.app(ACCOUNT, 'here'), withCodes());
+    for (let n = 0; n < 100; n += 1) await bind('deleted', `d${n}`);
+    await bind('here', 'h1');
+    // Another app has bound one of them since.
+    await bind('deleted', 'taken', 'here');
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.pastAll)).toEqual([KEYS.pastCredential('here', 'h1')]);
+    expect(await left('cred/')).toEqual([KEYS.credential('h1'), KEYS.credential('taken')]);
+    expect(gone.get('past_credentials')).toBe(101);
+  });
+
+  test('an app that memory does not know, and the store does, keeps its past credentials', async () => {
+    await write(KEYS.app(ACCOUNT, 'unknown'), withCodes());
+    await bind('unknown', 'h1');
+    memory.remove(KEYS.app(ACCOUNT, 'unknown'));
+    await sweeper.reconcile(signal);
+    expect(await left('cred/')).toEqual([KEYS.credential('h1')]);
+    expect(await left(KEYS.pastAll)).toHaveLength(1);
+  });
+
+  test('the audit is kept for as many days as configured', async () => {
+    const over = clock.now() - 10 * DAY_MS;
+    await writeEntry(opened, over - 1);
+    await sealNow(opened, clock);
+    const young = await writeEntry(opened, over);
+    await sealNow(opened, clock);
+    const unsealed = await writeEntry(opened, over - 1, OTHER_ACCOUNT);
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.auditsAll)).toEqual([young, unsealed]);
+    expect((await verifyAudit(opened, ACCOUNT)).faults).toEqual([]);
+    expect(gone.get('audit_entries')).toBe(1);
+  });
+
+  test('a pass goes on where it was, and the next one begins an hour later', async () => {
+    for (let n = 0; n < 501; n += 1) {
+      await write(KEYS.refusalNote(ACCOUNT, String(n).padStart(4, '0')), { at: 1 });
+    }
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.refusalNotes)).toHaveLength(1);
+    clock.advance(10 * SECOND_MS);
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.refusalNotes)).toEqual([]);
+    await write(KEYS.refusalNote(ACCOUNT, 'later'), { at: 1 });
+    clock.advance(HOUR_MS - 1);
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.refusalNotes)).toHaveLength(1);
+    clock.advance(1);
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.refusalNotes)).toEqual([]);
+  });
+
+  test('trouble with one kind keeps no other from its work, and is made up for', async () => {
+    await write(KEYS.app(ACCOUNT, APP), withCodes(clock.now()));
+    await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
+    store.fates.push('lost before commit');
+    await expect(sweeper.reconcile(signal)).rejects.toThrow('lost before it happened');
+    expect([await left(KEYS.refusalNotes), (await readApp(APP)).codes.length]).toEqual([[], 1]);
+    await sweeper.reconcile(signal);
+    expect((await readApp(APP)).codes).toEqual([]);
+  });
+
+  test('who leads no longer removes nothing', async () => {
+    await write(KEYS.app(ACCOUNT, APP), withCodes(clock.now()));
+    await keep('old', 0, 1);
+    await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
+    await bind('deleted', 'd1');
+    await writeEntry(opened, 1);
+    await sealNow(opened, clock);
+    const before = await entriesOf(opened, '');
+    await started([{ key: KEYS.leader, revision: 1 }]).reconcile(signal);
+    expect(await entriesOf(opened, '')).toEqual(before);
+    expect([...gone.values()].every((count) => count === 0)).toBe(true);
+  });
+});
