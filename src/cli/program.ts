@@ -1,7 +1,9 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../clock.ts';
 import { VERSION } from '../version.ts';
 import { backup } from './backup.ts';
 import { EXIT } from './outcome.ts';
+import type { UsageOptions } from './usage.ts';
 
 const EXIT_CODES = `
 Exit codes:
@@ -25,6 +27,10 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addServe(program, env);
   addBackup(program, env);
   addRestore(program, env);
+  addUsage(program, env);
+  addAudit(program, env);
+  addKeys(program, env);
+  addDoctor(program, env);
   return program;
 }
 
@@ -65,5 +71,98 @@ function addRestore(program: Command, env: NodeJS.ProcessEnv): void {
     .action(async (file: string, options: { keepCodes: boolean }) => {
       const { restore } = await import('./restore.ts');
       await restore(env, file, options);
+    });
+}
+
+const output = (...formats: readonly string[]): Option =>
+  new Option('-o, --output <format>', 'how stdout is written').choices(formats).default('table');
+
+function addUsage(program: Command, env: NodeJS.ProcessEnv): void {
+  program
+    .command('usage')
+    .description('what was metered in a month, by account')
+    .option('-m, --month <YYYY-MM>', 'which month; this one (UTC) by default', monthOf, thisMonth())
+    .option('-a, --account <id>', 'of this account alone', idOf)
+    .addOption(output('table', 'json', 'csv'))
+    .addHelpText('after', `${CONNECTION}\nIn JSON amounts are in minor units (cents); csv has one row a night.`)
+    .action(async (options: UsageOptions) => {
+      const { usage } = await import('./usage.ts');
+      await usage(env, options);
+    });
+}
+
+const thisMonth = (): string => new Date(systemClock.now()).toISOString().slice(0, 7);
+
+function monthOf(text: string): string {
+  if (/^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)) return text;
+  throw new InvalidArgumentError('It is written YYYY-MM, as in 2026-01.');
+}
+
+function idOf(text: string): string {
+  if (/^[a-z0-9]{16}$/.test(text)) return text;
+  throw new InvalidArgumentError('An account id is 16 small letters and digits.');
+}
+
+interface AuditOptions {
+  readonly account: string;
+  readonly output: 'table' | 'json';
+}
+
+function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
+  const audit = program.command('audit').description('the audit of accounts');
+  audit
+    .command('list')
+    .description('who did what, oldest first')
+    .requiredOption('-a, --account <id>', 'of this account', idOf)
+    .addOption(output('table', 'json'))
+    .addHelpText('after', `${CONNECTION}\njson is one object a line.`)
+    .action(async (options: AuditOptions) => {
+      const { listAudit } = await import('./audit.ts');
+      await listAudit(env, options);
+    });
+  audit
+    .command('verify')
+    .description('find entries that were removed, added or changed')
+    .option('-a, --account <id>', 'of this account alone', idOf)
+    .addOption(output('table', 'json'))
+    .addHelpText(
+      'after',
+      `${CONNECTION}\nWho can write the store can write the chain anew: keep the heads elsewhere, and compare.${EXIT_CODES}`,
+    )
+    .action(async (options: AuditOptions) => {
+      const { verifyAudit } = await import('./audit.ts');
+      await verifyAudit(env, options);
+    });
+}
+
+function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
+  const keys = program.command('keys').description('the key-encryption keys of the key file');
+  keys
+    .command('status')
+    .description('what each key seals, who knows it, and which lines may be removed')
+    .addOption(output('table', 'json'))
+    .addHelpText('after', CONNECTION)
+    .action(async (options: { output: 'table' | 'json' }) => {
+      const { keyStatus } = await import('./keys.ts');
+      await keyStatus(env, options);
+    });
+  keys
+    .command('rotate')
+    .description('let the newest key of the key file write, once every replica knows it')
+    .addHelpText('after', CONNECTION)
+    .action(async () => {
+      const { rotateKeys } = await import('./keys.ts');
+      await rotateKeys(env);
+    });
+}
+
+function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
+  program
+    .command('doctor')
+    .description('look at configuration, store, clock, keys, disk and the running service: what is wrong, what to do')
+    .addHelpText('after', EXIT_CODES)
+    .action(async () => {
+      const { doctor } = await import('./doctor.ts');
+      await doctor(env);
     });
 }

@@ -21,7 +21,7 @@ export function createProgress(unit: string): Progress {
     },
     Presets.shades_classic,
   );
-  bar.start(0, 0);
+  bar.start(1, 0);
   return {
     shown,
     total: (total) => bar.setTotal(total),

@@ -1,9 +1,14 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { openConfiguredStore } from '../configured-store.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig, type Config } from '../config.ts';
+import { createEnvelope } from '../domain/envelope.ts';
+import { parseKeyRing } from '../domain/key-ring.ts';
+import { openHeader } from '../domain/otel-config.ts';
 import { restore as restoreInto } from '../domain/restore.ts';
-import { systemDraw } from '../domain/secrets.ts';
+import type { RestoreRules } from '../domain/restore-records.ts';
+import { systemDraw, type Draw } from '../domain/secrets.ts';
+import { keptKeyPath } from '../embedded-secrets.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { CommandFault, say } from './outcome.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -19,13 +24,20 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   using progress = createProgress('bytes');
   progress.total(size * READS);
   const read = counting(progress);
-  const { header, entries, codesVoided } = await restoreInto(
-    { store, clock: systemClock, draw: systemDraw(), ...how },
+  const draw = systemDraw();
+  const { header, entries, codesVoided, unopened } = await restoreInto(
+    { store, clock: systemClock, draw, opens: opensBy(config, draw), ...how },
     () => read(createReadStream(path)),
   );
   progress[Symbol.dispose]();
   say(`Restored ${entries} entries of ${header.at}.`);
   if (codesVoided > 0) say(`${codesVoided} open enrollment codes are void: issue new ones where they are needed.`);
+  if (unopened > 0) {
+    say(
+      `${unopened} collector headers are sealed under keys that are not in the key file, and read as not set: ` +
+        'put the lines of the key file that the backup was made with into it, before you start the service.',
+    );
+  }
   say('What was revoked, purged or rotated since then is not: do it again before you start the service (README.md).');
 }
 
@@ -46,6 +58,22 @@ function counting(progress: Progress): (bytes: AsyncIterable<Uint8Array>) => Asy
     for await (const chunk of bytes) {
       progress.at((done += chunk.length));
       yield chunk;
+    }
+  };
+}
+
+/** A store that was tried out has made its own key 1: the number alone does not tell that it is another key. */
+function opensBy({ keyFile, dataDir }: Config, draw: Draw): RestoreRules['opens'] {
+  const kept = keptKeyPath(dataDir);
+  const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
+  if (text === undefined) return () => false;
+  const envelope = createEnvelope(parseKeyRing(text), draw);
+  return (accountId, record) => {
+    try {
+      return openHeader(envelope, accountId, record) !== undefined;
+    } catch {
+      // A key that is newer than all of these.
+      return false;
     }
   };
 }

@@ -1,7 +1,8 @@
 import type { Connection } from './connection.ts';
 import { CommandFault } from './outcome.ts';
 
-const ANSWER_MS_MAX = 30_000;
+/** Above every deadline of the service: the longest is that of a verification. */
+const ANSWER_MS_MAX = 150_000;
 
 interface Question {
   readonly method?: 'GET' | 'POST';
@@ -23,9 +24,9 @@ export class ServiceClient {
     return (await response.json().catch(() => this.#lost())) as T;
   }
 
-  async text(path: string, question: Question = {}): Promise<string> {
+  async text(path: string, question: Question = {}): Promise<{ text: string; headers: Headers }> {
     const response = await this.#ask(path, { ...question, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-    return await response.text().catch(() => this.#lost());
+    return { text: await response.text().catch(() => this.#lost()), headers: response.headers };
   }
 
   /** An answer without a bound in size or time. */

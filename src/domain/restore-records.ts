@@ -2,7 +2,7 @@ import type { Entry } from '../store/port.ts';
 import { codesVoided } from './app-record.ts';
 import { chainSchema, type ChainRecord } from './audit-records.ts';
 import { isLeftOut } from './backup.ts';
-import { appSchema, KEYS, otelSchema, parseRecord, purgedSchema, purgeSchema } from './records.ts';
+import { appSchema, KEYS, otelSchema, parseRecord, purgedSchema, purgeSchema, type OtelRecord } from './records.ts';
 import { drawTag, type Draw } from './secrets.ts';
 
 /*
@@ -13,6 +13,8 @@ export interface RestoreRules {
   readonly draw: Draw;
   /** Open codes, and the kept answers that hold codes, work on. Otherwise they end with the restore. */
   readonly keepCodes: boolean;
+  /** Whether the keys of the restored installation open an account's collector header. */
+  readonly opens: (accountId: string, record: OtelRecord) => boolean;
 }
 
 /** `later`: an audit entry that no block holds yet; it is written after the heads of the chains. */
@@ -22,13 +24,21 @@ export type Fate =
 export interface Tally {
   entries: number;
   codesVoided: number;
+  /** Collector headers that no key opens: they read as not set. */
+  unopened: number;
   /** Purged secrets that a key could still open in backups, by its number: the new store's history has none of them. */
   readonly purged: Map<number, number>;
   /** By account: up to which revision of the old store its audit is sealed. */
   readonly sealedThrough: Map<string, number>;
 }
 
-export const newTally = (): Tally => ({ entries: 0, codesVoided: 0, purged: new Map(), sealedThrough: new Map() });
+export const newTally = (): Tally => ({
+  entries: 0,
+  codesVoided: 0,
+  unopened: 0,
+  purged: new Map(),
+  sealedThrough: new Map(),
+});
 
 /**
  * Past every revision that an owner can have made between a backup and its restore (at 600 changes a minute that would
@@ -37,16 +47,17 @@ export const newTally = (): Tally => ({ entries: 0, codesVoided: 0, purged: new 
 export const OTEL_REVISIONS_SKIPPED = 1_000_000;
 
 const APP = /^d\/a\/[^/]+\/app\/[^/]+$/;
-const OTEL = /^d\/a\/[^/]+\/otel$/;
+const OTEL = /^d\/a\/([^/]+)\/otel$/;
 const AUDIT = /^audit\/([^/]+)\//;
 
 /** @throws BadRecord */
-export function fateOf(entry: Entry, { draw, keepCodes }: RestoreRules, tally: Tally): Fate {
+export function fateOf(entry: Entry, rules: RestoreRules, tally: Tally): Fate {
   const { key, value } = entry;
+  const { keepCodes } = rules;
   if (isLeftOut(key)) return 'not written';
   tally.entries += 1;
   if (APP.test(key)) return keepCodes ? now(value) : withoutCodes(entry, tally);
-  if (OTEL.test(key)) return renamed(entry, draw);
+  if (OTEL.test(key)) return renamed(entry, rules, tally);
   if (key.startsWith(KEYS.keptAll)) return keepCodes ? now(value) : 'not written';
   if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return counted(entry, tally);
   if (key.startsWith(KEYS.chains)) return chainOf(entry, tally);
@@ -71,8 +82,9 @@ function chainOf(entry: Entry, { sealedThrough }: Tally): Fate {
 }
 
 /** A daemon may have been told something else under the same revision after the backup: no ETag and no revision repeats. */
-function renamed(entry: Entry, draw: Draw): Fate {
+function renamed(entry: Entry, { draw, opens }: RestoreRules, tally: Tally): Fate {
   const { record } = parseRecord(otelSchema, entry);
+  if (record.config?.header && !opens(OTEL.exec(entry.key)?.[1] ?? '', record)) tally.unopened += 1;
   const revision = record.revision + OTEL_REVISIONS_SKIPPED;
   return now(JSON.stringify({ ...record, revision, tag: drawTag(draw) }));
 }

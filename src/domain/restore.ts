@@ -21,6 +21,7 @@ export interface Restored {
   readonly header: BackupHeader;
   readonly entries: number;
   readonly codesVoided: number;
+  readonly unopened: number;
 }
 
 /**
@@ -46,7 +47,7 @@ export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Rest
     await writer.settle();
   }
   await finish(deps, fence, header);
-  return { header, entries: tally.entries, codesVoided: tally.codesVoided };
+  return { header, entries: tally.entries, codesVoided: tally.codesVoided, unopened: tally.unopened };
 }
 
 async function refuseUnlessEmpty(store: Store): Promise<void> {

@@ -1,0 +1,80 @@
+import { readFileSync, statSync } from 'node:fs';
+import { access, constants, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+import { once } from 'node:events';
+import process from 'node:process';
+import type { Config, ListenAddress } from '../config.ts';
+import { parseKeyRing, type KeyRing } from '../domain/key-ring.ts';
+import { keptKeyPath } from '../embedded-secrets.ts';
+import { VERSION } from '../version.ts';
+import { finding, type Tell } from './finding.ts';
+import { fileTrouble } from './outcome.ts';
+
+const NODE_MAJOR = 24;
+const MIB = 1024 * 1024;
+const FREE_FAIL_BYTES = 64 * MIB;
+const FREE_WARN_BYTES = 1024 * MIB;
+
+/** What lies on this machine: the program, the key file, the data directory, the ports. */
+export async function lookAtMachine(config: Config, serviceRuns: boolean, tell: Tell): Promise<KeyRing | undefined> {
+  const program = finding('version');
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
+    tell(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
+  } else tell(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
+  const keyRing = lookAtKeyFile(config, tell);
+  if (config.store.kind === 'sqlite') await lookAtDisk(dirname(config.store.path), tell);
+  if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await lookAtPort(name, address, tell);
+  return keyRing;
+}
+
+function lookAtKeyFile({ keyFilePath, dataDir }: Config, tell: Tell): KeyRing | undefined {
+  const keyFile = finding('key file');
+  const path = keyFilePath ?? keptKeyPath(dataDir);
+  try {
+    const keyRing = parseKeyRing(readFileSync(path, 'utf8'));
+    const mode = statSync(path).mode & 0o777;
+    const has = `${path} has key ${keyRing.numbers.join(', ')}`;
+    if ((mode & 0o077) === 0) tell(keyFile.ok(has));
+    else tell(keyFile.warn(`${has}, and others may read it (mode ${mode.toString(8)}): chmod 600 ${path}`));
+    return keyRing;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && keyFilePath === undefined) tell(keyFile.ok(`${path} is made at the first start`));
+    else tell(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
+    return undefined;
+  }
+}
+
+async function lookAtDisk(directory: string, tell: Tell): Promise<void> {
+  const disk = finding('disk');
+  try {
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = await statfs(directory);
+    const free = bavail * bsize;
+    const says = `${directory} has ${Math.floor(free / MIB)} MiB free`;
+    if (free < FREE_FAIL_BYTES) tell(disk.fail(`${says}: the store cannot write for long; make room`));
+    else if (free < FREE_WARN_BYTES)
+      tell(disk.warn(`${says}: a purge builds the store's file anew and needs its size`));
+    else tell(disk.ok(says));
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') tell(disk.ok(`${directory} is made at the first start`));
+    else tell(disk.fail(`${directory}: ${fileTrouble(code)}`));
+  }
+}
+
+async function lookAtPort(name: string, { host, port }: ListenAddress, tell: Tell): Promise<void> {
+  const listener = finding('port');
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, 'listening');
+    tell(listener.ok(`${host}:${port} is free for ${name}`));
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be listened on (${code})`;
+    tell(listener.fail(`${host}:${port} ${why}: set MUSTER_${name.toUpperCase()}_LISTEN`));
+  } finally {
+    server.close();
+  }
+}

@@ -1,0 +1,16 @@
+/** What one look found: in words what is wrong and what to do, where anything is. */
+export interface Finding {
+  readonly level: 'ok' | 'warn' | 'fail';
+  readonly what: string;
+  readonly says: string;
+}
+
+export type Tell = (finding: Finding) => void;
+
+type Words = (says: string) => Finding;
+
+export const finding = (what: string): Readonly<Record<Finding['level'], Words>> => ({
+  ok: (says: string): Finding => ({ level: 'ok', what, says }),
+  warn: (says: string): Finding => ({ level: 'warn', what, says }),
+  fail: (says: string): Finding => ({ level: 'fail', what, says }),
+});

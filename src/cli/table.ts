@@ -1,0 +1,18 @@
+/** Rows in columns for people; numbers stand to the right. No colour, no lines: it is read by `awk`, too. */
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const texts = [head, ...rows].map((row) => row.map((cell) => printable(String(cell))));
+  const widths = head.map((_name, column) => Math.max(...texts.map((row) => (row[column] ?? '').length)));
+  const numeric = head.map((_name, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])));
+  const lines = texts.map((row) =>
+    row
+      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+const isNumeric = (cell: string | number | undefined): boolean => /^-?\d+(?:\.\d+)?$/.test(String(cell));
+
+/** What others have chosen, as the name of an account, must not move the cursor or colour the terminal. */
+export const printable = (text: string): string => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
