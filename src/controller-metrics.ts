@@ -126,6 +126,13 @@ function nightMetrics(
     help: 'How long the last night took that this process metered, with its pauses.',
     registers,
   });
+  let trusted = (): boolean => true;
+  const clock: Gauge = new Gauge({
+    name: 'muster_clock_trusted',
+    help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+    registers,
+    collect: () => clock.set(trusted() ? 1 : 0),
+  });
   return {
     nightMetered({ late, endedAt, seconds }) {
       nights.inc({ late: String(late) });
@@ -134,14 +141,7 @@ function nightMetrics(
     },
     meteredThrough: (endedAt) => lastNight.set(endedAt),
     clockTrusted(read) {
-      new Gauge({
-        name: 'muster_clock_trusted',
-        help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
-        registers,
-        collect() {
-          this.set(read() ? 1 : 0);
-        },
-      });
+      trusted = read;
     },
   };
 }

@@ -16,7 +16,7 @@ export interface NightDeps extends LedgerDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly clockWatch: Pick<ClockWatch, 'trusted'>;
-  /** Between two batches the writers have the store for as long as the batch took, and at least so long. */
+  /** Between two batches the writers have the store for twice as long as the batch took, and at least so long. */
   readonly pauseMs: number;
 }
 
@@ -114,6 +114,6 @@ function recordOf(
 }
 
 async function pause({ clock, pauseMs }: NightDeps, tookMs: number, signal: AbortSignal): Promise<void> {
-  if (pauseMs > 0) await clock.sleep(Math.min(Math.max(pauseMs, tookMs), PAUSE_MAX_MS), signal);
+  if (pauseMs > 0) await clock.sleep(Math.min(Math.max(pauseMs, 2 * tookMs), PAUSE_MAX_MS), signal);
   else await nextTurn();
 }

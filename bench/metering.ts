@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { meteringReconciler, type MeteringDeps } from '../src/controller/metering.ts';
+import { systemClock, type Clock } from '../src/clock.ts';
+import { createControllerMetrics } from '../src/controller-metrics.ts';
+import { enrolled, newApp } from '../src/domain/app-record.ts';
+import { DAY_MS, dayAt, endOfDay } from '../src/domain/calendar.ts';
+import { createFleet } from '../src/domain/fleet.ts';
+import { FleetMemory } from '../src/domain/fleet-memory.ts';
+import { readWatermark } from '../src/domain/night-watermark.ts';
+import { recordPrice } from '../src/domain/prices.ts';
+import { DIRECTORY_GROUPS, KEYS, put } from '../src/domain/records.ts';
+import { drawAccountId, drawAppId, systemDraw } from '../src/domain/secrets.ts';
+import { createLog } from '../src/log.ts';
+import { createMetrics } from '../src/metrics.ts';
+import { Directory } from '../src/store/directory.ts';
+import { openStore, type StoreChoice } from '../src/store/open.ts';
+import { ABSENT, type Store } from '../src/store/port.ts';
+import { findEtcd } from '../test/support/etcd-binary.ts';
+import { EtcdCluster } from '../test/support/etcd.ts';
+
+/*
+ * `npm run bench:metering`: seconds and extra memory of a night, worked off in one go; and the p99 of commits while a
+ * night is metered at its pace, against without. Accounts have 1000 apps each. The apps lie in memory alone: of them a
+ * night reads nothing else.
+ */
+
+const SIZES = [10_000, 100_000, 1_000_000];
+const APPS_PER_ACCOUNT = 1000;
+const WRITERS = 8;
+const WRITERS_MS = Number(process.env['BENCH_WRITERS_MS'] ?? 3000);
+const DAY = '2026-06-01';
+const NOON = endOfDay(DAY) - 43_200_000;
+
+/** As late as it must be for so many nights to be due; goes on as the machine's does. */
+function clockAfter(nights: number): Clock {
+  const ahead = endOfDay(DAY) + (nights - 1) * DAY_MS + 360_000 - Date.now();
+  return { ...systemClock, now: () => Date.now() + ahead };
+}
+
+interface Bench extends AsyncDisposable {
+  readonly store: Store;
+  readonly memory: FleetMemory;
+  readonly deps: MeteringDeps;
+}
+
+async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
+  const store = await openStore(choice);
+  const memory = new FleetMemory({ onUnreadable: (error) => process.stderr.write(`${String(error)}\n`) });
+  const [clock, log, metrics] = [clockAfter(nights), createLog('error'), createMetrics('bench')];
+  // Without the proof: what is put into memory beside the store must stay there.
+  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  directory.start();
+  while (!directory.ready) await sleep(1);
+  const deps: MeteringDeps = {
+    store,
+    fleet: createFleet(store, directory, memory),
+    clock,
+    clockWatch: { trusted: () => true, trusts: () => true },
+    log,
+    metrics: createControllerMetrics(metrics.registry),
+    meteringDelayMs: 300_000,
+  };
+  await recordPrice(store, { price: '1.50', currency: 'EUR' }, NOON, []);
+  const day = put(KEYS.day, { day: DAY, since: DAY });
+  await store.commit({ expect: [{ key: KEYS.day, revision: ABSENT }], write: [day] });
+  return {
+    store,
+    memory,
+    deps,
+    async [Symbol.asyncDispose]() {
+      await directory[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const draw = systemDraw();
+
+function seed(memory: FleetMemory, apps: number): void {
+  const record = enrolled(newApp('daemon', 0, NOON, { hash: 'c'.repeat(43), issuedAt: NOON }), {
+    code: 'c'.repeat(43),
+    credential: 'h'.repeat(43),
+    platform: 'linux',
+    agentVersion: '1.0.0',
+    connection: 'cloud',
+    at: NOON,
+  });
+  const value = JSON.stringify(record);
+  for (let i = 0; i < apps / APPS_PER_ACCOUNT; i += 1) {
+    const accountId = drawAccountId(draw);
+    const account = { name: 'bench', entitlement: 'standard', disabled: false, createdAt: NOON };
+    memory.put({ key: KEYS.account(accountId), value: JSON.stringify(account), revision: 1 });
+    for (let n = 0; n < APPS_PER_ACCOUNT; n += 1) {
+      memory.put({ key: KEYS.app(accountId, drawAppId(draw)), value, revision: 1 });
+    }
+  }
+  memory.settled();
+}
+
+/** Rounds until all nights that are due are metered; seconds. */
+async function meter({ store, deps }: Bench, pauseMs?: number): Promise<number> {
+  const options = pauseMs === undefined ? deps : { ...deps, meteringPauseMs: pauseMs };
+  const loop = meteringReconciler(options, { fence: [] });
+  const startedAt = performance.now();
+  const last = dayAt(deps.clock.now() - DAY_MS);
+  while ((await readWatermark(store)).through !== last) await loop.reconcile(new AbortController().signal);
+  return (performance.now() - startedAt) / 1000;
+}
+
+const mebibytes = (bytes: number): string => (bytes / 1_048_576).toFixed(0);
+
+/** The most that the process held more than before while the work ran. */
+async function extraMemory<T>(work: () => Promise<T>): Promise<{ result: T; rss: number; heap: number }> {
+  const collect = (globalThis as { gc?: () => void }).gc;
+  collect?.();
+  const before = process.memoryUsage();
+  let [rss, heap] = [0, 0];
+  const look = setInterval(() => {
+    const now = process.memoryUsage();
+    rss = Math.max(rss, now.rss - before.rss);
+    heap = Math.max(heap, now.heapUsed - before.heapUsed);
+  }, 5);
+  const result = await work();
+  clearInterval(look);
+  return { result, rss, heap };
+}
+
+async function unpaced(name: string, choice: () => StoreChoice): Promise<void> {
+  for (const apps of SIZES) {
+    await using bench = await open(choice());
+    seed(bench.memory, apps);
+    const { result, rss, heap } = await extraMemory(() => meter(bench, 0));
+    row(name, apps, `${result.toFixed(2)} s`, `${mebibytes(rss)} MiB`, `${mebibytes(heap)} MiB`);
+  }
+}
+
+/** Closed loops of one commit each, as a revocation makes it; milliseconds of each until told to stop. */
+async function writers(store: Store, over: () => boolean): Promise<number[]> {
+  const times: number[] = [];
+  let number = 0;
+  const writer = async (): Promise<void> => {
+    while (!over()) {
+      const key = `bench/${(number += 1)}`;
+      const startedAt = performance.now();
+      await store.commit({
+        expect: [{ key, revision: ABSENT }],
+        write: [put(key, { at: number, text: 'x'.repeat(300) })],
+      });
+      times.push(performance.now() - startedAt);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, writer));
+  return times;
+}
+
+async function alone(store: Store): Promise<number[]> {
+  const end = performance.now() + WRITERS_MS;
+  return await writers(store, () => performance.now() >= end);
+}
+
+const p99 = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
+
+async function paced(name: string, choice: () => StoreChoice, apps: number): Promise<void> {
+  // Small nights are over in a moment: several of them, so that there is something to measure.
+  const nights = Math.min(25, 1_000_000 / apps);
+  await using bench = await open(choice(), nights);
+  seed(bench.memory, apps);
+  await alone(bench.store);
+  const before = await alone(bench.store);
+  let done = false;
+  const metering = meter(bench).finally(() => (done = true));
+  const during = await writers(bench.store, () => done);
+  const seconds = await metering;
+  const [without, beside] = [p99([...before, ...(await alone(bench.store))]), p99(during)];
+  const figures = [without, beside].map((ms) => `${ms.toFixed(1)} ms`);
+  row(name, apps, `${(seconds / nights).toFixed(2)} s`, ...figures, `${(beside / without).toFixed(2)} ×`);
+}
+
+function row(...cells: (string | number)[]): void {
+  process.stdout.write(`| ${cells.join(' | ')} |\n`);
+}
+
+function head(...cells: string[]): void {
+  row(...cells);
+  row(...cells.map(() => '---'));
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'muster-metering-'));
+try {
+  const binary = findEtcd();
+  await using cluster = binary === undefined ? undefined : await EtcdCluster.start({ binary });
+  let stores = 0;
+  const sqlite = (): StoreChoice => ({ kind: 'sqlite', path: join(directory, `${(stores += 1)}.db`) });
+  const etcd = (url: string) => (): StoreChoice => ({ kind: 'etcd', endpoints: [url], prefix: `/${(stores += 1)}/` });
+  const places: [string, () => StoreChoice][] = [['sqlite', sqlite]];
+  if (cluster) places.push(['etcd', etcd(cluster.member.url)]);
+  head('store', 'apps', 'a night, unpaced', 'extra RSS', 'extra heap');
+  for (const [name, choice] of places) await unpaced(name, choice);
+  process.stdout.write('\n');
+  head('store', 'apps', 'a night, paced', `p99 of ${WRITERS} writers without`, 'with', 'ratio');
+  for (const [name, choice] of places) for (const apps of SIZES) await paced(name, choice, apps);
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
