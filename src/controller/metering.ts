@@ -73,7 +73,12 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
 
   async function meter(day: string, before: Watermark, signal: AbortSignal): Promise<void> {
     const startedAt = clock.monotonic();
-    if (night?.day !== day) night = { day, doneTo: '', price: priceOfNight(await readPrices(store), day) };
+    if (night?.day !== day) {
+      const prices = await readPrices(store);
+      // The loop that records the price begins its term together with this one.
+      if (prices.entries.length === 0) return;
+      night = { day, doneTo: '', price: priceOfNight(prices, day) };
+    }
     if (!(await meterNight(nightDeps, night, signal))) return;
     const late = isLate(day, clock.now());
     if (!(await advanceWatermark(fenced, before, day))) return;

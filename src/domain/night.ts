@@ -31,8 +31,11 @@ const LATE_MS = 3_600_000;
 /** Metered more than an hour after its midnight (M3). */
 export const isLate = (day: string, at: number): boolean => at > endOfDay(day) + LATE_MS;
 const PAUSE_MAX_MS = 1000;
-/** Apps that are counted in one piece: about a millisecond, then requests go on. */
-const SLICE_APPS = 1000;
+const FRESH_ATTEMPTS_MAX = 20;
+const FRESH_PAUSE_MS = 50;
+/** Apps that are gone through, or counted, in one piece: a fraction of a millisecond, then requests go on. */
+const LOOKED_AT_PER_TURN = 5000;
+const COUNTED_PER_TURN = 500;
 
 /**
  * Records a night for every account that existed then. The day record must have moved on before: what is read here is
@@ -41,8 +44,7 @@ const SLICE_APPS = 1000;
  * @throws StoreUnavailable; Error where what memory holds of an account cannot be read, once all others are done
  */
 export async function meterNight(deps: NightDeps, night: Night, signal: AbortSignal): Promise<boolean> {
-  const { memory } = deps.fleet;
-  await freshMemory(deps.fleet);
+  const memory = await freshMemory(deps);
   const unreadable = memory.unreadableAccounts();
   const accountIds = accountsOf(memory, night.day).filter((id) => id > night.doneTo && !unreadable.has(id));
   for (let i = 0; i < accountIds.length; i += LEDGER_ENTRIES_PER_COMMIT) {
@@ -68,37 +70,54 @@ function accountsOf(memory: FleetMemory, day: string): string[] {
   return ids.sort();
 }
 
-/** Memory that is as new as the store: what counts is read from memory alone. */
-async function freshMemory(fleet: Fleet): Promise<FleetMemory> {
-  const reader = await fleet.current();
-  if (!reader.atOnce || !fleet.memory.whole) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
-  return fleet.memory;
+/** Memory that is as new as the store: what counts is read from memory alone. It is waited for a while. */
+async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>): Promise<FleetMemory> {
+  for (let attempt = 1; ; attempt += 1) {
+    const reader = await fleet.current();
+    if (reader.atOnce && fleet.memory.whole) return fleet.memory;
+    if (attempt === FRESH_ATTEMPTS_MAX) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
+    await clock.sleep(FRESH_PAUSE_MS);
+  }
 }
 
 async function countBatch(deps: NightDeps, night: Night, accountIds: readonly string[]): Promise<LedgerEntry[]> {
-  const memory = await freshMemory(deps.fleet);
-  // In one turn: the state of the batch and the day are of one moment. What changes after it is in the list below.
+  const memory = await freshMemory(deps);
+  const states: AccountNow[] = [];
+  const looked = turns(LOOKED_AT_PER_TURN);
+  for (const accountId of accountIds) {
+    states.push(stateOf(memory, accountId));
+    await looked(states.at(-1)?.active.length ?? 0);
+  }
+  // Read last: every state is of this day or an earlier one, and what changes from here on is in the list below.
   const today = memory.day()?.record.day;
-  const states = accountIds.map((accountId) => stateOf(memory, accountId));
   if (today === undefined || today <= night.day) throw new Error(`The day ${night.day} has not ended.`);
   const [first = '', last = ''] = [accountIds[0], accountIds.at(-1)];
   const changed = await changesSince(deps.store, night.day, today, { first, last });
   const entries: LedgerEntry[] = [];
-  let slice = 0;
+  const counted = turns(COUNTED_PER_TURN);
   for (const state of states) {
     const count = countNight(state, changed.get(state.accountId));
     entries.push({ accountId: state.accountId, record: recordOf(deps, night, count) });
-    slice += state.active.length;
-    if (slice < SLICE_APPS) continue;
-    slice = 0;
-    await nextTurn();
+    await counted(state.active.length);
   }
   return entries;
 }
 
+/** Lets the event loop turn when so much has been done since it last did. */
+function turns(workMax: number): (work: number) => Promise<void> {
+  let done = 0;
+  return async (work) => {
+    done += work;
+    if (done < workMax) return;
+    done = 0;
+    await nextTurn();
+  };
+}
+
 function stateOf(memory: FleetMemory, accountId: string): AccountNow {
   const account = memory.account(accountId);
-  if (!account) throw new StoreUnavailable('timeout', 'An account is away from memory.');
+  // While memory is filled anew, an account may be there with some of its apps.
+  if (!account || !memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
   const active: string[] = [];
   for (const app of account.apps()) if (app.record.status === 'active') active.push(app.id);
   return { accountId, disabled: account.record.disabled, active };
