@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { sealAccount } from '../../src/domain/audit-sealing.ts';
 import { verifyAudit } from '../../src/domain/audit-verify.ts';
 import { sealSchema } from '../../src/domain/audit-records.ts';
 import { KEYS, parseRecord } from '../../src/domain/records.ts';
@@ -68,6 +69,21 @@ onEachStore('sealing the audit', (stores) => {
     await sealAll(store, leader);
     expect(await sealedEntries(store)).toEqual([first, late].map(suffix));
     expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
+  });
+
+  test('nothing is sealed beyond what is known completely', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const known = await writeEntry(store, clock.now());
+    const upTo = (await store.get(known))?.revision ?? 0;
+    // Their keys sort before and after the known one's: of these two the watch has told neither.
+    const later = [await writeEntry(store, clock.now() - 1000), await writeEntry(store, clock.now() + 1000)];
+    const due = { accountId: ACCOUNT, from: suffix(known), upTo };
+    await sealAccount({ store, clock, fence: [] }, due);
+    expect(await sealedEntries(store)).toEqual([suffix(known)]);
+    await using leader = sealer(store, clock);
+    await sealAll(store, leader);
+    expect(await sealedEntries(store)).toEqual([known, ...later].map(suffix));
   });
 
   test('a block has two hundred entries at most', async () => {

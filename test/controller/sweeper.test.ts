@@ -140,6 +140,13 @@ onEachStore('the clean-up', (stores) => {
     expect((await opened.get(KEYS.keptSlot(ACCOUNT, 0)))?.value).toBe('{"key":"new"}');
   });
 
+  test('a place that is taken in that moment stays with who took it', async () => {
+    await keep('old', 0, clock.now() - 2 * DAY_MS);
+    store.intercept('commit', 'before', () => keep('taker', 0, clock.now()));
+    await sweeper.reconcile(signal);
+    expect((await opened.get(KEYS.keptSlot(ACCOUNT, 0)))?.value).toBe('{"key":"taker"}');
+  });
+
   test('an answer that is kept anew in that moment stays', async () => {
     await keep('again', 0, clock.now() - 2 * DAY_MS);
     store.intercept('commit', 'before', () => keep('again', 1, clock.now()));

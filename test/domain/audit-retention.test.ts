@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { blockDigest } from '../../src/domain/audit-chain.ts';
 import { cutStep } from '../../src/domain/audit-retention.ts';
-import { chainSchema } from '../../src/domain/audit-records.ts';
+import { chainSchema, sealSchema } from '../../src/domain/audit-records.ts';
 import { verifyAudit } from '../../src/domain/audit-verify.ts';
 import { BadRecord, KEYS, parseRecord } from '../../src/domain/records.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
@@ -113,6 +114,19 @@ onEachStore('the retention of the audit', (stores) => {
     // Between the entries and the blocks, so that removed ones were still seen.
     store.intercept('list', 'after', () => cutAll(opened, clock.now() - 1000));
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ faults: [], entries: 2, firstBlock: 3 });
+  });
+
+  test('while a block is cut, another in its place is found', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await sealedBlocks(store, clock, 2, 1);
+    expect(await cutStep(store, [], ACCOUNT, clock.now())).toEqual({ outcome: 'more', entries: 0 });
+    const entry = await store.get(KEYS.seal(ACCOUNT, 1));
+    const block = parseRecord(sealSchema, entry ?? expect.unreachable('it is there until its entries are gone')).record;
+    const forged = { ...block, entries: [...block.entries, ['forged', 'x'] as [string, string]] };
+    await tamper(store, KEYS.seal(ACCOUNT, 1), JSON.stringify({ ...forged, digest: blockDigest(forged) }));
+    expect((await verifyAudit(store, ACCOUNT)).faults[0]).toMatchObject({ what: 'chain_broken', block: 1 });
+    await expect(cutAll(store, clock.now()), 'nothing of it goes').rejects.toThrow(BadRecord);
   });
 
   test('an ex-leader cuts nothing', async () => {
