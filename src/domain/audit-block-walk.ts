@@ -6,8 +6,8 @@ import { isIn, type Window } from './audit-window.ts';
 import { KEYS, parseRecord } from './records.ts';
 import { pagesOf } from './store-pages.ts';
 
-/** A block has 17 KB. */
-const BLOCKS_PER_PAGE = 50;
+/** A block has 17 KB, and is parsed and digested in one piece with those of its page. */
+const BLOCKS_PER_PAGE = 10;
 /** Clocks of replicas differ, and a commit may come late; an entry that claims to be older than that was added. */
 const BACKDATED_MS = 600_000;
 

@@ -32,18 +32,25 @@ export const blockDigest = ({ number, previous, at, entries }: Omit<SealRecord, 
 
 /** Cuts what is unsealed into what the next blocks hold: in order, and never a revision in two. */
 export function portions(unsealed: readonly UnsealedEntry[]): readonly (readonly UnsealedEntry[])[] {
-  const inOrder = unsealed.toSorted(byRevision);
   const cut: UnsealedEntry[][] = [];
-  for (let start = 0; start < inOrder.length;) {
-    const { revision } = inOrder[start] ?? { revision: 0 };
-    const after = inOrder.findIndex((entry, index) => index > start && entry.revision !== revision);
-    const whole = inOrder.slice(start, after < 0 ? inOrder.length : after);
+  for (const whole of revisionsOf(unsealed.toSorted(byRevision))) {
     const last = cut.at(-1);
     if (last && last.length + whole.length <= BLOCK_ENTRIES_MAX) last.push(...whole);
-    else cut.push(whole);
-    start += whole.length;
+    else cut.push([...whole]);
   }
   return cut;
+}
+
+function* revisionsOf(inOrder: readonly UnsealedEntry[]): Iterable<readonly UnsealedEntry[]> {
+  let whole: UnsealedEntry[] = [];
+  for (const entry of inOrder) {
+    if (whole[0] && whole[0].revision !== entry.revision) {
+      yield whole;
+      whole = [];
+    }
+    whole.push(entry);
+  }
+  if (whole.length > 0) yield whole;
 }
 
 export const byRevision = (a: UnsealedEntry, b: UnsealedEntry): number =>

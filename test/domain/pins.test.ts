@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { purgeReconciler } from '../../src/controller/purge.ts';
 import { parseKeyRing } from '../../src/domain/key-ring.ts';
-import { pin, PINNED_MS_MAX, type Pinned } from '../../src/domain/pins.ts';
+import { pin, PINNED_MS_MAX } from '../../src/domain/pins.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../src/store/port.ts';
+import { ABSENT, StoreUnavailable, type Held, type Store } from '../../src/store/port.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../support/muster.ts';
 import { onEachStoreAlone } from '../support/stores.ts';
@@ -71,22 +71,25 @@ onEachStoreAlone('compaction and pins', (stores) => {
       clock.advance(60_000);
       const look = compacter(store, clock);
       const secret = await purge(opened);
-      let made: Pinned | undefined;
+      // Of another process: what this one retains for itself would hold up its own compaction.
+      let made: Held | undefined;
       const make = async (): Promise<void> => {
-        made = await pin(opened, clock, 'reader');
+        const held = await opened.hold(KEYS.pin('reader'), '{"at":0}', 15_000);
+        if (held !== 'taken') made = held;
         // Newer than what is pinned: who read the store's revision only now would go too far.
         await opened.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ put: 'other', value: moment }] });
       };
       // The first listing is that of the purges, the second that of the pins.
       if (moment === 'before it is compacted') store.intercept('compact', 'before', make);
       else {
-        store.intercept('list', 'before', async () => undefined);
-        store.intercept('list', moment.startsWith('before') ? 'before' : 'after', make);
+        const when = moment.startsWith('before') ? 'before' : 'after';
+        store.intercept('list', when, async () => undefined);
+        store.intercept('list', when, make);
       }
       await look();
       expect(await isKept(opened, secret), `the secret, ${moment}`).toBe(false);
       expect(await isKept(opened, made?.revision ?? 0), `the pinned revision, ${moment}`).toBe(true);
-      await made?.[Symbol.asyncDispose]();
+      await made?.release();
     }
   });
 
@@ -107,7 +110,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
   test('a pin that is kept too long holds up nothing any more', async () => {
     await using opened = await stores.open();
     const clock = new FakeClock();
-    // Of another process: what this one retains for itself it keeps.
+    // Of another process, as above.
     const held = await opened.hold(KEYS.pin('stuck'), '{"at":0}', 15_000);
     if (held === 'taken') expect.unreachable('nobody else pins');
     const look = compacter(opened, clock);
