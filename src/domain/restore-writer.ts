@@ -13,7 +13,7 @@ const PUTS_PER_COMMIT_MAX = 100;
 const BYTES_PER_COMMIT_MAX = 1024 * 1024;
 const UNDER_WAY_MAX = 4;
 const ATTEMPTS_MAX = 6;
-const PAUSE_MS = 100;
+const PAUSE_MS = 1000;
 
 /**
  * Puts records that are not there yet, in commits that each expect so, and that the restore is still this one. After a

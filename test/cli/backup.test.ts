@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { auditOf, issueCode, revoke, sendEnroll, setOtel } from '../support/daemon.ts';
 import { connectedTo, musterCommand, type Ended } from '../support/muster-command.ts';
-import { call, createApp, enroll, KEY_FILE_TEXT, Muster, poll, tenant, type Tenant } from '../support/muster.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  KEY_FILE_TEXT,
+  Muster,
+  OPERATOR_TOKEN,
+  poll,
+  tenant,
+  type Tenant,
+} from '../support/muster.ts';
 
 let root: string;
 let file: string;
@@ -37,7 +47,7 @@ const restoreTo = ({ dataDir, env }: Place, ...args: string[]): Promise<Ended> =
   musterCommand(['restore', file, ...args], {
     MUSTER_DATA_DIR: dataDir,
     MUSTER_KEY_FILE: join(dataDir, 'keys'),
-    MUSTER_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789',
+    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
     ...env,
   });
 
@@ -99,13 +109,17 @@ describe.each(WAYS)('from %s to %s', (from, to) => {
         expect(made).toEqual({
           code: 0,
           stdout: '',
-          stderr: expect.stringMatching(/^Backed up \d+ entries as of revision \d+\.\n$/),
+          stderr: expect.stringMatching(/^Backed up \d+ entries as of revision \d+\.\n$/) as string,
         });
       }
       for (const keep of [false, true]) {
         const target = newPlace(to);
         const restored = await restoreTo(target, ...(keep ? ['--keep-codes'] : []));
-        expect(restored).toEqual({ code: 0, stdout: '', stderr: expect.stringMatching(/^Restored \d+ entries of /) });
+        expect(restored).toEqual({
+          code: 0,
+          stdout: '',
+          stderr: expect.stringMatching(/^Restored \d+ entries of /) as string,
+        });
         await using muster = await serviceAt(target);
         expect((await appsOf(muster, lived.owner)).body).toEqual(before.apps);
         expect(await auditOf(muster, lived.owner.accountId)).toEqual(before.audit);
@@ -113,4 +127,112 @@ describe.each(WAYS)('from %s to %s', (from, to) => {
       }
     },
   );
+});
+
+test('a backup while many write is whole: every app that it has can be enrolled, and none is half there', async () => {
+  const source = newPlace('sqlite');
+  let owner: Tenant;
+  const created = new Map<string, string>();
+  {
+    await using muster = await serviceAt(source);
+    owner = await tenant(muster);
+    const ended = new AbortController();
+    const writers = Array.from({ length: 4 }, async () => {
+      while (!ended.signal.aborted) {
+        const app = await createApp(muster, owner.apiKey).catch(() => undefined);
+        if (app) created.set(app.appId, app.enrollCode);
+      }
+    });
+    expect(await backupOf(muster)).toMatchObject({ code: 0 });
+    ended.abort();
+    await Promise.all(writers);
+  }
+  const target = newPlace('sqlite');
+  expect(await restoreTo(target, '--keep-codes')).toMatchObject({ code: 0 });
+  await using muster = await serviceAt(target);
+  const { apps } = (await appsOf(muster, owner)).body as { apps: { appId: string }[] };
+  const audit = await auditOf(muster, owner.accountId);
+  const creations = audit.filter(({ action }) => action === 'app.created').map(({ appId }) => appId ?? '');
+  expect(creations.toSorted()).toEqual(apps.map(({ appId }) => appId).toSorted());
+  for (const { appId } of apps) {
+    const enrollCode = created.get(appId);
+    if (enrollCode !== undefined) await enroll(muster, { appId, enrollCode });
+  }
+});
+
+describe('the file', () => {
+  test('is for its owner alone, is not replaced unless forced, and leaves nothing beside it', async () => {
+    await using muster = await serviceAt(newPlace('sqlite'));
+    writeFileSync(file, 'mine');
+    expect(await backupOf(muster)).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') as string });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(await backupOf(muster, '--force')).toMatchObject({ code: 0 });
+    expect(readFileSync(file, 'utf8')).toContain('"muster":"backup"');
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+    expect(readdirSync(root).filter((name) => name.includes('backup'))).toEqual(['backup']);
+    const piped = await musterCommand(['backup', '-'], connectedTo(muster));
+    expect([piped.code, piped.stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('"muster":"backup"')]);
+  });
+
+  test('holds no secret in plain text', async () => {
+    await using muster = await serviceAt(newPlace('sqlite'));
+    const { owner, credential, waiting, running } = await livedIn(muster);
+    expect(await backupOf(muster)).toMatchObject({ code: 0 });
+    const text = readFileSync(file, 'utf8');
+    const secrets = [owner.apiKey, credential, waiting.enrollCode, running.enrollCode, OPERATOR_TOKEN];
+    for (const secret of [...secrets, 'collector-secret', KEY_FILE_TEXT.slice(2).trim()]) {
+      for (const form of [
+        secret,
+        Buffer.from(secret).toString('base64').slice(0, -4),
+        Buffer.from(secret).toString('hex'),
+      ]) {
+        expect([secret, text.includes(form)]).toEqual([secret, false]);
+      }
+    }
+  });
+
+  test('that is truncated, altered or another one is refused, and writes nothing', async () => {
+    {
+      await using muster = await serviceAt(newPlace('sqlite'));
+      await livedIn(muster);
+      expect(await backupOf(muster)).toMatchObject({ code: 0 });
+    }
+    const whole = readFileSync(file, 'utf8');
+    const target = newPlace('sqlite');
+    for (const [text, words] of [
+      [whole.slice(0, -20), /breaks off/],
+      [whole.replace('running', 'runninG'), /altered or damaged/],
+      ['{}\n', /no backup of Muster/],
+    ] as const) {
+      writeFileSync(file, text);
+      const refused = await restoreTo(target);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(words);
+      expect(refused.stderr.trimEnd().split('\n')).toHaveLength(1);
+    }
+    writeFileSync(file, whole);
+    expect(await restoreTo(target)).toMatchObject({ code: 0 });
+    const again = await restoreTo(target);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('not empty')]);
+  });
+});
+
+test('nothing is restored under a running service, and its key file is missed where it is another', async () => {
+  const source = newPlace('sqlite');
+  await using muster = await serviceAt(source);
+  await livedIn(muster);
+  expect(await backupOf(muster)).toMatchObject({ code: 0 });
+  const refused = await restoreTo(source);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/in use.*stop the service/s)]);
+  const target = newPlace('sqlite');
+  writeFileSync(join(target.dataDir, 'keys'), `1:${Buffer.alloc(32, 9).toString('base64')}\n`);
+  expect((await restoreTo(target)).stderr).toMatch(/1 collector headers are sealed under keys that are not in the key/);
+});
+
+test('without a service: exit code 1, in one line, and no file', async () => {
+  const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+  const { code, stderr } = await musterCommand(['backup', file], env);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^muster: .*cannot be reached.*start it.*\n$/)]);
+  expect(existsSync(file)).toBe(false);
+  expect(readdirSync(root)).toEqual([]);
 });

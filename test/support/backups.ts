@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { createBackups, isLeftOut } from '../../src/domain/backup.ts';
 import { readBackup } from '../../src/domain/backup-format.ts';
 import { restore, type Restored } from '../../src/domain/restore.ts';
@@ -28,12 +29,19 @@ export async function backupText(
   return text;
 }
 
+/** Its pauses between attempts pass at once. */
+function restless(): FakeClock {
+  const clock = new FakeClock();
+  clock.sleep = () => setImmediate();
+  return clock;
+}
+
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array, void> {
   yield Buffer.from(text);
 }
 
 export const restoreText = (store: Store, text: string, rules: Partial<RestoreRules> = {}): Promise<Restored> =>
-  restore({ store, clock: new FakeClock(), draw, keepCodes: false, opens: () => true, ...rules }, () => bytesOf(text));
+  restore({ store, clock: restless(), draw, keepCodes: false, opens: () => true, ...rules }, () => bytesOf(text));
 
 /** The entries of a backup, and the revision that it is of. */
 export async function readText(text: string): Promise<{ entries: Entry[]; revision: number; counted?: number }> {
