@@ -181,6 +181,20 @@ onEachBackend('a night through the front door', (backend) => {
     expect(await countsOf(store)).toEqual({ [`${owner.accountId} ${DAY}`]: `1 ${digestOf([app.appId])}` });
   });
 
+  test('an account that a slower clock makes after midnight has no night before it', async () => {
+    await using running = await fresh(backend);
+    const { muster, store, clock } = running;
+    const first = await tenant(muster);
+    goTo(clock, MIDNIGHT - 100);
+    // Another replica has ended the day.
+    const day = await store.get(KEYS.day);
+    const expectDay = { key: KEYS.day, revision: day?.revision ?? 0 };
+    await store.commit({ expect: [expectDay], write: [put(KEYS.day, { day: NEXT, since: DAY })] });
+    await tenant(muster);
+    await metered(running, DAY);
+    expect(Object.keys(await countsOf(store))).toEqual([`${first.accountId} ${DAY}`]);
+  });
+
   test('fifty apps that are deleted at the stroke of midnight are deleted, and were there the night before', async () => {
     await using running = await fresh(backend);
     const { muster, store, clock } = running;

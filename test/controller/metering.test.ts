@@ -21,6 +21,7 @@ import {
   write,
 } from '../support/nights.ts';
 import { onEachStore } from '../support/stores.ts';
+import { unluckyStore } from '../support/unlucky-store.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
 const NOON = Date.UTC(2026, 5, 1, 12);
@@ -184,6 +185,74 @@ onEachStore('a night', (stores) => {
     await replica.meter();
     expect(await left()).toEqual(['2026-06-04']);
     expect((await ledgerOf(store)).size).toBe(5);
+  });
+
+  test.each(['before', 'after'] as const)('what changes just %s the changes are listed is not missed', async (when) => {
+    await using store = await stores.open();
+    const [accountId, appId] = [newId(), newId()];
+    const midnight = midnightAfter(NOON);
+    const next = dayAt(midnight);
+    await write(store, [dayRecord(next, DAY), accountAt(accountId, NOON), appAt(accountId, appId, NOON)]);
+    const revoke = (): Promise<void> =>
+      write(store, [
+        appAt(accountId, appId, midnight, 'revoked'),
+        put(KEYS.life(next, accountId, appId), { before: 'active', after: 'revoked', at: midnight }),
+      ]);
+    let changed = 0;
+    const changing = wrappedStore(store, {
+      list: async (request) => {
+        const listsChanges = request.prefix === KEYS.lives(next) && (changed += 1) === 1;
+        if (listsChanges && when === 'before') await revoke();
+        const page = await store.list(request);
+        if (listsChanges && when === 'after') await revoke();
+        return page;
+      },
+    });
+    await using replica = await replicaOn(changing, new FakeClock(midnight + 6 * MINUTE_MS));
+    await replica.meter();
+    expect(changed).toBeGreaterThan(0);
+    expect(await countsOf(store)).toEqual({ [`${accountId} ${DAY}`]: `1 ${digestOf([appId])}` });
+  });
+
+  test('hundreds of changes after midnight are all turned back, however many pages they fill', async () => {
+    await using store = await stores.open();
+    const accountIds = [newId(), newId(), newId()];
+    const midnight = midnightAfter(NOON);
+    const next = dayAt(midnight);
+    const writes: Write[] = [dayRecord(next, DAY)];
+    const expected: Record<string, string> = {};
+    for (const accountId of accountIds) {
+      const appIds = Array.from({ length: 260 }, newId);
+      writes.push(accountAt(accountId, NOON));
+      for (const [i, appId] of appIds.entries()) {
+        // Deleted, revoked, and revoked before they were activated.
+        if (i % 3 === 1) writes.push(appAt(accountId, appId, midnight, 'revoked'));
+        if (i % 3 === 2) writes.push(appAt(accountId, appId, midnight));
+        const [before, after] = i % 3 === 2 ? ['revoked', 'active'] : ['active', i % 3 === 0 ? 'none' : 'revoked'];
+        writes.push(put(KEYS.life(next, accountId, appId), { before, after, at: midnight }));
+      }
+      const then = appIds.filter((_, i) => i % 3 !== 2);
+      expected[`${accountId} ${DAY}`] = `${then.length} ${digestOf(then)}`;
+    }
+    await write(store, writes);
+    await using replica = await replicaOn(store, new FakeClock(midnight + 6 * MINUTE_MS));
+    await replica.meter();
+    expect(await countsOf(store)).toEqual(expected);
+  });
+
+  test('a batch that met somebody else twice is looked at again before the night is called metered', async () => {
+    await using opened = await stores.open();
+    const expected = await seeded(opened);
+    const store = unluckyStore(opened);
+    await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
+    const loop = meteringReconciler(replica.deps, { fence: [] });
+    // The day moves on, and the first batch is tried twice.
+    store.fates.push('passes', 'conflict', 'conflict');
+    await loop.reconcile(new AbortController().signal);
+    expect((await ledgerOf(store)).size).toBe(0);
+    expect(await store.get(KEYS.metered)).toBeUndefined();
+    await loop.reconcile(new AbortController().signal);
+    expect(await countsOf(store)).toEqual(expected);
   });
 
   test('an account that cannot be read keeps the night open, and nobody else waits for it', async () => {
