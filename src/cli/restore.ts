@@ -38,7 +38,7 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
         'put the lines of the key file that the backup was made with into it, before you start the service.',
     );
   }
-  say('What was revoked, purged or rotated since then is not: do it again before you start the service (README.md).');
+  say('What was revoked or purged since then is not: do it again before others reach the service (README.md).');
 }
 
 async function opened(config: Config): Promise<Store> {
