@@ -11,6 +11,7 @@ import { KEYS, keptAnswerSchema, parseRecord, put } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { rewrappedSchema, type ReplicaRecord } from './replica-records.ts';
 import type { Replicas } from './replicas.ts';
+import { pagesOf } from './store-pages.ts';
 
 /*
  * The rotation of the key-encryption key: from which moment another key writes, and what is still sealed under which.
@@ -135,22 +136,16 @@ async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Pro
 
 async function answersByKey(store: Store): Promise<{ counts: Map<number, number>; all: boolean }> {
   const counts = new Map<number, number>();
-  let after: string | undefined;
   let seen = 0;
-  do {
-    const page = await store.list({
-      prefix: KEYS.keptAll,
-      limit: PAGE_ENTRIES_MAX,
-      ...(after !== undefined && { after }),
-    });
-    for (const entry of page.entries) {
+  for await (const { entries, next } of pagesOf(store, { prefix: KEYS.keptAll, limit: PAGE_ENTRIES_MAX })) {
+    for (const entry of entries) {
       if (!entry.key.includes('/answer/')) continue;
       count(counts, parseRecord(keptAnswerSchema, entry).record.answer.keyNumber);
     }
-    seen += page.entries.length;
-    after = page.next;
-  } while (after !== undefined && seen < ANSWERS_COUNTED_MAX);
-  return { counts, all: after === undefined };
+    seen += entries.length;
+    if (next !== undefined && seen >= ANSWERS_COUNTED_MAX) return { counts, all: false };
+  }
+  return { counts, all: true };
 }
 
 function addHeaders(counts: Map<number, number>, memory: FleetMemory): ReadonlyMap<number, number> {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import {
@@ -151,6 +152,8 @@ class Round {
       );
       this.#look.after = page.next;
       if (page.next === undefined) return true;
+      // An embedded store answers at once: requests have their turn between the pages.
+      await nextTurn();
     }
     return false;
   }

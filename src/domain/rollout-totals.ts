@@ -12,9 +12,11 @@ export interface RolloutTotalsDeps {
 }
 
 const PAGE = 500;
-/** After each page, and after so many accounts that have no page of their own: requests come first. */
+/** After each page, and after so much that was counted: requests come first. */
 const PAUSE_MS = 20;
-const ACCOUNTS_AT_ONCE = 100;
+/** In devices: a millisecond or so. An account costs as much as some of them, even where it has none. */
+const COUNTED_AT_ONCE = 5000;
+const COST_OF_ACCOUNT = 50;
 
 /**
  * Where the devices of all Enterprise accounts are that ever stored a configuration. Walks all acknowledgements once, in
@@ -29,23 +31,29 @@ export async function rolloutTotals(
 ): Promise<RolloutCounts | undefined> {
   const total = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const counted = new Set<string>();
+  let sincePause = 0;
   const count = async (account: AccountMemory, acks: ReadonlyMap<string, AckRecord>): Promise<void> => {
     counted.add(account.id);
-    if (!account.otel()) return;
-    const rollout = rolloutOf({ ...(await factsOf(account)), acks, now: deps.clock.now(), staleAfterMs });
-    for (const state of ['applied', 'failed', 'pending', 'stale'] as const) total[state] += rollout[state];
+    sincePause += COST_OF_ACCOUNT;
+    if (account.otel()) {
+      const facts = await factsOf(account);
+      const rollout = rolloutOf({ ...facts, acks, now: deps.clock.now(), staleAfterMs });
+      for (const state of ['applied', 'failed', 'pending', 'stale'] as const) total[state] += rollout[state];
+      sincePause += facts.apps.length;
+    }
+    if (sincePause < COUNTED_AT_ONCE) return;
+    sincePause = 0;
+    await deps.clock.sleep(PAUSE_MS, signal);
   };
 
   for await (const [accountId, acks] of acksByAccount(deps, signal)) {
     const account = wholeMemory(deps.memory).account(accountId);
     if (account) await count(account, acks);
+    if (signal.aborted) return undefined;
   }
-  let others = 0;
   for (const account of wholeMemory(deps.memory).accounts()) {
     if (counted.has(account.id)) continue;
     await count(account, NONE);
-    others += 1;
-    if (others % ACCOUNTS_AT_ONCE === 0) await deps.clock.sleep(PAUSE_MS, signal);
     if (signal.aborted) return undefined;
   }
   // Dropped in the middle, it would have ended early.

@@ -27,6 +27,7 @@ import { entriesOf } from '../support/accounts.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { keyLine } from '../support/key-lines.ts';
 import { onEachStore } from '../support/stores.ts';
+import { countedTurns } from '../support/turns.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 import { until } from '../support/until.ts';
 
@@ -244,12 +245,17 @@ describe('more than a round takes', () => {
     const places = Array.from({ length: 45_000 }, (_, n) => ({ put: KEYS.kept(accountId(0), `n${n}`), value: sealed }));
     await commitAll(store, [...places, answerPut(1, 1, 1)]);
     await using leader = await leading(store);
+    const turns = countedTurns();
     for (const pages of [20, 20, 6]) {
       expect(await noted(store)).toBeUndefined();
       const before = store.calls.list;
+      const turned = turns.count();
       await leader.round();
       expect(store.calls.list - before).toBe(pages);
+      // An embedded store answers at once: between two pages others must have had their turn.
+      expect(turns.count() - turned).toBeGreaterThanOrEqual(pages - 1);
     }
+    turns.end();
     expect([leader.counted.rewrapped, await noted(store)]).toMatchObject([2, { number: 2, left: [] }]);
   });
 });
