@@ -217,4 +217,34 @@ onEachStore('a restore', (stores) => {
     await expect(restoreText(unlucky, text)).rejects.toThrow(/Something else writes/);
     expect([...(await contentOf(to)).keys()].toSorted()).toEqual(['d/head', KEYS.format]);
   });
+
+  test('begins while a service looks at the empty store: that service does not start', async () => {
+    await using to = await stores.open();
+    const unlucky = unluckyStore(to);
+    unlucky.intercept('commit', 'before', () => putAll(to, { [KEYS.restoring]: { at: 1 } }));
+    await expect(settleFormat(unlucky)).rejects.toThrow(/restore was not finished/);
+    expect((await contentOf(to)).has(KEYS.format)).toBe(false);
+  });
+
+  test('never writes over what somebody else has put there meanwhile', async () => {
+    await using from = await stores.open();
+    await using to = await stores.open();
+    const text = await source(from);
+    const unlucky = unluckyStore(to);
+    unlucky.intercept('commit', 'after', () => putAll(to, { [KEYS.metered]: { through: 'of another' } }));
+    await expect(restoreText(unlucky, text)).rejects.toThrow(/Something else writes/);
+    expect(recordOf(await contentOf(to), KEYS.metered)).toEqual({ through: 'of another' });
+  });
+
+  test('ends where the store is emptied under it, and leaves nothing that looks whole', async () => {
+    await using from = await stores.open();
+    await using to = await stores.open();
+    const text = await source(from);
+    const unlucky = unluckyStore(to);
+    unlucky.intercept('commit', 'after', () =>
+      to.commit({ expect: [{ key: 'never', revision: 0 }], write: [{ remove: KEYS.restoring }] }),
+    );
+    await expect(restoreText(unlucky, text)).rejects.toThrow(/Something else writes/);
+    expect([...(await contentOf(to)).keys()]).toEqual(['d/head']);
+  });
 });
