@@ -46,7 +46,8 @@ export class ServiceClient {
     const headers = { authorization: `Bearer ${token.reveal()}`, ...(accept !== undefined && { accept }) };
     const request = { method, headers, redirect: 'error', ...(signal && { signal }) } as const;
     const response = await fetch(`${url}${path}`, request).catch((error: unknown) => {
-      throw new CommandFault(unreachable(url, error));
+      // Why the caller gave up is its own to say.
+      throw error instanceof CommandFault ? error : new CommandFault(unreachable(url, error));
     });
     if (response.ok) return response;
     throw new CommandFault(await this.#refused(response));

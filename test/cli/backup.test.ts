@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { KEYS } from '../../src/domain/records.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { putAll } from '../support/backups.ts';
 import { auditOf, issueCode, revoke, sendEnroll, setOtel } from '../support/daemon.ts';
-import { connectedTo, musterCommand, type Ended } from '../support/muster-command.ts';
+import { until } from '../support/until.ts';
+import { connectedTo, musterCommand, musterProcess, type Ended } from '../support/muster-command.ts';
 import {
   call,
   createApp,
@@ -235,4 +242,38 @@ test('without a service: exit code 1, in one line, and no file', async () => {
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^muster: .*cannot be reached.*start it.*\n$/)]);
   expect(existsSync(file)).toBe(false);
   expect(readdirSync(root)).toEqual([]);
+});
+
+test('a service does not start on what an interrupted restore left', async () => {
+  const { dataDir } = newPlace('sqlite');
+  {
+    await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+    await putAll(store, { [KEYS.restoring]: { at: 1 }, [KEYS.day]: { day: '2026-06-01' } });
+  }
+  const { code, stderr } = await musterCommand(['serve'], {
+    MUSTER_DATA_DIR: dataDir,
+    MUSTER_OPS_LISTEN: '127.0.0.1:0',
+  });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^muster cannot start: A restore was not finished\. .*empty it .* and restore again\.\n$/),
+  ]);
+});
+
+test('an interrupted backup leaves no file, and says so', async () => {
+  await using muster = await serviceAt(newPlace('sqlite'));
+  const stalled = createServer((_request, response) => response.writeHead(200).flushHeaders());
+  await once(stalled.listen(0, '127.0.0.1'), 'listening');
+  const { port } = stalled.address() as AddressInfo;
+  const command = musterProcess(['backup', file], {
+    ...connectedTo(muster),
+    MUSTER_OPS_URL: `http://127.0.0.1:${port}`,
+  });
+  await until(() => readdirSync(root).some((name) => name.endsWith('.partial')));
+  command.child.kill('SIGTERM');
+  const { code, stderr } = await command.ended;
+  stalled.close();
+  stalled.closeAllConnections();
+  expect([code, stderr]).toEqual([1, 'muster: interrupted: nothing was written.\n']);
+  expect(readdirSync(root).filter((name) => !name.startsWith('data-'))).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { money } from '../../src/cli/usage.ts';
 import { printable, table } from '../../src/cli/table.ts';
@@ -124,6 +126,21 @@ test('help and version go to stdout with exit code 0', async () => {
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+/) as string,
   });
+});
+
+test('the launcher that npm links runs the same command, and passes its exit code on', () => {
+  const launcher = join(import.meta.dirname, '../../bin/muster.mjs');
+  const runs = (...args: string[]): [number | null, string] => {
+    const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env: {} });
+    return [status, stdout];
+  };
+  expect(runs('--version')).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
+  expect(runs('nonsense')).toEqual([2, '']);
+});
+
+test('serve is configured as the service is', async () => {
+  const { code, stderr } = await musterCommand(['serve'], { MUSTER_LOG_LEVEL: 'hunter2' });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/configuration is wrong\.\nMUSTER_LOG_LEVEL: must be/)]);
 });
 
 test.each([
