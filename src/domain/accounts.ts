@@ -103,6 +103,7 @@ async function create(
       accountId,
       action: 'account.created',
       detail: { entitlement },
+      at: creation.at,
       expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect],
       write: [put(KEYS.account(accountId), record), put(KEYS.tally(accountId), NO_TALLY.record), ...creation.write],
       grows: true,
@@ -138,11 +139,12 @@ async function change(deps: AccountsDeps, origin: Origin, accountId: string, pat
       return { unchanged: result };
     }
     const changes =
-      before.disabled === disabled ? undefined : await accountTransition(deps, reader, accountId, disabled, origin.at);
+      before.disabled === disabled ? undefined : await accountTransition(deps, reader, account, disabled, origin.at);
     return {
       accountId,
       action: 'account.changed',
       detail: { entitlement, disabled, renamed: before.name !== name },
+      ...(changes && { at: changes.at }),
       expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
       write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
       result,

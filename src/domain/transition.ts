@@ -1,8 +1,8 @@
 import { ABSENT, type Expectation, type Store, type Write } from '../store/port.ts';
-import { startOfDay } from './calendar.ts';
+import { endOfDay, startOfDay } from './calendar.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import { stampDay, type DayStamp } from './day.ts';
-import type { AppEntry, FleetReader } from './fleet-reader.ts';
+import type { AccountReader, AppEntry, FleetReader } from './fleet-reader.ts';
 import { accountLifeSchema, lifeSchema, type AccountLifeRecord, type LifeRecord } from './night-records.ts';
 import { KEYS, parseRecord, put } from './records.ts';
 
@@ -17,7 +17,7 @@ export interface TransitionDeps {
   readonly clockWatch: Pick<ClockWatch, 'trusts'>;
 }
 
-/** What the commit of a change expects and writes besides, and the instant of the change. */
+/** What the commit of a change expects and writes besides, and the instant of the change, which its audit entry tells. */
 export interface Transition {
   readonly at: number;
   readonly expect: readonly Expectation[];
@@ -36,14 +36,16 @@ export async function appTransition(
   after: LifeRecord['after'],
   at: number,
 ): Promise<Transition> {
-  const stamp = await stampNow(deps, reader, at);
   const { status, statusAt } = app.record;
+  // Made by a clock that is a little ahead: whoever believes that instant begins its day, too.
+  const notBefore = statusAt > at && deps.clockWatch.trusts(statusAt) ? statusAt : at;
+  const stamp = await stampNow(deps, reader, notBefore);
   const key = KEYS.life(stamp.day, app.accountId, app.id);
   // Pending is where an app begins: it has not changed before. And what changed earlier than today has no entry today.
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
   const entry = changedToday ? await deps.store.get(key) : undefined;
   const before = entry && parseRecord(lifeSchema, entry);
-  const record: LifeRecord = { before: status, ...before?.record, after, at: Math.max(stamp.at, statusAt) };
+  const record: LifeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
   return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
 
@@ -51,15 +53,16 @@ export async function appTransition(
 export async function accountTransition(
   deps: TransitionDeps,
   reader: FleetReader,
-  accountId: string,
+  account: Pick<AccountReader, 'id' | 'record'>,
   after: boolean,
   at: number,
 ): Promise<Transition> {
   const stamp = await stampNow(deps, reader, at);
-  const key = KEYS.accountLife(stamp.day, accountId);
+  const key = KEYS.accountLife(stamp.day, account.id);
   const entry = await deps.store.get(key);
   const before = entry && parseRecord(accountLifeSchema, entry);
-  const record: AccountLifeRecord = { before: !after, ...before?.record, after, at: stamp.at };
+  const previous = before?.record.at ?? account.record.createdAt;
+  const record: AccountLifeRecord = { before: !after, ...before?.record, after, at: within(stamp, previous) };
   return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
 
@@ -72,6 +75,9 @@ export async function accountCreation(deps: TransitionDeps, reader: FleetReader,
 async function stampNow(deps: TransitionDeps, reader: FleetReader, at: number): Promise<DayStamp> {
   return stampDay(await reader.day(), at, deps.clockWatch.trusts(at));
 }
+
+/** M1: never before what it was before, and within the day that the change counts for, whatever clock told the former. */
+const within = ({ day, at }: DayStamp, previous: number): number => Math.min(Math.max(at, previous), endOfDay(day) - 1);
 
 function withLife(stamp: DayStamp, record: LifeRecord | AccountLifeRecord, expectation: Expectation): Transition {
   return {

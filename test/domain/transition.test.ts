@@ -75,7 +75,9 @@ onEachStore('what a change leaves for the nights', (stores) => {
     const deps = { store, clockWatch: replica.deps.clockWatch };
     for (const after of [true, false, true]) {
       const reader = await replica.deps.fleet.current();
-      const { write: writes } = await accountTransition(deps, reader, accountId, after, NOON);
+      const account = await reader.account(accountId);
+      if (!account) throw new Error('no account');
+      const { write: writes } = await accountTransition(deps, reader, account, after, NOON);
       await write(store, writes);
       const life = JSON.parse((await store.get(KEYS.accountLife(DAY, accountId)))?.value ?? '') as unknown;
       expect(life).toEqual({ before: false, after, at: NOON });
