@@ -1,6 +1,6 @@
 import { ABSENT, type Expectation, type Store } from '../store/port.ts';
-import { DAY_MS, dayAt, endOfDay, monthOf, startOfMonth } from './calendar.ts';
-import { meteredSchema, pricesSchema, type PricesRecord } from './night-records.ts';
+import { DAY_MS, dayAt, endOfDay, monthOf, startOfDay, startOfMonth } from './calendar.ts';
+import { daySchema, meteredSchema, pricesSchema, type PricesRecord } from './night-records.ts';
 import { KEYS, parseRecord, put } from './records.ts';
 
 /** What a daemon costs a month: a decimal of at most 6 digits after the point, and its currency (ISO 4217). */
@@ -82,7 +82,9 @@ function neededAfter(entries: PriceEntry[], through: string | undefined): PriceE
 }
 
 /**
- * Records the configured price, where it is not the newest one; then every night from the next midnight on has it.
+ * Records the configured price, where it is not the newest one; then every night from the next midnight on has it. As
+ * every change that counts for a night it expects the day, and is of that day at the earliest: a clock that is behind, or
+ * a commit that was long under way, changes no night that may be metered already.
  * @param fence of the leader's term
  * @returns `conflict` where somebody else was faster, or leads now: look again
  * @throws StoreUnavailable; Error as `withPrice`
@@ -97,10 +99,16 @@ export async function recordPrice(
   const before = entry ? parseRecord(pricesSchema, entry).record : { entries: [] };
   const metered = await store.get(KEYS.metered);
   const through = metered && parseRecord(meteredSchema, metered).record.through;
-  const after = withPrice(before, configured, now, through);
+  const day = await store.get(KEYS.day);
+  const earliest = day ? startOfDay(parseRecord(daySchema, day).record.day) : 0;
+  const after = withPrice(before, configured, Math.max(now, earliest), through);
   if (after === before) return 'unchanged';
   const { outcome } = await store.commit({
-    expect: [{ key: KEYS.prices, revision: entry?.revision ?? ABSENT }, ...fence],
+    expect: [
+      { key: KEYS.prices, revision: entry?.revision ?? ABSENT },
+      { key: KEYS.day, revision: day?.revision ?? ABSENT },
+      ...fence,
+    ],
     write: [put(KEYS.prices, after)],
     quiet: true,
   });

@@ -6,6 +6,7 @@ import { PRICE_ENTRIES_MAX, priceOfNight, readPrices, recordPrice, withPrice } f
 import { KEYS, put } from '../../src/domain/records.ts';
 import { ABSENT, type Store } from '../../src/store/port.ts';
 import { onEachStore } from '../support/stores.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
 
 const at = Date.parse;
 const NOTHING: PricesRecord = { entries: [] };
@@ -191,5 +192,36 @@ onEachStore('prices in the store', (stores) => {
     expect(outcomes).toContain('recorded');
     const { entries } = await readPrices(store);
     expect(entries).toHaveLength(outcomes.filter((outcome) => outcome === 'recorded').length);
+  });
+
+  const other = { price: '6.00', currency: 'EUR' };
+  const day = (today: string): Promise<unknown> =>
+    store.get(KEYS.day).then((entry) =>
+      store.commit({
+        expect: [{ key: KEYS.day, revision: entry?.revision ?? ABSENT }],
+        write: [put(KEYS.day, { day: today, since: '2026-01-01' })],
+      }),
+    );
+
+  test('a clock that is behind changes the price of no day that has ended', async () => {
+    await recordPrice(store, price, NOW, []);
+    await day('2026-01-11');
+    expect(await recordPrice(store, other, at('2026-01-10T23:59:50Z'), [])).toBe('recorded');
+    const record = await readPrices(store);
+    expect(record.entries.at(-1)?.since).toBe(at('2026-01-11T00:00Z'));
+    expect(['2026-01-10', '2026-01-11'].map((night) => priceOfNight(record, night).price)).toEqual(['5.00', '6.00']);
+  });
+
+  test('a price that was on its way when the day ended is recorded anew, for the next night', async () => {
+    await day('2026-01-10');
+    await recordPrice(store, price, NOW, []);
+    const stalled = wrappedStore(store, {
+      commit: async (change) => {
+        await day('2026-01-11');
+        return await store.commit(change);
+      },
+    });
+    expect(await recordPrice(stalled, other, endOfDay('2026-01-10') - 1, [])).toBe('conflict');
+    expect((await readPrices(store)).entries).toHaveLength(1);
   });
 });
