@@ -3,6 +3,7 @@ import { StoreUnavailable, type StoreTrouble } from './port.ts';
 /** The status codes of gRPC that the rules name. */
 export const GRPC = {
   cancelled: 1,
+  invalidArgument: 3,
   deadlineExceeded: 4,
   permissionDenied: 7,
   resourceExhausted: 8,
@@ -33,6 +34,13 @@ export const isLeaseThere = (error: unknown): boolean => says(error, 'lease alre
 /** The token expired, was lost in a restart, or is older than the last change of users: a fresh one will do. */
 export function refusesToken(details: string): boolean {
   return details.includes('invalid auth token') || details.includes('revision of auth store is old');
+}
+
+/** etcd found fault with the request itself and did nothing: too many operations, a key twice, too large. */
+export function isInvalid(error: unknown): boolean {
+  // A password that is not taken has the same code, and would not be taken from each alone either.
+  if (!(error instanceof StoreUnavailable && error.reason === 'failed')) return false;
+  return isGrpcTrouble(error.cause) && error.cause.code === GRPC.invalidArgument;
 }
 
 /** Any failure of a call, in the port's terms. etcd's own words are kept: they name no value. */

@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import type { IRangeRequest, IRangeResponse } from 'etcd3';
 import { checkChange, checkHold, checkPageRequest } from './check-request.ts';
+import { EtcdCommits } from './etcd-commits.ts';
 import type { Tls } from './etcd-connection.ts';
 import { type Endpoint, type Endpoints, openEndpoints } from './etcd-endpoints.ts';
 import { Fullness } from './etcd-fullness.ts';
 import { EtcdHolds } from './etcd-holds.ts';
 import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './etcd-keys.ts';
 import type { UserAndPassword } from './etcd-session.ts';
-import { encodeCommit } from './etcd-transaction.ts';
 import { isCompacted, isFuture } from './etcd-trouble.ts';
 import { checkVersions, type ReadVersion, versionReader } from './etcd-version.ts';
 import { EtcdWatch } from './etcd-watch.ts';
@@ -47,7 +46,6 @@ export interface EtcdOptions {
 
 const DEADLINE_MS = 2000;
 const QUOTA_BYTES = 2 * 1024 ** 3;
-const MARK_BYTES = 8;
 
 /**
  * Opens the store after one read, so that wrong addresses, certificates, passwords and permissions are told at once.
@@ -79,6 +77,7 @@ class EtcdStore implements Store {
   private readonly deadlineMs: number;
   private readonly headRequest: IRangeRequest;
   private readonly watches = new Set<Watch>();
+  private readonly commits: EtcdCommits;
   private readonly holds: EtcdHolds;
   private readonly retentions = new Retentions();
   private inFlight = 0;
@@ -90,6 +89,7 @@ class EtcdStore implements Store {
     this.endpoints = endpoints;
     this.fill = fill;
     this.deadlineMs = deadlineMs;
+    this.commits = new EtcdCommits(keys, endpoints, deadlineMs);
     this.holds = new EtcdHolds(keys, endpoints);
     this.headRequest = { key: keys.bytes(HEAD_KEY) };
   }
@@ -126,13 +126,7 @@ class EtcdStore implements Store {
 
   async commit(change: Change): Promise<CommitResult> {
     checkChange(change);
-    // Drawn per commit, which is sent once: the mark is also what tells this history from a restored one.
-    const mark = change.quiet ? undefined : randomBytes(MARK_BYTES).toString('hex');
-    const request = encodeCommit(this.keys, change, mark);
-    const { succeeded, header } = await this.tracked(async () =>
-      this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options)),
-    );
-    return succeeded ? { outcome: 'committed', revision: revisionFrom(header.revision) } : { outcome: 'conflict' };
+    return this.tracked(async () => this.commits.commit(change));
   }
 
   watch(prefix: string, from: number, listener: WatchListener): Watch {

@@ -66,6 +66,7 @@ export interface Page {
 /**
  * The last commit that was not quiet: the revision of the key `head`, and the 64 random bits written there, which tell
  * this store's history from another one's. A store that was never committed to has revision 0 and an empty mark.
+ * Commits issued together may share a mark; where all of them conflict, `head` may move without a commit.
  */
 export interface Head {
   readonly revision: number;

@@ -24,6 +24,22 @@ export function headPromises(promise: DeclarePromise): void {
     expect(await store.head()).toEqual({ revision: 0, mark: '' });
   });
 
+  promise(
+    'quiet commits issued together leave head alone, and one among them that is not moves it',
+    async ({ store }) => {
+      await writes(store, put('t/a'));
+      const head = await store.head();
+      const quiet = async (key: string) => committed(store.commit({ ...writing(put(key)), quiet: true }));
+      await inParallel(20, async (index) => quiet(`t/${index}`));
+      expect(await store.head()).toEqual(head);
+      const [loud] = await Promise.all([
+        writes(store, put('t/loud')),
+        inParallel(20, async (index) => quiet(`u/${index}`)),
+      ]);
+      expect((await store.head()).revision).toBe(loud);
+    },
+  );
+
   promise('the mark is 64 random bits, fresh with every commit that is not quiet', async ({ store }) => {
     const marks = new Set<string>();
     for (let index = 0; index < 20; index += 1) {
