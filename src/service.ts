@@ -335,9 +335,11 @@ const KEY_FILE_EVERY_MS = 10_000;
 /** What every replica does, whatever its roles. */
 function replicaLoops(core: Core, signal: AbortSignal): Promise<void>[] {
   const { keyFile, replicas } = core;
+  // It keeps its pace through an outage: once the store is back, a rotation relies on who is on the registry.
+  const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
     runLoop(core, { name: 'key-file', everyMs: KEY_FILE_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
-    runLoop(core, { name: 'replicas', everyMs: ANNOUNCE_EVERY_MS, reconcile: () => replicas.round() }, signal),
+    runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
   ];
 }
 

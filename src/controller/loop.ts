@@ -6,6 +6,8 @@ import type { Metrics } from '../metrics.ts';
 export interface Reconciler {
   readonly name: string;
   readonly everyMs: number;
+  /** The longest pause after failures; a minute, or its pace where that is longer, unless it says otherwise. */
+  readonly pauseMaxMs?: number;
   reconcile(signal: AbortSignal): Promise<void>;
 }
 
@@ -23,7 +25,7 @@ export async function runLoop(
   reconciler: Reconciler,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, everyMs } = reconciler;
+  const { name, everyMs, pauseMaxMs = Math.max(PAUSE_MAX_MS, everyMs) } = reconciler;
   let failures = 0;
   while (!signal.aborted) {
     const startedAt = clock.monotonic();
@@ -36,11 +38,11 @@ export async function runLoop(
       log.warn({ err, loop: name, failures }, 'round failed, will retry');
     }
     metrics.loopEnded(name, failures === 0 ? 'ok' : 'failed', (clock.monotonic() - startedAt) / 1000);
-    await clock.sleep(pauseMs(failures, everyMs), signal);
+    await clock.sleep(pauseMs(failures, everyMs, pauseMaxMs), signal);
   }
 }
 
-/** Doubles with each failure in a row, up to a minute or the loop's own pace, whichever is longer. */
-function pauseMs(failures: number, everyMs: number): number {
-  return failures === 0 ? everyMs : Math.min(everyMs * 2 ** Math.min(failures, 10), Math.max(PAUSE_MAX_MS, everyMs));
+/** Doubles with each failure in a row. */
+function pauseMs(failures: number, everyMs: number, pauseMaxMs: number): number {
+  return failures === 0 ? everyMs : Math.min(everyMs * 2 ** Math.min(failures, 10), pauseMaxMs);
 }

@@ -46,7 +46,8 @@ class Registry implements Replicas {
   readonly #deps: ReplicasDeps;
   readonly #startedAt: number;
   #held: Held | undefined;
-  #joined = false;
+  /** The keys with which it joined: with others it joins anew. */
+  #joinedWith: readonly number[] | undefined;
   /** Told once. */
   #missing: string | undefined;
   #clocks: JudgedClocks = new Map();
@@ -61,25 +62,27 @@ class Registry implements Replicas {
   }
 
   async announce(): Promise<string | undefined> {
+    const { numbers } = this.#deps.keyRing;
     const value = JSON.stringify(this.#record());
     if (this.#held && !this.#held.lost.aborted) {
-      if ((await this.#held.rewrite(value)) === 'written') return await this.#join();
+      if ((await this.#held.rewrite(value)) === 'written') return await this.#join(numbers);
     }
     // Away for longer than a record lives, or new: a rotation may have passed by.
-    this.#joined = false;
+    this.#joinedWith = undefined;
     await this.#held?.release();
     this.#held = undefined;
     const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
     // Its own record of before, whose answer was lost, until it expires.
     if (held === 'taken') return undefined;
     this.#held = held;
-    return await this.#join();
+    return await this.#join(numbers);
   }
 
-  async #join(): Promise<string | undefined> {
-    if (this.#joined) return undefined;
+  /** A rotation that relied on what was announced before must look again: a key may have left the file since. */
+  async #join(numbers: readonly number[]): Promise<string | undefined> {
+    if (this.#joinedWith === numbers) return undefined;
     const missing = await joinSealing(this.#deps.store, this.#deps.keyRing);
-    this.#joined = missing === undefined;
+    this.#joinedWith = missing === undefined ? numbers : undefined;
     return missing;
   }
 

@@ -76,6 +76,25 @@ async function forget({ muster, clock, keyFile }: Started, ...rest: number[]): P
 }
 
 onEachBackend('key rotation', (backend) => {
+  test('a replica that an outage took off the registry is on it again one pace after the outage', async () => {
+    await using started = await start(backend);
+    const { muster, clock, store } = started;
+    const [before] = (await keysOf(muster)).replicas;
+    const entry = await store.get(KEYS.replica(before?.replicaId ?? ''));
+    if (!entry) throw new Error('it is not on the registry');
+    await store.commit({ expect: [entry], write: [{ remove: entry.key }] });
+    store.down.add('hold');
+    for (let tried = store.calls.hold; tried < 8; tried = store.calls.hold) {
+      clock.advance(5000);
+      await until(() => store.calls.hold > tried);
+    }
+    store.down.delete('hold');
+    expect((await keysOf(muster)).replicas).toEqual([]);
+    await until(() => clock.sleeping > 0);
+    clock.advance(5000);
+    await until(async () => (await keysOf(muster)).replicas.length === 1);
+  });
+
   test('the walk: add, rotate, wait, remove; nothing that lives is lost, and no daemon is told anything', async () => {
     await using started = await start(backend);
     const { muster, account } = started;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../src/domain/key-ring.ts';
-import { KEYS } from '../../src/domain/records.ts';
+import { KEYS, put } from '../../src/domain/records.ts';
 import { createReplicas, type Replicas } from '../../src/domain/replicas.ts';
 import { readWritingKey } from '../../src/domain/writing-key.ts';
 import { createLog } from '../../src/log.ts';
@@ -143,6 +143,33 @@ onEachStore('who may join', (stores) => {
     const refused = await replica(store, 'other', { keyRing }).announce();
     if (words) expect(refused).toMatch(words);
     else expect(refused).toBeUndefined();
+  });
+
+  test('whose keys change joins again: a rotation that relied on what it announced before looks again', async () => {
+    await using store = await stores.open();
+    const ring = new LiveKeyRing(ringOf(line(1), line(2)));
+    const one = replica(store, 'one', { keyRing: ring });
+    await replica(store, 'first', { keyRing: ringOf(line(1)) }).announce();
+    await one.round();
+    const looked = await readWritingKey(store);
+    ring.replace(ringOf(line(1)));
+    await one.round();
+    const { outcome } = await store.commit({
+      expect: [{ key: KEYS.writingKey, revision: looked?.revision ?? -1 }],
+      write: [put(KEYS.writingKey, { number: 2, fingerprint: '' })],
+    });
+    expect(outcome).toBe('conflict');
+  });
+
+  test('that loses the key that writes says so, and is well once it is back', async () => {
+    await using store = await stores.open();
+    const ring = new LiveKeyRing(ringOf(line(1), line(2)));
+    const one = replica(store, 'one', { keyRing: ring });
+    expect(await one.announce()).toBeUndefined();
+    ring.replace(ringOf(line(1)));
+    for (let n = 0; n < 2; n += 1) expect(await one.announce()).toMatch(/key 2 writes and is not in the key file/);
+    ring.replace(ringOf(line(2)));
+    expect(await one.announce()).toBeUndefined();
   });
 
   test('many at once on an empty store all join', async () => {
