@@ -29,6 +29,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   readonly #listeners = new Set<FleetListener>();
   /** Keys of the range that this program does not know or cannot read, by revision: the directory asks for those too. */
   readonly #unread = new Map<string, number>();
+  #unreadableSeen = 0;
   #whole = false;
   /** By account, the apps that the listeners are yet to be told of; `undefined` among them is the account itself. */
   #touched = new Map<string, Set<string | undefined>>();
@@ -78,6 +79,11 @@ export class FleetMemory implements DirectorySink, FleetReader {
     return accounts;
   }
 
+  /** How many records could not be read so far: memory holds less than it did where this has grown. */
+  get unreadableSeen(): number {
+    return this.#unreadableSeen;
+  }
+
   accountOfKey(keyId: string): { account: AccountReader; key: ApiKeyEntry } | undefined {
     const account = this.account(this.#accountIdOfKey.get(keyId) ?? '');
     const key = account?.apiKey(keyId);
@@ -120,6 +126,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
     } catch (error) {
       this.#drop(place);
       this.#unread.set(entry.key, entry.revision);
+      this.#unreadableSeen += 1;
       this.#options.onUnreadable(error);
     }
     this.#touch(place);

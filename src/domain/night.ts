@@ -45,7 +45,7 @@ const COUNTED_PER_TURN = 500;
  */
 export async function meterNight(deps: NightDeps, night: Night, signal: AbortSignal): Promise<boolean> {
   const memory = await freshMemory(deps);
-  const unreadable = memory.unreadableAccounts();
+  const [unreadable, seen] = [memory.unreadableAccounts(), memory.unreadableSeen];
   const accountIds = accountsOf(memory, night.day).filter((id) => id > night.doneTo && !unreadable.has(id));
   for (let i = 0; i < accountIds.length; i += LEDGER_ENTRIES_PER_COMMIT) {
     signal.throwIfAborted();
@@ -53,6 +53,8 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
     const startedAt = deps.clock.monotonic();
     const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
     const entries = await countBatch(deps, night, batch);
+    // An app of the batch may be out of memory, and active for all that.
+    if (memory.unreadableSeen !== seen) return false;
     if ((await recordNight(deps, entries)) === 'conflict') return false;
     if (unreadable.size === 0) night.doneTo = batch.at(-1) ?? night.doneTo;
     await pause(deps, deps.clock.monotonic() - startedAt, signal);

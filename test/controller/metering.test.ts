@@ -267,6 +267,36 @@ onEachStore('a night', (stores) => {
     await replica.meter();
     expect([...(await ledgerOf(store)).keys()].sort()).toEqual([`${good} ${DAY}`, `${bad} ${DAY}`].sort());
   });
+
+  test('nor is it counted without the app that cannot be read any more while the night is under way', async () => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    // Of the last batch, which is counted after the first has been written.
+    const accountId = Object.keys(expected).sort().at(-1)?.slice(0, 20) ?? '';
+    const appId = newId();
+    const whole = appAt(accountId, appId, NOON);
+    await write(store, [accountAt(accountId, NOON), whole]);
+    const before = await entriesOf(store, KEYS.apps(accountId));
+    const active = before.filter(({ value }) => value.includes('"active"')).map(({ key }) => key.slice(-20));
+    let broken = false;
+    const breaking = wrappedStore(store, {
+      commit: async (change) => {
+        const writesLedger = change.write.some((one) => 'put' in one && one.put.startsWith('ledger/'));
+        if (writesLedger && !broken) {
+          broken = true;
+          await write(store, [put(KEYS.app(accountId, appId), { status: 'unheard of' })]);
+        }
+        return await store.commit(change);
+      },
+    });
+    await using replica = await replicaOn(breaking, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
+    await expect(replica.meter().then(() => replica.meter())).rejects.toThrow(accountId);
+    expect(broken).toBe(true);
+    await write(store, [whole]);
+    await replica.meter();
+    expected[`${accountId} ${DAY}`] = `${active.length} ${digestOf(active)}`;
+    expect(await countsOf(store)).toEqual(expected);
+  });
 });
 
 /** Everything from the n-th commit on fails: before it happened, or with its answer lost. */
