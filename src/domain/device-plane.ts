@@ -5,7 +5,7 @@ import type { Fleet } from './fleet.ts';
 import type { AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { mutate, type MutationDeps, type Origin } from './mutation.ts';
-import { KEYS, ackSchema, parseRecord, put, type AckRecord } from './records.ts';
+import { KEYS, ackSchema, parseRecord, put, type AccountRecord, type AckRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { isCredential, tokenHash } from './tokens.ts';
 
@@ -74,7 +74,8 @@ export interface Ack {
 }
 
 /**
- * Keeps what the daemon did with a revision; an older revision than the one kept changes nothing.
+ * Keeps what the daemon did with a revision; an older revision than the one kept changes nothing, unless it is what the
+ * daemon is told now: the never-stored configuration, once the account is not Enterprise any more (O11).
  * A device's own state, like a heartbeat: it is no mutation of the owner's, and has no audit entry.
  * @throws Refusal `invalid_request` for a revision that was never told; StoreUnavailable
  */
@@ -91,16 +92,17 @@ export async function acknowledge(
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
     const entry = await deps.store.get(key);
     const kept = entry && parseRecord(ackSchema, entry);
-    if (kept && (kept.record.revision > ack.revision || isSameAck(kept.record, ack))) return;
+    const current = await stillBound(await deps.fleet.current(), app);
+    // Memory lives on: what the commit expects of the account and what is decided by it are taken in one moment.
+    const expectAccount = { key: KEYS.account(account.id), revision: current.account.revision };
+    if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
     const record: AckRecord = {
       revision: ack.revision,
       status: ack.status,
       ...(ack.error !== undefined && { error: ack.error }),
       at: origin.at,
     };
-    const current = await stillBound(await deps.fleet.current(), app);
     const expectApp = { key: KEYS.app(account.id, app.id), revision: current.app.revision };
-    const expectAccount = { key: KEYS.account(account.id), revision: current.account.revision };
     const { outcome } = await deps.store.commit({
       expect: [expectApp, expectAccount, { key, revision: kept?.revision ?? ABSENT }],
       write: [put(key, record)],
@@ -122,6 +124,12 @@ export async function stillBound(reader: FleetReader, app: AppEntry): Promise<Fo
   }
   if (now.account.record.disabled) throw new Refusal('account_disabled');
   return now;
+}
+
+function saysNothingNew(kept: AckRecord, ack: Ack, entitlement: AccountRecord['entitlement']): boolean {
+  if (isSameAck(kept, ack)) return true;
+  const isToldNow = ack.revision === 0 && entitlement !== 'enterprise';
+  return kept.revision > ack.revision && !isToldNow;
 }
 
 const isSameAck = (kept: AckRecord, ack: Ack): boolean =>

@@ -134,6 +134,24 @@ onEachBackend('the rollout of a configuration', (backend) => {
     expect(await rollout(owner)).toMatchObject({ applied: 2, pending: 1, stale: 0 });
   });
 
+  test('a device that was told the never-stored one meanwhile has to apply the configuration again', async () => {
+    const owner = await tenant(muster);
+    const [one, other] = [await daemon(owner), await daemon(owner)];
+    await setOtel(muster, owner.apiKey);
+    for (const each of [one, other]) await acknowledge(each, { revision: 1, status: 'applied' });
+    await acknowledge(one, { revision: 0, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ devices: 2, applied: 2 });
+
+    await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
+    await acknowledge(one, { revision: 0, status: 'applied' });
+    // Late, or by a daemon that has not polled since: it says nothing of what is told now.
+    await acknowledge(other, { revision: 1, status: 'applied' });
+    await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
+    expect(await rollout(owner)).toMatchObject({ revision: 1, devices: 2, applied: 1, pending: 1 });
+    await acknowledge(one, { revision: 1, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ revision: 1, devices: 2, applied: 2, pending: 0 });
+  });
+
   test('an acknowledgement that comes while it is read is never one of a revision beyond it', async () => {
     const owner = await tenant(muster);
     const one = await daemon(owner);
