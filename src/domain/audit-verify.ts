@@ -1,7 +1,7 @@
 import { StoreUnavailable, type Entry, type Store } from '../store/port.ts';
 import { BlockWalk } from './audit-block-walk.ts';
 import { FaultList, type AuditFault } from './audit-faults.ts';
-import { chainSchema, type ChainRecord } from './audit-records.ts';
+import { chainSchema, instantOf, type ChainRecord } from './audit-records.ts';
 import { windowsOf, type Stored } from './audit-window.ts';
 import type { Fleet } from './fleet.ts';
 import { KEYS, parseRecord } from './records.ts';
@@ -35,6 +35,8 @@ const ATTEMPTS_MAX = 3;
 
 export interface VerifyOptions {
   readonly windowEntries?: number;
+  /** Of the account: its creation left the first entry, at that very instant. */
+  readonly createdAt?: number;
   /** Ends it, with StoreUnavailable. */
   readonly signal?: AbortSignal;
 }
@@ -74,26 +76,29 @@ function readHead(entry: Entry | undefined): ChainRecord | undefined {
 interface Counts {
   entries: number;
   unsealed: number;
+  oldestAt: number | undefined;
 }
 
 async function walk(
   store: Store,
   accountId: string,
   entry: Entry | undefined,
-  { windowEntries = WINDOW_ENTRIES_MAX, signal }: VerifyOptions,
+  { windowEntries = WINDOW_ENTRIES_MAX, createdAt, signal }: VerifyOptions,
 ): Promise<AuditVerification> {
   const chain = readHead(entry);
   const faults = new FaultList();
   if (entry && !chain) faults.chain(undefined, 'the head of the chain cannot be read');
-  const counts: Counts = { entries: 0, unsealed: 0 };
+  const counts: Counts = { entries: 0, unsealed: 0, oldestAt: undefined };
   const blocks = new BlockWalk(store, accountId, chain, faults);
   for await (const window of windowsOf(store, accountId, windowEntries, signal)) {
     await blocks.compare(window, signal);
     judgeRest(window.stored, blocks, faults, counts);
   }
+  if (createdAt !== undefined && !chain?.base.number) judgeBeginning(createdAt, counts, faults);
   return {
     accountId,
-    ...counts,
+    entries: counts.entries,
+    unsealed: counts.unsealed,
     blocks: blocks.count,
     firstBlock: (chain?.base.number ?? 0) + 1,
     head: chain && chain.number > 0 ? { number: chain.number, digest: chain.digest, at: chain.at } : undefined,
@@ -105,6 +110,8 @@ async function walk(
 /** What no block named: new, or added. */
 function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
   for (const [suffix, { revision, sealed }] of stored) {
+    // In key order, and so by instant; a key that has none is not the service's.
+    counts.oldestAt ??= instantOf(suffix) || undefined;
     if (sealed) {
       counts.entries += 1;
     } else if (revision > blocks.through) {
@@ -114,6 +121,15 @@ function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, fault
       faults.entry('added', suffix, undefined, 'no block has it, though all of its time are sealed');
     }
   }
+}
+
+/**
+ * Of a chain that was not cut: also an audit that is gone with its whole chain shows, and one whose chain was begun anew
+ * without what came first. What the blocks tell already is not told again.
+ */
+function judgeBeginning(createdAt: number, { oldestAt }: Counts, faults: FaultList): void {
+  if (faults.count > 0 || (oldestAt !== undefined && oldestAt <= createdAt)) return;
+  faults.chain(1, 'it does not begin with the creation of the account: what came first was removed');
 }
 
 /** One at a time: each may have a window of entries in memory. */
@@ -129,10 +145,11 @@ export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fle
   let waiting = 0;
   return {
     async verify(accountId, signal) {
-      if (!(await (await fleet.current()).account(accountId))) throw new Refusal('not_found');
+      const account = await (await fleet.current()).account(accountId);
+      if (!account) throw new Refusal('not_found');
       if (waiting >= WAITING_MAX) throw new StoreUnavailable('timeout', 'Too many verifications wait already.');
       waiting += 1;
-      const mine = last.then(() => verifyAudit(store, accountId, { signal }));
+      const mine = last.then(() => verifyAudit(store, accountId, { createdAt: account.record.createdAt, signal }));
       last = mine.catch(() => undefined);
       try {
         return await mine;

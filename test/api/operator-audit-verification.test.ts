@@ -49,6 +49,37 @@ onEachBackend('GET /operator/v1/accounts/{accountId}/audit/verification', (backe
     expect((await verify(neighbour.accountId)).body['faultCount']).toBe(0);
   });
 
+  test.each([
+    ['all of it, with its chain', Number.POSITIVE_INFINITY],
+    ['what the first instant left, with its chain, which is then begun anew', 2],
+  ])('tells where the beginning was removed: %s', async (_what, removed) => {
+    const clock = new FakeClock();
+    let opened: Store | undefined;
+    await using muster = await backend.fresh({ clock, wrapStore: (inner) => (opened = inner) });
+    const { accountId, apiKey } = await tenant(muster);
+    clock.advance(1000);
+    await createApp(muster, apiKey);
+    const store = opened ?? expect.unreachable('it has a store');
+    const verify = async (): Promise<Answer['body']> =>
+      (await call(`${muster.ops}/operator/v1/accounts/${accountId}/audit/verification`, { token: OPERATOR_TOKEN }))
+        .body;
+    const sealedBy = (): Promise<void> =>
+      until(async () => {
+        clock.advance(1000);
+        return (await verify())['unsealed'] === 0;
+      });
+    await sealedBy();
+    expect((await verify())['faultCount']).toBe(0);
+
+    const entries = await entriesOf(store, KEYS.audits(accountId));
+    const gone = [...entries.slice(0, removed), ...(await entriesOf(store, KEYS.seals(accountId)))];
+    for (const { key } of gone) await tamper(store, key, undefined);
+    await tamper(store, KEYS.chain(accountId), undefined);
+    for (const { key, value } of entries.slice(removed)) await tamper(store, key, value);
+    await sealedBy();
+    expect((await verify())['faults']).toMatchObject([{ what: 'chain_broken', block: 1 }]);
+  });
+
   test('is the operator’s, and of accounts that exist', async () => {
     await using muster = await backend.fresh({ clock: new FakeClock() });
     const { accountId } = await tenant(muster);
