@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { ControllerMetrics } from '../controller-metrics.ts';
+import type { ClockWatch } from '../domain/clock-watch.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import { auditSweep } from '../domain/sweep-audit.ts';
 import { expiredCodesSweep } from '../domain/sweep-codes.ts';
@@ -15,6 +16,7 @@ export interface SweeperDeps {
   readonly store: Store;
   readonly fleet: Pick<Fleet, 'memory'>;
   readonly clock: Clock;
+  readonly clockWatch: ClockWatch;
   readonly log: Log;
   readonly metrics: Pick<ControllerMetrics, 'cleaned'>;
   readonly auditRetentionDays: number;
@@ -31,9 +33,12 @@ interface Pass {
   dueAt: number;
 }
 
-/** Removes what has expired (src/domain/sweeping.ts), in passes, each begun an hour after the one before has ended. */
+/**
+ * Removes what has expired (src/domain/sweeping.ts), in passes, each begun an hour after the one before has ended. What
+ * is removed does not come back: by a clock that is not trusted nothing is.
+ */
 export function sweepReconciler(
-  { store, fleet, clock, log, metrics, auditRetentionDays }: SweeperDeps,
+  { store, fleet, clock, clockWatch, log, metrics, auditRetentionDays }: SweeperDeps,
   term: Term,
 ): Reconciler {
   const deps = { store, clock, fence: term.fence };
@@ -57,6 +62,7 @@ export function sweepReconciler(
     name: 'sweep',
     everyMs: ROUND_EVERY_MS,
     async reconcile(signal) {
+      if (!clockWatch.trusted()) return;
       const failures: unknown[] = [];
       for (const pass of passes) {
         if (signal.aborted) return;

@@ -18,6 +18,8 @@ export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number,
       gone += entries;
       if (outcome !== 'more') break;
     }
+    // A witness outside the store, as for what is sealed: a beginning that nobody logged was cut by somebody else.
+    if (gone > 0) log.info({ accountId, entries: gone, olderThan: new Date(olderThan).toISOString() }, 'audit cut');
     return gone;
   }
   return {

@@ -3,7 +3,7 @@ import { withoutExpiredCodes } from './app-record.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { AppEntry } from './fleet-reader.ts';
 import { KEYS, put } from './records.ts';
-import type { Sweep, SweepDeps } from './sweeping.ts';
+import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweeping.ts';
 
 const APPS_PER_COMMIT_MAX = 60;
 const APPS_PER_PIECE_MAX = 300;
@@ -11,7 +11,7 @@ const APPS_PER_PIECE_MAX = 300;
 const ACCOUNTS_PER_TURN = 50;
 
 /**
- * Expired codes of apps become spent ones. They are found in memory; each commit expects the apps as memory had them, so
+ * Expired codes of apps become spent ones, once they have expired by the clock of every replica. They are found in memory; each commit expects the apps as memory had them, so
  * that an old memory changes nothing. Not quiet: the apps lie in the directory.
  */
 export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
@@ -28,7 +28,7 @@ export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: Fl
   return {
     what: 'codes',
     async piece(_from, signal) {
-      const now = clock.now();
+      const now = clock.now() - CLOCKS_DIFFER_MS;
       const apps = await appsWithExpired(memory, now, signal);
       let gone = 0;
       for (let start = 0; start < apps.length && !signal.aborted; start += APPS_PER_COMMIT_MAX) {

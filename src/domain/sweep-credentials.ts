@@ -1,13 +1,22 @@
 import type { Store } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import { removePastCredentials } from './past-credentials.ts';
-import { credentialSchema, KEYS, parseRecord } from './records.ts';
+import { BadRecord, credentialSchema, KEYS, parseRecord } from './records.ts';
 import type { Sweep, SweepDeps } from './sweeping.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
 
 /** Hashes of credentials whose app was deleted, where the request that deleted it could not remove them all. */
 export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetMemory): Sweep {
+  /** What leads to a record that cannot be read stays, and keeps nothing else from going. */
+  async function removeOf(appId: string, hashes: readonly string[]): Promise<number> {
+    try {
+      return (await exists(store, appId, hashes)) ? 0 : await removePastCredentials(store, appId, fence);
+    } catch (error) {
+      if (error instanceof BadRecord) return 0;
+      throw error;
+    }
+  }
   return {
     what: 'past_credentials',
     async piece(from, signal) {
@@ -20,8 +29,7 @@ export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetM
       let gone = 0;
       for (const [appId, hashes] of byApp(page.entries.map(({ key }) => key))) {
         if (signal.aborted) break;
-        if (memory.appById(appId) || (await exists(store, appId, hashes))) continue;
-        gone += await removePastCredentials(store, appId, fence);
+        if (!memory.appById(appId)) gone += await removeOf(appId, hashes);
       }
       return { gone, next: page.next };
     },

@@ -1,8 +1,9 @@
+import * as z from 'zod';
 import type { Entry, Expectation, Store, Write } from '../store/port.ts';
 import { LIMITS } from './limits.ts';
-import { KEYS, keptAnswerSchema, keptSlotSchema, noteSchema, parseRecord } from './records.ts';
+import { BadRecord, KEYS, keptAnswerSchema, keptSlotSchema, noteSchema, parseRecord } from './records.ts';
 import { savedSchema } from './saved-windows.ts';
-import type { Sweep, SweepDeps } from './sweeping.ts';
+import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweeping.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
 /** A kept answer brings its place of the ring along, and a commit has 127 operations. */
@@ -10,8 +11,6 @@ const REMOVED_PER_COMMIT_MAX = 50;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** So much the leader's clock may be ahead of the replica's that still goes by the record. */
-const CLOCKS_DIFFER_MS = 5 * MINUTE_MS;
 
 /** What goes together with a record. */
 interface Along {
@@ -24,6 +23,7 @@ interface RecordSweep {
   readonly prefix: string;
   /** @throws BadRecord; such a record stays */
   isOver(entry: Entry, now: number): boolean;
+  /** @throws BadRecord; then both stay */
   along(entry: Entry): Promise<Along>;
 }
 
@@ -32,8 +32,10 @@ const alone = async (): Promise<Along> => ({ expect: [], write: [] });
 /** A sweep over records that say themselves when they are over. Quiet: nobody reads them from memory. */
 function recordSweep({ store, clock, fence }: SweepDeps, rule: RecordSweep): Sweep {
   const { prefix } = rule;
-  async function remove(entries: readonly Entry[]): Promise<number> {
-    const along = await Promise.all(entries.map((entry) => rule.along(entry)));
+  async function remove(over: readonly Entry[]): Promise<number> {
+    const found = await Promise.all(over.map(async (entry) => ({ entry, along: await alongOf(rule, entry) })));
+    const entries = found.filter(({ along }) => along !== undefined).map(({ entry }) => entry);
+    const along = found.map((each) => each.along).filter((each) => each !== undefined);
     const [first, ...others] = entries.map(({ key, revision }) => ({ key, revision }));
     if (!first) return 0;
     const { outcome } = await store.commit({
@@ -61,6 +63,16 @@ function recordSweep({ store, clock, fence }: SweepDeps, rule: RecordSweep): Swe
       return { gone, next: page.next };
     },
   };
+}
+
+/** Undefined where it cannot be read: one damaged record does not keep the others. */
+async function alongOf(rule: RecordSweep, entry: Entry): Promise<Along | undefined> {
+  try {
+    return await rule.along(entry);
+  } catch (error) {
+    if (error instanceof BadRecord) return undefined;
+    throw error;
+  }
 }
 
 function isOver(rule: RecordSweep, entry: Entry, now: number): boolean {
@@ -107,14 +119,23 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
     along: alone,
   });
 
-/** Windows that the embedded store kept for a start that never read them: a window is over after a minute. */
-export const rateRecordsSweep = (deps: SweepDeps): Sweep =>
-  recordSweep(deps, {
+/** What the embedded store keeps over a restart, and nothing else: another record of that range may be in use. */
+const leftWindowSchema = z.strictObject(savedSchema.shape);
+
+/**
+ * Windows that the embedded store kept for a start that never read them: a window is over after a minute. On etcd none
+ * are kept, and what lies there is not looked at.
+ */
+export function rateRecordsSweep(deps: SweepDeps): Sweep {
+  const sweep = recordSweep(deps, {
     what: 'rate_records',
     prefix: KEYS.rateWindows,
     isOver: (entry, now) => {
-      const { instants } = parseRecord(savedSchema, entry).record;
+      const { instants } = parseRecord(leftWindowSchema, entry).record;
       return now >= Math.max(0, ...instants) + LIMITS.rateWindowMs + CLOCKS_DIFFER_MS;
     },
     along: alone,
   });
+  if (deps.store.backend === 'sqlite') return sweep;
+  return { what: sweep.what, piece: async () => ({ gone: 0, next: undefined }) };
+}

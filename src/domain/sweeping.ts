@@ -7,6 +7,9 @@ import type { Expectation, Store } from '../store/port.ts';
  * it may be late, stop anywhere, and leave what is in use.
  */
 
+/** So much the leader's clock may be ahead of the replica's that still goes by the record. */
+export const CLOCKS_DIFFER_MS = 300_000;
+
 export interface SweepDeps {
   readonly store: Store;
   readonly clock: Clock;

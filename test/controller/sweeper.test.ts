@@ -4,6 +4,7 @@ import type { Cleaned } from '../../src/controller-metrics.ts';
 import type { Reconciler } from '../../src/controller/loop.ts';
 import { newApp } from '../../src/domain/app-record.ts';
 import { verifyAudit } from '../../src/domain/audit-verify.ts';
+import { createClockWatch } from '../../src/domain/clock-watch.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { appSchema, KEYS, parseRecord, put, type AppRecord } from '../../src/domain/records.ts';
 import { createLog } from '../../src/log.ts';
@@ -27,20 +28,24 @@ onEachStore('the clean-up', (stores) => {
   let memory: FleetMemory;
   let gone: Map<Cleaned, number>;
   let sweeper: Reconciler;
+  let logged: string[];
   const signal = new AbortController().signal;
 
-  const started = (fence: readonly Expectation[] = []): Reconciler =>
-    sweepReconciler(
+  const started = (fence: readonly Expectation[] = []): Reconciler => {
+    const log = createLog('info', { write: (line: string) => void logged.push(line) });
+    return sweepReconciler(
       {
         store,
         fleet: { memory },
         clock,
-        log: createLog('silent'),
+        clockWatch: createClockWatch({ clock, log }),
+        log,
         metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
         auditRetentionDays: 10,
       },
       { fence, signal },
     );
+  };
 
   beforeEach(async () => {
     opened = await stores.open();
@@ -48,6 +53,7 @@ onEachStore('the clean-up', (stores) => {
     clock = new FakeClock();
     memory = new FleetMemory({ onUnreadable: () => expect.unreachable('all can be read') });
     gone = new Map();
+    logged = [];
     sweeper = started();
     await write(KEYS.account(ACCOUNT), { name: '', entitlement: 'standard', disabled: false, createdAt: 1 });
   });
@@ -70,8 +76,11 @@ onEachStore('the clean-up', (stores) => {
     codes: expiries.map((expiresAt) => ({ hash: `code-${expiresAt}`, issuedAt: 1, expiresAt })),
   });
 
-  test('expired codes become spent ones; a code that is valid for a moment more stays', async () => {
-    const now = clock.now();
+  /** Expired by the clock of every replica. */
+  const expired = (): number => clock.now() - 5 * MINUTE_MS;
+
+  test('expired codes become spent ones; a code that a replica may still take stays', async () => {
+    const now = expired();
     await write(KEYS.app(ACCOUNT, 'both'), withCodes(now, now + 1));
     await write(KEYS.app(ACCOUNT, 'valid'), withCodes(now + 1));
     await sweeper.reconcile(signal);
@@ -87,7 +96,7 @@ onEachStore('the clean-up', (stores) => {
   });
 
   test('an app that changed since memory saw it is left to a later pass', async () => {
-    const now = clock.now();
+    const now = expired();
     await write(KEYS.app(ACCOUNT, APP), withCodes(now));
     const changed = { ...withCodes(now), name: 'renamed' };
     const entry = await opened.get(KEYS.app(ACCOUNT, APP));
@@ -103,7 +112,7 @@ onEachStore('the clean-up', (stores) => {
   });
 
   test('many apps go sixty in a commit and three hundred in a round', async () => {
-    for (let n = 0; n < 310; n += 1) await write(KEYS.app(ACCOUNT, `many${n}`), withCodes(clock.now()));
+    for (let n = 0; n < 310; n += 1) await write(KEYS.app(ACCOUNT, `many${n}`), withCodes(expired()));
     await sweeper.reconcile(signal);
     expect(gone.get('codes')).toBe(300);
     expect(Math.max(...store.changes.map((change) => change.write.length))).toBe(60);
@@ -155,14 +164,48 @@ onEachStore('the clean-up', (stores) => {
     expect(gone.get('kept_answers') ?? 0).toBe(0);
   });
 
-  test('rate records that no start has read go; one of this minute stays, and one that is none of ours', async () => {
+  const bind = async (appId: string, hash: string, to = appId): Promise<void> => {
+    await write(KEYS.pastCredential(appId, hash), {});
+    await write(KEYS.credential(hash), { accountId: ACCOUNT, appId: to });
+  };
+
+  test('saved windows that no start has read go; nothing else of that range does, and on etcd nothing', async () => {
     const over = clock.now() - 6 * MINUTE_MS;
     await write(KEYS.rateWindow('old'), { instants: [over - 1, over] });
     await write(KEYS.rateWindow('young'), { instants: [over, over + 1] });
     await write(KEYS.rateWindow('other'), { buckets: [] });
+    await write(KEYS.rateWindow('alike'), { instants: [over], holds: [] });
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.rateWindows)).toEqual([KEYS.rateWindow('other'), KEYS.rateWindow('young')]);
-    expect(gone.get('rate_records')).toBe(1);
+    const kept = ['alike', 'old', 'other', 'young'].filter((name) => name !== 'old' || opened.backend === 'etcd');
+    expect(await left(KEYS.rateWindows)).toEqual(kept.map((name) => KEYS.rateWindow(name)));
+    expect(gone.get('rate_records') ?? 0).toBe(4 - kept.length);
+  });
+
+  test('a record that cannot be read stays, and keeps no other from going', async () => {
+    await keep('unreadable', 0, clock.now() - 2 * DAY_MS);
+    await write(KEYS.keptSlot(ACCOUNT, 0), { damaged: true });
+    await keep('old', 1, clock.now() - 2 * DAY_MS);
+    await bind('unreadable', 'h1');
+    await write(KEYS.credential('h1'), { damaged: true });
+    await bind('zzz', 'h2');
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.keptAll)).toEqual([KEYS.kept(ACCOUNT, 'unreadable'), KEYS.keptSlot(ACCOUNT, 0)]);
+    expect(await left(KEYS.pastAll)).toEqual([KEYS.pastCredential('unreadable', 'h1')]);
+  });
+
+  test('by a clock that jumped nothing is removed; once it is set right everything is that should be', async () => {
+    await write(KEYS.app(ACCOUNT, APP), withCodes(clock.now() + DAY_MS));
+    await keep('young', 0, clock.now());
+    await writeEntry(opened, clock.now() - 8 * DAY_MS);
+    await sealNow(opened, clock);
+    await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
+    const before = await entriesOf(opened, '');
+    clock.jump(3 * DAY_MS);
+    await sweeper.reconcile(signal);
+    expect(await entriesOf(opened, '')).toEqual(before);
+    clock.jump(-3 * DAY_MS);
+    await sweeper.reconcile(signal);
+    expect([...gone]).toEqual([['refusal_notes', 1]]);
   });
 
   test('notes of refusals that no enrollment looks at any more go', async () => {
@@ -173,11 +216,6 @@ onEachStore('the clean-up', (stores) => {
     expect(await left(KEYS.refusalNotes)).toEqual([KEYS.refusalNote(ACCOUNT, 'young')]);
     expect(gone.get('refusal_notes')).toBe(1);
   });
-
-  const bind = async (appId: string, hash: string, to = appId): Promise<void> => {
-    await write(KEYS.pastCredential(appId, hash), {});
-    await write(KEYS.credential(hash), { accountId: ACCOUNT, appId: to });
-  };
 
   test('what a deletion left of past credentials goes; of an app that exists nothing does', async () => {
     await write(KEYS.app(ACCOUNT, 'here'), withCodes());
@@ -211,6 +249,7 @@ onEachStore('the clean-up', (stores) => {
     expect(await left(KEYS.auditsAll)).toEqual([young, unsealed]);
     expect((await verifyAudit(opened, ACCOUNT)).faults).toEqual([]);
     expect(gone.get('audit_entries')).toBe(1);
+    expect(logged.filter((line) => line.includes('audit cut'))).toEqual([expect.stringContaining(ACCOUNT)]);
   });
 
   test('a pass goes on where it was, and the next one begins an hour later', async () => {
@@ -232,7 +271,7 @@ onEachStore('the clean-up', (stores) => {
   });
 
   test('trouble with one kind keeps no other from its work, and is made up for', async () => {
-    await write(KEYS.app(ACCOUNT, APP), withCodes(clock.now()));
+    await write(KEYS.app(ACCOUNT, APP), withCodes(expired()));
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
     store.fates.push('lost before commit');
     await expect(sweeper.reconcile(signal)).rejects.toThrow('lost before it happened');
@@ -242,7 +281,7 @@ onEachStore('the clean-up', (stores) => {
   });
 
   test('who leads no longer removes nothing', async () => {
-    await write(KEYS.app(ACCOUNT, APP), withCodes(clock.now()));
+    await write(KEYS.app(ACCOUNT, APP), withCodes(expired()));
     await keep('old', 0, 1);
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
     await bind('deleted', 'd1');
