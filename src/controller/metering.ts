@@ -41,6 +41,7 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
   const nightDeps = { ...deps, fence, pauseMs: deps.meteringPauseMs ?? PAUSE_MS };
   let known: Watermark | undefined;
   let forgotten: string | undefined;
+  let forgottenTo: string | undefined;
   let night: Night | undefined;
   return { name: 'metering', everyMs: LOOK_EVERY_MS, reconcile };
 
@@ -54,7 +55,9 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
       if (day !== undefined) return await meter(day, known, signal);
     }
     if (known.through === forgotten) return;
-    if (await forgetChanges(fenced, known)) forgotten = known.through;
+    const { all, to } = await forgetChanges(fenced, known, forgottenTo);
+    forgottenTo = to;
+    if (all) forgotten = known.through;
   }
 
   /** The oldest night that is due, once its day has ended; undefined where there is none, or none yet. */

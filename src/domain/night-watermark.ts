@@ -1,5 +1,5 @@
 import { ABSENT, type Expectation, type Store, type Write } from '../store/port.ts';
-import { daysBefore } from './day.ts';
+import { dayAfter, daysBefore } from './day.ts';
 import { meteredSchema, type DayRecord } from './night-records.ts';
 import { KEYS, parseRecord, put, type Versioned } from './records.ts';
 
@@ -54,19 +54,38 @@ export async function moveDayOn(
 
 /** The entries of a day serve the nights before it. Two days are kept beyond that, for whoever looks into a question. */
 const DAYS_KEPT = 2;
-/** Removed in one round. */
-const DAYS_PER_ROUND_MAX = 31;
+/**
+ * Removed in one commit, and so many commits a round: of a day on which a whole fleet enrolled there are a million, and
+ * one commit of them all would hold up every writer for seconds.
+ */
+const ENTRIES_PER_COMMIT = 100;
+const COMMITS_PER_ROUND_MAX = 50;
 
-/** Removes the entries that no night needs any more, oldest day first. */
-export async function forgetChanges(deps: FencedStore, metered: Watermark): Promise<boolean> {
-  if (metered.through === undefined) return true;
-  const newest = daysBefore(metered.through, DAYS_KEPT);
-  for (let removed = 0; removed < DAYS_PER_ROUND_MAX; removed += 1) {
-    const page = await deps.store.list({ prefix: KEYS.allLives, limit: 1, keysOnly: true });
-    const day = page.entries[0]?.key.slice(KEYS.allLives.length).split('/')[0];
-    if (day === undefined || day > newest) return true;
-    const expectation = { key: KEYS.metered, revision: metered.revision };
-    if (!(await happens(deps, expectation, [{ removeAll: KEYS.lives(day) }], true))) return false;
+export interface Forgotten {
+  /** Nothing is left to remove. */
+  readonly all: boolean;
+  /** Where the next round goes on: keys that are gone are passed over slowly until the history is compacted. */
+  readonly to: string | undefined;
+}
+
+/** Removes entries that no night needs any more, oldest day first. @param from `to` of the round before */
+export async function forgetChanges(
+  deps: FencedStore,
+  metered: Watermark,
+  from: string | undefined,
+): Promise<Forgotten> {
+  if (metered.through === undefined) return { all: true, to: from };
+  const end = KEYS.lives(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
+  const expectation = { key: KEYS.metered, revision: metered.revision };
+  let to = from;
+  for (let commits = 0; commits < COMMITS_PER_ROUND_MAX; commits += 1) {
+    const request = { prefix: KEYS.allLives, limit: ENTRIES_PER_COMMIT, keysOnly: true };
+    const page = await deps.store.list({ ...request, ...(to !== undefined && { after: to }) });
+    const old = page.entries.filter(({ key }) => key < end).map(({ key }) => key);
+    if (old.length === 0) return { all: true, to };
+    const removals = old.map((key) => ({ remove: key }));
+    if (!(await happens(deps, expectation, removals, true))) return { all: false, to };
+    to = old.at(-1);
   }
-  return false;
+  return { all: false, to };
 }

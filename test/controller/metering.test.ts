@@ -255,6 +255,27 @@ onEachStore('a night', (stores) => {
     expect(await countsOf(store)).toEqual(expected);
   });
 
+  test('of a day on which very much changed, a bounded part is forgotten in a round, and all in the end', async () => {
+    await using opened = await stores.open();
+    const store = unluckyStore(opened);
+    const life = { before: 'pending', after: 'active', at: NOON };
+    const busy = Array.from({ length: 5150 }, () => put(KEYS.life('2026-06-01', newId(), newId()), life));
+    const kept = put(KEYS.life('2026-06-02', newId(), newId()), life);
+    await write(store, [dayRecord('2026-06-05', '2026-06-04'), accountAt(newId(), NOON), ...busy, kept]);
+    await write(store, [put(KEYS.metered, { through: '2026-06-03' })]);
+    await using replica = await replicaOn(store, new FakeClock(Date.UTC(2026, 5, 4, 1)));
+    const loop = meteringReconciler(replica.deps, { fence: [] });
+    const left: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      await loop.reconcile(new AbortController().signal);
+      left.push((await entriesOf(opened, KEYS.allLives)).length);
+    }
+    expect(left).toEqual([151, 1, 1]);
+    expect(store.changes.every((change) => change.write.length <= 100)).toBe(true);
+    expect(store.changes.flatMap((change) => change.write).some((one) => 'removeAll' in one)).toBe(false);
+    expect((await entriesOf(opened, KEYS.allLives))[0]?.key).toBe(kept.put);
+  });
+
   test('an account that cannot be read keeps the night open, and nobody else waits for it', async () => {
     await using store = await stores.open();
     const [good, bad] = [newId(), newId()];
