@@ -69,12 +69,12 @@ export class FleetMemory implements DirectorySink, FleetReader {
     for (const account of this.#accounts.values()) if (account.revision > 0) yield account;
   }
 
-  /** Accounts of which the account itself or an app cannot be read: what memory says of them is not all. */
-  unreadableAccounts(): ReadonlySet<string> {
+  /** Accounts of which a record of these kinds cannot be read: what memory says of them is not all. */
+  unreadableAccounts(kinds: readonly Place['kind'][] = ['account', 'app']): ReadonlySet<string> {
     const accounts = new Set<string>();
     for (const key of this.#unread.keys()) {
       const place = placeOf(key);
-      if (place?.kind === 'account' || place?.kind === 'app') accounts.add(place.accountId);
+      if (place && kinds.includes(place.kind)) accounts.add(place.accountId);
     }
     return accounts;
   }

@@ -37,6 +37,8 @@ const PER_COMMIT_MAX = 50;
 /** Of one round; the rest is the next round's. */
 const HEADERS_PER_ROUND_MAX = 5000;
 const PAGES_PER_ROUND_MAX = 20;
+/** Accounts in one line of the log. */
+const NAMED_MAX = 10;
 /** What could not be opened is looked at again so often: its key may come back. */
 const LOOK_AGAIN_MS = 600_000;
 
@@ -62,7 +64,8 @@ interface Look {
 
 /**
  * @param fence of the leader's term: every commit expects it
- * @returns a round, to be repeated. It throws StoreUnavailable, and may be stopped anywhere
+ * @returns a round, to be repeated, which may be stopped anywhere. It throws StoreUnavailable; and Error where a
+ * configuration cannot be read, once all others are rewrapped
  */
 export function createRewrapping(deps: RewrappingDeps, fence: readonly Expectation[]): () => Promise<void> {
   let look: Look | undefined;
@@ -196,10 +199,21 @@ class Round {
     }
   }
 
+  /** Any key may seal them: were they passed over, it would be offered for removal, and they would be lost. */
+  #refuseUnread(): void {
+    const unread = [...this.#deps.fleet.memory.unreadableAccounts(['account', 'otel'])];
+    if (unread.length === 0) return;
+    throw new Error(
+      `No key is free while configurations cannot be read: ${unread.slice(0, NAMED_MAX).join(', ')}` +
+        (unread.length > NAMED_MAX ? ` and ${unread.length - NAMED_MAX} more.` : '.'),
+    );
+  }
+
   /** Notes what was found, for whoever asks which keys may go. False where something was in the way. */
   async finish(writing: Versioned<WritingKeyRecord>): Promise<boolean> {
     const { store, clock, log } = this.#deps;
     if (!this.#look.clean) return false;
+    this.#refuseUnread();
     const { number } = writing.record;
     const left = [...this.#look.left].sort((a, b) => a - b);
     const entry = await store.get(KEYS.rewrapped);

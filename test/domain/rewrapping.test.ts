@@ -63,8 +63,13 @@ const writing = (number: number) =>
   put(KEYS.writingKey, { number, fingerprint: ringOf(number).fingerprint(number) ?? '' });
 
 /** The leader's part over a store: its rounds, and what they did. */
-async function leading(store: Store, known: readonly number[] = [1, 2], fence: readonly Expectation[] = []) {
-  const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+async function leading(
+  store: Store,
+  known: readonly number[] = [1, 2],
+  fence: readonly Expectation[] = [],
+  onUnreadable: (error: unknown) => void = (error) => expect.unreachable(String(error)),
+) {
+  const memory = new FleetMemory({ onUnreadable });
   const log = createLog('silent');
   const [clock, metrics] = [new FakeClock(), createMetrics('test')];
   const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
@@ -207,6 +212,22 @@ onEachStore('the rewrapping', (stores) => {
     expect(await noted(store)).toMatchObject({ number: 2, left: [] });
     expect(await opened(store)).toEqual([headerText(0)]);
     expect((await store.get(KEYS.otel(accountId(0))))?.value).toContain('https://d.example.com');
+  });
+
+  test.each([
+    ['configuration', () => ({ ...otelPut(1, 1), value: otelPut(1, 1).value.replace('hashes', 'a-newer-level') })],
+    ['account', () => ({ ...accountPut(1), value: '{}' })],
+  ])('a record of a %s that cannot be read may be sealed under any key: no key is free', async (_, damaged) => {
+    await using store = unluckyStore(await stores.open());
+    await seeded(store, 2, 1);
+    const whole = (await store.get(damaged().put)) ?? expect.unreachable();
+    await store.commit({ expect: [whole], write: [damaged()] });
+    await using leader = await leading(store, [1, 2], [], () => undefined);
+    await expect(leader.round()).rejects.toThrow(`cannot be read: ${accountId(1)}.`);
+    expect([leader.counted.rewrapped, await noted(store)]).toEqual([2, undefined]);
+    await commitAll(store, [{ put: whole.key, value: whole.value }]);
+    await leader.round();
+    expect([leader.counted.rewrapped, await noted(store)]).toMatchObject([3, { number: 2, left: [] }]);
   });
 
   test('another rotation while it looks: nothing is wrapped by a key that writes no more', async () => {
