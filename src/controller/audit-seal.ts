@@ -45,6 +45,8 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
   return {
     name: 'audit-seal',
     everyMs: SEAL_EVERY_MS,
+    // After an outage, too, what is new is sealed within 10 s.
+    pauseMaxMs: SEAL_EVERY_MS,
     async reconcile(signal) {
       const waiting = (await unsealed.take()).toReversed();
       const failures: unknown[] = [];

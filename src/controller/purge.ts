@@ -25,6 +25,8 @@ export interface PurgeDeps {
 }
 
 const LOOK_EVERY_MS = 5000;
+/** What is purged right after an outage is gone within a minute, too. */
+const PAUSE_MAX_MS = 10_000;
 
 /**
  * O10: what was purged leaves the store's history within a minute, or as soon as no reader pins it. On etcd the rest of
@@ -36,6 +38,7 @@ export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: Pu
   return {
     name: 'purge',
     everyMs: LOOK_EVERY_MS,
+    pauseMaxMs: PAUSE_MAX_MS,
     async reconcile() {
       const purged = await purgedYetToForget(store);
       if (compacts) await takeTurn(purged);
@@ -52,16 +55,18 @@ export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: Pu
     if (any && !purged) return;
     const turn = await turns.due(purged, reach);
     if (!turn) return;
-    if (turn.to !== undefined) await compact(turn.to, purged);
+    const compactedTo = turn.to === undefined ? undefined : await compact(turn.to);
+    // Before the count: one that fails, round after round, must not cost a compaction each time.
     await turns.done(reach);
+    // Less than was asked for while this process reads a snapshot: what was purged since then is still in the history.
+    if (purged && compactedTo !== undefined) await countForgotten(store, compactedTo, fence);
   }
 
-  async function compact(to: number, purged: boolean): Promise<void> {
+  async function compact(to: number): Promise<number> {
     try {
       const compactedTo = await store.compact(to);
       metrics.compacted('done');
-      // Less than was asked for while this process reads a snapshot: what was purged since then is still in the history.
-      if (purged) await countForgotten(store, compactedTo, fence);
+      return compactedTo;
     } catch (error) {
       metrics.compacted('failed');
       throw error;

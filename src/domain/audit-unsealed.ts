@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { openWatch, type OpenWatch } from '../store/directory-watch.ts';
-import { PAGE_ENTRIES_MAX, type Store, type WatchBatch } from '../store/port.ts';
+import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBatch } from '../store/port.ts';
 import { chainSchema } from './audit-records.ts';
 import type { Due } from './audit-sealing.ts';
 import { KEYS, parseRecord } from './records.ts';
@@ -30,6 +30,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
   /** Every entry up to this revision has been told by the watch, or was there when it began. */
   let delivered = 0;
   let listedAt: number | undefined;
+  let isOver = false;
 
   function mark(key: string): void {
     const [accountId = '', suffix = ''] = key.slice(KEYS.auditsAll.length).split('/');
@@ -48,6 +49,8 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
       const { revision } = await store.list({ prefix: KEYS.auditsAll, limit: 1, keysOnly: true });
       delivered = revision;
     }
+    // The term may have ended while this waited: nobody would close another watch.
+    if (isOver) throw new StoreUnavailable('closed', 'The audit is followed no longer.');
     const opened = openWatch(store, KEYS.auditsAll, delivered + 1, onBatch);
     watch = opened;
     void opened.ended.then((reason) => {
@@ -91,6 +94,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
       mark(`${KEYS.auditsAll}${accountId}/${from}`);
     },
     [Symbol.dispose]() {
+      isOver = true;
       watch?.close();
     },
   };

@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { runLoop } from '../../src/controller/loop.ts';
 import { sealAccount } from '../../src/domain/audit-sealing.ts';
 import { verifyAudit } from '../../src/domain/audit-verify.ts';
 import { sealSchema } from '../../src/domain/audit-records.ts';
 import { KEYS, parseRecord } from '../../src/domain/records.ts';
+import { createLog } from '../../src/log.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { entriesOf } from '../support/accounts.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealAll, sealer, tamper, writeEntry } from '../support/audit.ts';
@@ -236,6 +239,45 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     await sealAll(store, leader);
     expect(await sealedEntries(opened)).toEqual(keys.map(suffix));
     expect((await verifyAudit(opened, ACCOUNT)).faults).toEqual([]);
+  });
+
+  test('a term that ends while the watch is about to be opened leaves none behind', async () => {
+    await using opened = await stores.open();
+    const store = unluckyStore(opened);
+    const leader = sealer(store, new FakeClock());
+    store.intercept('list', 'after', async () => leader[Symbol.asyncDispose]());
+    await expect(leader.round()).rejects.toThrow('followed no longer');
+    expect([store.calls.list, store.watching]).toEqual([1, 0]);
+  });
+
+  test('after a long outage what is new is sealed within ten seconds', async () => {
+    await using opened = await stores.open();
+    const store = unluckyStore(opened);
+    const clock = new FakeClock();
+    await using leader = sealer(store, clock);
+    const stopping = new AbortController();
+    const loop = runLoop(
+      { clock, log: createLog('silent'), metrics: { loopEnded: () => undefined } },
+      leader.loop,
+      stopping.signal,
+    );
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 5000) {
+        await until(() => clock.sleeping === 1);
+        clock.advance(5000);
+        await nextTurn();
+      }
+      await until(() => clock.sleeping === 1);
+    };
+    await pass(5000);
+    store.outage(true);
+    await writeEntry(opened, clock.now());
+    await pass(300_000);
+    store.outage(false);
+    await pass(10_000);
+    stopping.abort();
+    await loop;
+    expect(await verifyAudit(opened, ACCOUNT)).toMatchObject({ entries: 1, unsealed: 0 });
   });
 
   test('a watch that is deaf and does not say so is opened anew within the hour', async () => {

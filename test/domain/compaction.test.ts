@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Reconciler } from '../../src/controller/loop.ts';
+import { runLoop, type Reconciler } from '../../src/controller/loop.ts';
 import { purgeReconciler } from '../../src/controller/purge.ts';
 import { parseKeyRing } from '../../src/domain/key-ring.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
+import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { ABSENT, StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { openEtcdStore } from '../../src/store/etcd.ts';
@@ -12,6 +14,7 @@ import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../support/muster.ts';
+import { until } from '../support/until.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 
 const LOOK_MS = 5000;
@@ -201,8 +204,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
       await using opened = await open();
       const one = replica(opened, clock);
       const secret = await purge(opened);
-      // The count of what was purged comes before.
-      one.store.fates.push('passes', fate);
+      one.store.fates.push(fate);
       await expect(one.loop.reconcile(signal)).rejects.toThrow(StoreUnavailable);
       expect(await isKept(opened, secret)).toBe(false);
       await purge(opened);
@@ -210,6 +212,45 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
       expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
     },
   );
+
+  test('a note of a purge that cannot be read costs no compaction each round', async () => {
+    await using opened = await open();
+    const one = replica(opened, clock);
+    const secret = await purge(opened);
+    await opened.commit({
+      expect: [{ key: 'never', revision: ABSENT }],
+      write: [put(KEYS.purge('0'), { damaged: true })],
+    });
+    for (let look = 0; look < 10; look += 1) {
+      await expect(one.loop.reconcile(signal)).rejects.toThrow(KEYS.purge('0'));
+      clock.advance(LOOK_MS);
+    }
+    expect([one.store.calls.compact, await isKept(opened, secret)]).toEqual([1, false]);
+  });
+
+  test('right after a long outage a purge is gone within a minute', async () => {
+    await using opened = await open();
+    const { store, loop } = replica(opened, clock);
+    const stopping = new AbortController();
+    const deps = { clock, log: createLog('silent'), metrics: { loopEnded: () => undefined } };
+    const running = runLoop(deps, loop, stopping.signal);
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += LOOK_MS) {
+        await until(() => clock.sleeping === 1);
+        clock.advance(LOOK_MS);
+        await nextTurn();
+      }
+      await until(() => clock.sleeping === 1);
+    };
+    store.outage(true);
+    await pass(320_000);
+    store.outage(false);
+    const secret = await purge(opened);
+    await pass(15_000);
+    expect(await isKept(opened, secret)).toBe(false);
+    stopping.abort();
+    await running;
+  });
 
   test('who leads no longer leaves no note of a turn, nor counts what was purged', async () => {
     await using opened = await open();

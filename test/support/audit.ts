@@ -1,5 +1,6 @@
 import { auditSealReconciler } from '../../src/controller/audit-seal.ts';
 import type { Term } from '../../src/controller/leader.ts';
+import type { Reconciler } from '../../src/controller/loop.ts';
 import { sealAccount } from '../../src/domain/audit-sealing.ts';
 import { verifyAudit } from '../../src/domain/audit-verify.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
@@ -38,6 +39,7 @@ export interface Sealer extends AsyncDisposable {
   /** How many entries it has sealed. */
   readonly sealed: number;
   readonly logged: readonly string[];
+  readonly loop: Reconciler;
   round(): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   return {
     term,
     logged,
+    loop: reconciler,
     get sealed() {
       return sealed;
     },
