@@ -3,7 +3,7 @@ import { StoreUnavailable, type Store } from '../store/port.ts';
 import type { AccountMemory } from './account-memory.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import { KEYS, type AckRecord } from './records.ts';
-import { ackOf, factsOf, rolloutOf, type RolloutCounts } from './rollout.ts';
+import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
 
 export interface RolloutTotalsDeps {
   readonly store: Store;
@@ -83,7 +83,7 @@ async function* acksByAccount(
         if (acks.size > 0) yield [accountId, acks];
         [accountId, acks] = [owner, new Map<string, AckRecord>()];
       }
-      acks.set(...ackOf(entry));
+      noteAck(acks, entry);
     }
     after = page.next;
     if (after !== undefined) await clock.sleep(PAUSE_MS, signal);

@@ -3,7 +3,7 @@ import type { Entry, Store } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
-import { ackSchema, KEYS, parseRecord, type AccountRecord, type AckRecord } from './records.ts';
+import { ackSchema, BadRecord, KEYS, parseRecord, type AccountRecord, type AckRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 
 /** How many devices are where; they add up to all that are to receive the configuration. */
@@ -117,9 +117,19 @@ const ACKS_PAGE = LIMITS.appsPerAccountMax;
 
 async function acksOf(store: Store, accountId: string): Promise<Map<string, AckRecord>> {
   const page = await store.list({ prefix: KEYS.ack(accountId, ''), limit: ACKS_PAGE });
-  return new Map(page.entries.map(ackOf));
+  const acks = new Map<string, AckRecord>();
+  for (const entry of page.entries) noteAck(acks, entry);
+  return acks;
 }
 
-export function ackOf(entry: Entry): [appId: string, ack: AckRecord] {
-  return [entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(ackSchema, entry).record];
+/**
+ * Adds an acknowledgement, by its app. One that cannot be read, by damage or since a newer version wrote it, says nothing
+ * of its device, and must not hold up the count of all others.
+ */
+export function noteAck(acks: Map<string, AckRecord>, entry: Entry): void {
+  try {
+    acks.set(entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(ackSchema, entry).record);
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+  }
 }

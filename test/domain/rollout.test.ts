@@ -7,7 +7,7 @@ import type { AppEntry } from '../../src/domain/fleet-reader.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { KEYS, put, type AckRecord, type AppRecord } from '../../src/domain/records.ts';
 import { rolloutTotals } from '../../src/domain/rollout-totals.ts';
-import { rolloutOf, staleAfterMs, type RolloutFacts } from '../../src/domain/rollout.ts';
+import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../../src/domain/rollout.ts';
 import { packSeen } from '../../src/domain/seen-codec.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { ABSENT, type Store } from '../../src/store/port.ts';
@@ -223,6 +223,21 @@ onEachStore('the leader’s totals', (stores) => {
     clock.advance(180_001);
     await loop.reconcile(term.signal);
     expect(await gauges()).toEqual({ applied: 650, failed: 300, pending: 0, stale: 358 });
+  });
+
+  test('pass over an acknowledgement that cannot be read: it says nothing of its device', async () => {
+    account(1, { apps: 3 });
+    await acknowledge(store, 1, upTo(3), {});
+    const [, unread] = (await store.list({ prefix: KEYS.acks, limit: 3 })).entries;
+    if (!unread) expect.unreachable();
+    const value = unread.value.replace('applied', 'half-applied');
+    await store.commit({ expect: [unread], write: [{ put: unread.key, value }], quiet: true });
+    memory.settled();
+    await loop.reconcile(term.signal);
+    expect(await gauges()).toEqual({ applied: 2, failed: 0, pending: 1, stale: 0 });
+    const fleet = { memory, current: () => memory };
+    const { applied, pending } = await createRollouts({ store, fleet, clock }, 60).of(accountId(1));
+    expect([applied, pending]).toEqual([2, 1]);
   });
 
   test('are none where there is nothing, and are shown as such', async () => {
