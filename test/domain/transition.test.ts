@@ -10,7 +10,9 @@ import { unluckyStore } from '../support/unlucky-store.ts';
 
 const NOON = Date.UTC(2026, 5, 2, 12);
 const DAY = '2026-06-02';
+const NEXT = '2026-06-03';
 const YESTERDAY = NOON - 86_400_000;
+const MIDNIGHT = NOON + 43_200_000;
 
 onEachStore('what a change leaves for the nights', (stores) => {
   test('the day is in memory like every record, and is read from the store while memory is behind', async () => {
@@ -65,6 +67,29 @@ onEachStore('what a change leaves for the nights', (stores) => {
     expect(await change('active', NOON + 5)).toEqual({ before: 'active', after: 'active', at: NOON + 5 });
     // Never before the change before it, whatever the clock says.
     expect(await change('none', NOON + 1)).toEqual({ before: 'active', after: 'none', at: NOON + 5 });
+  });
+
+  test.each<[string, number, string, number]>([
+    ['a little ahead begins its day', MIDNIGHT + 5000, NEXT, MIDNIGHT + 5000],
+    ['that nobody believes changes nothing but the order', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
+  ])('an app that was made by a clock %s', async (_what, madeAt, day, at) => {
+    await using store = await stores.open();
+    await using replica = await replicaOn(store, new FakeClock(MIDNIGHT - 5000));
+    const [accountId, appId] = [newId(), newId()];
+    await write(store, [
+      put(KEYS.day, { day: DAY, since: DAY }),
+      accountAt(accountId, YESTERDAY),
+      appAt(accountId, appId, madeAt, 'pending'),
+    ]);
+    const reader = await replica.deps.fleet.current();
+    const app = (await reader.appById(appId))?.app;
+    if (!app) throw new Error('no app');
+    const change = await appTransition(replica.deps, reader, app, 'active', MIDNIGHT - 5000);
+    expect(change.at).toBe(at);
+    expect(change.write).toContainEqual(
+      put(KEYS.life(day, accountId, appId), { before: 'pending', after: 'active', at }),
+    );
+    expect(change.write.some((one) => 'put' in one && one.put === KEYS.day)).toBe(day === NEXT);
   });
 
   test('the same for an account that is disabled and enabled', async () => {

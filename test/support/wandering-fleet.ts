@@ -1,66 +1,13 @@
-import fc from 'fast-check';
 import { dayAt, endOfDay } from '../../src/domain/calendar.ts';
 import { KEYS } from '../../src/domain/records.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type Tenant } from './muster.ts';
-import { HOUR_MS, midnightAfter, MINUTE_MS } from './nights.ts';
-import type { CommitFate, UnluckyStore } from './unlucky-store.ts';
+import { midnightAfter, MINUTE_MS } from './nights.ts';
+import type { UnluckyStore } from './unlucky-store.ts';
 import { until } from './until.ts';
+import type { Act, Midnight, Step } from './wandering-steps.ts';
 import { wrappedStore } from './wrapped-store.ts';
-
-/* Some days of a fleet, drawn at random: what is asked of it, what goes wrong meanwhile, and how time passes. */
-
-export type Step =
-  | { readonly kind: 'act'; readonly acts: readonly Act[] }
-  | { readonly kind: 'pass'; readonly ms: number | 'to midnight' | 'to before midnight' }
-  | { readonly kind: 'clock'; readonly replica: number; readonly aheadMs: number }
-  | { readonly kind: 'store'; readonly replica: number; readonly fates: CommitFate[] }
-  | { readonly kind: 'stall'; readonly replica: number; readonly ms: number }
-  | { readonly kind: 'outage'; readonly replica: number; readonly down: boolean }
-  | { readonly kind: 'controller'; readonly replica: number; readonly down: boolean }
-  | { readonly kind: 'restart'; readonly replica: number; readonly awayMs: number };
-
-interface Act {
-  readonly what: 'account' | 'create' | 'enroll' | 'revoke' | 'remove' | 'disable' | 'enable';
-  readonly replica: number;
-  readonly slot: number;
-}
-
-const replica = fc.nat(1);
-const WHAT = [
-  ...(['create', 'enroll', 'enroll', 'enroll', 'enroll', 'revoke', 'revoke', 'remove'] as const),
-  ...(['disable', 'enable', 'enable', 'account'] as const),
-] as const;
-const act = fc.record({ what: fc.constantFrom<Act['what']>(...WHAT), replica, slot: fc.nat(7) });
-const kind = <Kind extends Step['kind']>(of: Kind): fc.Arbitrary<Kind> => fc.constant(of);
-const pass = fc.oneof(
-  fc.constantFrom('to midnight' as const, 'to before midnight' as const),
-  fc.constantFrom(1, 300, MINUTE_MS, 5 * MINUTE_MS, HOUR_MS, 3 * 24 * HOUR_MS),
-  fc.nat(30 * HOUR_MS),
-);
-const fate = fc.constantFrom<CommitFate>('answer lost after commit', 'lost before commit', 'conflict', 'passes');
-
-/** Each with its weight. */
-export const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ kind: kind('act'), acts: fc.array(act, { minLength: 1, maxLength: 4 }) }) },
-  { weight: 6, arbitrary: fc.record({ kind: kind('pass'), ms: pass }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: kind('clock'), replica, aheadMs: fc.integer({ min: -12_000, max: 12_000 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: kind('store'), replica, fates: fc.array(fate, { maxLength: 4 }) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: kind('stall'), replica, ms: fc.constantFrom(1, 500, 10_000, 7 * MINUTE_MS) }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: kind('outage'), replica, down: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('controller'), replica, down: fc.boolean() }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: kind('restart'), replica, awayMs: fc.constantFrom(0, MINUTE_MS, 50 * HOUR_MS) }),
-  },
-);
 
 /** One running service of the fleet, and what troubles it. */
 export interface Member {
@@ -73,7 +20,7 @@ export interface Member {
 export interface Trouble {
   /** No night is written by this one. */
   controllerDown: boolean;
-  /** What happens while its next change of an app or account is on its way. */
+  /** What happens while its next change of a status is on its way. */
   stall: (() => void) | undefined;
 }
 
@@ -85,15 +32,22 @@ export const troubled = (store: Store, trouble: Trouble): Store =>
         throw new StoreUnavailable('unreachable', 'the controller is cut off');
       }
       const { stall } = trouble;
-      if (stall && keys.some((key) => key.startsWith(KEYS.auditsAll))) {
+      if (stall && keys.some((key) => key.startsWith(KEYS.allLives))) {
         trouble.stall = undefined;
         stall();
         // Whoever woke up meanwhile has its turn first.
-        for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        for (let look = 0; look < 200; look += 1) {
+          await store.get(KEYS.metered);
+          await turns(1);
+        }
       }
       return await store.commit(change);
     },
   });
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 /** @param open starts the service of that number, with that clock; as often as it is restarted */
 export class WanderingFleet implements AsyncDisposable {
@@ -127,16 +81,44 @@ export class WanderingFleet implements AsyncDisposable {
     return member;
   }
 
+  /** Resolves when all that it asked for is answered. */
   async take(step: Step): Promise<void> {
     const member = 'replica' in step ? this.member(step.replica) : this.member(0);
     if (step.kind === 'act') await Promise.all(step.acts.map((one) => this.#act(one)));
     else if (step.kind === 'pass') await this.#pass(step.ms);
-    else if (step.kind === 'clock') member.clock.jump(step.aheadMs + this.#now - member.clock.now());
+    else if (step.kind === 'midnight') await this.#midnight(step);
+    else if (step.kind === 'clock') this.#setClock(step.replica, step.aheadMs);
     else if (step.kind === 'store') member.store.fates.push(...step.fates);
     else if (step.kind === 'stall') member.trouble.stall = () => this.#advance(step.ms);
     else if (step.kind === 'outage') member.store.outage(step.down);
     else if (step.kind === 'controller') member.trouble.controllerDown = step.down;
     else if (step.kind === 'restart') await this.#restart(step.replica % this.members.length, step.awayMs);
+  }
+
+  #setClock(number: number, aheadMs: number): void {
+    const { clock } = this.member(number);
+    clock.jump(aheadMs + this.#now - clock.now());
+  }
+
+  async #midnight({ aheadMs, offsetMs, first, stalledMs, meanwhile, last }: Midnight): Promise<void> {
+    const [one, other] = aheadMs;
+    this.#setClock(0, one);
+    this.#setClock(1, other);
+    const left = midnightAfter(this.#now) - this.#now + offsetMs;
+    this.#advance(Math.max(0, left));
+    await turns(20);
+    const { trouble } = this.member(first[0]?.replica ?? 0);
+    const late: Promise<void>[] = [];
+    trouble.stall = () => {
+      this.#advance(stalledMs);
+      for (const act of meanwhile) late.push(this.#act(act));
+    };
+    await Promise.all(first.map((act) => this.#act(act)));
+    await Promise.all(late);
+    trouble.stall = undefined;
+    this.#setClock(0, other);
+    this.#setClock(1, one);
+    await Promise.all(last.map((act) => this.#act(act)));
   }
 
   #advance(ms: number): void {
@@ -148,7 +130,7 @@ export class WanderingFleet implements AsyncDisposable {
     const left = midnightAfter(this.#now) - this.#now;
     if (typeof ms === 'number') this.#advance(ms);
     else this.#advance(ms === 'to midnight' ? left : Math.max(0, left - 1));
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await turns(20);
   }
 
   async #restart(number: number, awayMs: number): Promise<void> {
