@@ -34,16 +34,26 @@ export const pinSchema = z.looseObject({ at: z.int().min(0) });
 export async function pin(store: Store, clock: Clock, pinId: string): Promise<Pinned> {
   const held = await store.hold(KEYS.pin(pinId), JSON.stringify({ at: clock.now() }), TTL_MS);
   if (held === 'taken') throw new StoreUnavailable('failed', 'The pin is held already.');
-  const { revision, lost } = held;
   // The embedded store's history has a bound of its own, too.
-  const retained = store.retain(revision);
+  const retained = store.retain(held.revision);
+  const [released, expired] = [new AbortController(), new AbortController()];
+  const release = async (): Promise<void> => {
+    released.abort();
+    retained[Symbol.dispose]();
+    await held.release();
+  };
+  // The leader counts a pin's age from when it saw it, and cannot free what another process retains: its holder ends it.
+  const expire = async (): Promise<void> => {
+    await clock.sleep(PINNED_MS_MAX, released.signal);
+    if (released.signal.aborted) return;
+    expired.abort();
+    await release();
+  };
+  void expire();
   return {
-    revision,
-    lost,
-    async [Symbol.asyncDispose]() {
-      retained[Symbol.dispose]();
-      await held.release();
-    },
+    revision: held.revision,
+    lost: AbortSignal.any([held.lost, expired.signal]),
+    [Symbol.asyncDispose]: release,
   };
 }
 

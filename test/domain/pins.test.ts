@@ -10,6 +10,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../support/muster.ts';
 import { onEachStoreAlone } from '../support/stores.ts';
 import { unluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
 
 const LOOK_MS = 5000;
 const signal = new AbortController().signal;
@@ -122,6 +123,21 @@ onEachStoreAlone('compaction and pins', (stores) => {
     clock.advance(1);
     await look();
     expect(await isKept(opened, secret)).toBe(false);
+  });
+
+  test('a reader in the process of the leader that takes too long holds up nothing any more, whoever leads', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using pinned = await pin(store, clock, 'slow');
+    const secret = await purge(store);
+    clock.advance(PINNED_MS_MAX - 1);
+    await compacter(store, clock)();
+    expect([await isKept(store, secret), pinned.lost.aborted]).toEqual([true, false]);
+    clock.advance(1);
+    await until(() => pinned.lost.aborted);
+    await until(async () => (await store.get(KEYS.pin('slow'))) === undefined);
+    await compacter(store, clock)();
+    expect(await isKept(store, secret)).toBe(false);
   });
 
   test('an id is pinned once', async () => {
