@@ -166,7 +166,7 @@ function bindingStep(
     action: 'app.enrolled',
     appId: app.id,
     detail: { from: app.record.status, platform, agentVersion, connection, swapped: swapped !== undefined },
-    ...(changes && { at: changes.at }),
+    ...(changes && { countsAt: changes.at }),
     expect: [
       { key: KEYS.account(account.id), revision: account.revision },
       { key: KEYS.app(account.id, app.id), revision: app.revision },

@@ -41,8 +41,8 @@ export interface Step<T> {
   readonly action: string;
   readonly appId?: string;
   readonly detail?: AuditRecord['detail'];
-  /** The instant of the change, for the audit, where it need not be that of the request (M1). */
-  readonly at?: number;
+  /** The instant that counts for the nights (M1); the audit tells it where it is not that of the request. */
+  readonly countsAt?: number;
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
   /** Adds to the store for good: refused when the store is nearly full, so that what frees and revokes still works. */
@@ -122,16 +122,16 @@ export async function commitSteps(
 }
 
 function auditEntry(draw: Draw, origin: Origin, step: Step<unknown>): { put: string; value: string } {
-  const at = step.at ?? origin.at;
+  const { countsAt = origin.at } = step;
   const entry: AuditRecord = {
-    at,
+    at: origin.at,
     actor: origin.actor,
     action: step.action,
     ...(step.appId !== undefined && { appId: step.appId }),
     requestId: origin.requestId,
-    detail: step.detail ?? {},
+    detail: { ...step.detail, ...(countsAt !== origin.at && { countsAt: new Date(countsAt).toISOString() }) },
   };
-  return put(KEYS.audit(step.accountId, at, drawMarker(draw)), entry);
+  return put(KEYS.audit(step.accountId, origin.at, drawMarker(draw)), entry);
 }
 
 /**

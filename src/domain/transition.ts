@@ -17,7 +17,7 @@ export interface TransitionDeps {
   readonly clockWatch: Pick<ClockWatch, 'trusts'>;
 }
 
-/** What the commit of a change expects and writes besides, and the instant of the change, which its audit entry tells. */
+/** What the commit of a change expects and writes besides, and the instant of the change. */
 export interface Transition {
   readonly at: number;
   readonly expect: readonly Expectation[];

@@ -33,7 +33,8 @@ async function changesOf(store: Store): Promise<Change[]> {
   return changes.filter(({ before, after }) => after !== '' && before !== after);
 }
 
-function changeOf(accountId: string, { action, appId, at, detail }: AuditRecord): Change {
+function changeOf(accountId: string, { action, appId, at: askedAt, detail }: AuditRecord): Change {
+  const at = typeof detail['countsAt'] === 'string' ? Date.parse(detail['countsAt']) : askedAt;
   const patched = detail['disabled'] === true ? 'disabled' : 'enabled';
   const after = action === 'account.changed' ? patched : (AFTER[action] ?? '');
   return { accountId, appId, at, before: String(detail['from'] ?? ''), after };
