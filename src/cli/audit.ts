@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { once } from 'node:events';
 import { connectionOf } from './connection.ts';
-import { CommandFault, EXIT } from './outcome.ts';
+import { CommandFault, EXIT, oweStdout } from './outcome.ts';
 import { ServiceClient } from './service-client.ts';
 import { printable, table } from './table.ts';
 
@@ -55,6 +55,7 @@ export async function verifyAudit(
   env: NodeJS.ProcessEnv,
   { account, output }: { account?: string; output: 'table' | 'json' },
 ): Promise<void> {
+  oweStdout();
   const client = new ServiceClient(connectionOf(env));
   const ids = account === undefined ? await accountIds(client) : [account];
   const found: Verification[] = [];

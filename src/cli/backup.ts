@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { readBackup } from '../domain/backup-format.ts';
 import { connectionOf } from './connection.ts';
+import { onInterruption } from './interruption.ts';
 import { isThere, writeNewFile } from './new-file.ts';
-import { CommandFault, EXIT, say } from './outcome.ts';
+import { CommandFault, EXIT, oweStdout, say } from './outcome.ts';
 import { createProgress } from './progress.ts';
 import { ServiceClient } from './service-client.ts';
 
@@ -12,23 +13,17 @@ import { ServiceClient } from './service-client.ts';
 export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { force: boolean }): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
   const toStdout = path === '-';
+  if (toStdout) oweStdout();
   if (toStdout && process.stdout.isTTY) {
     throw new CommandFault('A backup is nothing to be read on a terminal: name a file, or redirect it.', EXIT.usage);
   }
   if (!toStdout && !force && existsSync(path)) throw isThere(path);
-  const interrupted = new AbortController();
-  const interrupt = (): void => interrupted.abort(new CommandFault('interrupted: nothing was written.'));
-  for (const signal of SIGNALS) process.once(signal, interrupt);
-  try {
-    const receive = (put: Put): Promise<void> => received(client, put, interrupted.signal);
-    if (toStdout) await receive(putStdout);
-    else await writeNewFile(path, force, receive);
-  } finally {
-    for (const signal of SIGNALS) process.off(signal, interrupt);
-  }
+  using interruption = onInterruption(new CommandFault('interrupted: nothing was written.'));
+  const receive = (put: Put): Promise<void> => received(client, put, interruption.signal);
+  if (toStdout) await receive(putStdout);
+  else await writeNewFile(path, force, receive);
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Put = (bytes: Uint8Array) => Promise<void>;
 
 async function putStdout(bytes: Uint8Array): Promise<void> {

@@ -4,11 +4,12 @@ import { lookAtMachine } from './doctor-machine.ts';
 import { lookAtService } from './doctor-service.ts';
 import { lookAtStore } from './doctor-store.ts';
 import { finding, type Finding, type Tell } from './finding.ts';
-import { CommandFault, EXIT } from './outcome.ts';
+import { CommandFault, EXIT, oweStdout } from './outcome.ts';
 import { printable } from './table.ts';
 
 /** `muster doctor`: looks, and changes nothing. Exit code 3 where something fails. */
 export async function doctor(env: NodeJS.ProcessEnv): Promise<void> {
+  oweStdout();
   const found: Finding[] = [];
   const tell = (finding: Finding): void => {
     found.push(finding);

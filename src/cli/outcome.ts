@@ -45,6 +45,24 @@ function exitCodeOf(error: unknown): number {
   return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
 }
 
+let stdoutOwed = false;
+
+/** From here on it is a fault where stdout is not read to its end: half a backup is none, and a verdict comes last. */
+export function oweStdout(): void {
+  stdoutOwed = true;
+}
+
+/**
+ * What reads stdout may have had enough, as `head` does; that is no fault of a list.
+ * @returns the exit code: there is nothing left that could be done
+ */
+export function stdoutFailed(error: NodeJS.ErrnoException): number {
+  const { code = 'unknown' } = error;
+  if (code === 'EPIPE' && !stdoutOwed) return EXIT.ok;
+  say(`muster: stdout: ${code === 'EPIPE' ? 'nobody reads it to its end' : fileTrouble(code)}`);
+  return EXIT.failed;
+}
+
 const IN_WORDS = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable];
 
 /** Of a fault of the system (a file, a connection), and of our own. */
@@ -53,6 +71,7 @@ export function wordsOf(error: unknown): string {
   if (IN_WORDS.some((kind) => error instanceof kind)) return error.message;
   const { code, path } = error as NodeJS.ErrnoException;
   if (code !== undefined && path !== undefined) return `${path}: ${fileTrouble(code)}`;
+  if (code !== undefined && code in FILE_TROUBLE) return fileTrouble(code);
   return error.message.split('\n')[0] ?? error.name;
 }
 
@@ -62,6 +81,7 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   EEXIST: 'it is there already',
   EISDIR: 'it is a directory',
+  EFBIG: 'it is larger than a file may be here',
   ENOSPC: 'no space left on the disk',
   EROFS: 'the file system is read-only',
 };

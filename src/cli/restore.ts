@@ -10,6 +10,7 @@ import type { RestoreRules } from '../domain/restore-records.ts';
 import { systemDraw, type Draw } from '../domain/secrets.ts';
 import { keptKeyPath } from '../embedded-secrets.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
+import { onInterruption } from './interruption.ts';
 import { CommandFault, say } from './outcome.ts';
 import { createProgress, type Progress } from './progress.ts';
 
@@ -21,9 +22,10 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   const config = readConfig(env);
   const { size } = statSync(path);
   await using store = await opened(config);
+  using interruption = onInterruption(new CommandFault('interrupted.'));
   using progress = createProgress('bytes');
   progress.total(size * READS);
-  const read = counting(progress);
+  const read = counting(progress, interruption.signal);
   const draw = systemDraw();
   const { header, entries, codesVoided, unopened } = await restoreInto(
     { store, clock: systemClock, draw, opens: opensBy(config, draw), ...how },
@@ -35,7 +37,7 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   if (unopened > 0) {
     say(
       `${unopened} collector headers are sealed under keys that are not in the key file, and read as not set: ` +
-        'put the lines of the key file that the backup was made with into it, before you start the service.',
+        'take the key file that the backup was made with, before you start the service.',
     );
   }
   say('What was revoked or purged since then is not: do it again before others reach the service (README.md).');
@@ -51,11 +53,14 @@ async function opened(config: Config): Promise<Store> {
   }
 }
 
-/** Passes the bytes on, and tells how many there were, over all readings. */
-function counting(progress: Progress): (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array> {
+type Reading = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+
+/** Passes the bytes on until the signal aborts, and tells how many there were, over all readings. */
+function counting(progress: Progress, signal: AbortSignal): Reading {
   let done = 0;
   return async function* counted(bytes) {
     for await (const chunk of bytes) {
+      signal.throwIfAborted();
       progress.at((done += chunk.length));
       yield chunk;
     }

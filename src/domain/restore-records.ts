@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { Entry } from '../store/port.ts';
 import { codesVoided } from './app-record.ts';
 import { chainSchema, type ChainRecord } from './audit-records.ts';
@@ -30,6 +31,8 @@ export interface Tally {
   readonly purged: Map<number, number>;
   /** By account: up to which revision of the old store its audit is sealed. */
   readonly sealedThrough: Map<string, number>;
+  /** Accounts that had no configuration when the backup was made. */
+  readonly unconfigured: Set<string>;
 }
 
 export const newTally = (): Tally => ({
@@ -38,6 +41,7 @@ export const newTally = (): Tally => ({
   unopened: 0,
   purged: new Map(),
   sealedThrough: new Map(),
+  unconfigured: new Set(),
 });
 
 /**
@@ -46,6 +50,7 @@ export const newTally = (): Tally => ({
  */
 export const OTEL_REVISIONS_SKIPPED = 1_000_000;
 
+const ACCOUNT = /^d\/a\/([^/]+)$/;
 const APP = /^d\/a\/[^/]+\/app\/[^/]+$/;
 const OTEL = /^d\/a\/([^/]+)\/otel$/;
 const AUDIT = /^audit\/([^/]+)\//;
@@ -61,6 +66,8 @@ export function fateOf(entry: Entry, rules: RestoreRules, tally: Tally): Fate {
   if (key.startsWith(KEYS.keptAll)) return keepCodes ? now(value) : 'not written';
   if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return counted(entry, tally);
   if (key.startsWith(KEYS.chains)) return chainOf(entry, tally);
+  const unconfigured = ACCOUNT.exec(key)?.[1];
+  if (unconfigured !== undefined) tally.unconfigured.add(unconfigured);
   const accountId = AUDIT.exec(key)?.[1];
   if (accountId === undefined) return now(value);
   return { value, when: entry.revision <= (tally.sealedThrough.get(accountId) ?? 0) ? 'now' : 'later' };
@@ -83,11 +90,17 @@ function chainOf(entry: Entry, { sealedThrough }: Tally): Fate {
 
 /** A daemon may have been told something else under the same revision after the backup: no ETag and no revision repeats. */
 function renamed(entry: Entry, { draw, opens }: RestoreRules, tally: Tally): Fate {
+  const accountId = OTEL.exec(entry.key)?.[1] ?? '';
+  tally.unconfigured.delete(accountId);
   const { record } = parseRecord(otelSchema, entry);
-  if (record.config?.header && !opens(OTEL.exec(entry.key)?.[1] ?? '', record)) tally.unopened += 1;
+  if (record.config?.header && !opens(accountId, record)) tally.unopened += 1;
   const revision = record.revision + OTEL_REVISIONS_SKIPPED;
   return now(JSON.stringify({ ...record, revision, tag: drawTag(draw) }));
 }
+
+/** One may have been set since: the next begins past that, as after a purge. */
+export const neverConfigured = ({ draw, clock }: RestoreRules & { readonly clock: Clock }): string =>
+  JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: drawTag(draw), at: clock.now() });
 
 /** Also those that the old store's history still held: in the new one nothing of them is left to be compacted. */
 function counted(entry: Entry, { purged }: Tally): Fate {

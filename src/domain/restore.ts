@@ -5,7 +5,7 @@ import type { ChainRecord } from './audit-records.ts';
 import { BadBackup, readBackup, type BackupHeader } from './backup-format.ts';
 import { EMPTY_IT } from './format.ts';
 import { FORMAT, KEYS, put } from './records.ts';
-import { fateOf, newTally, type RestoreRules, type Tally } from './restore-records.ts';
+import { fateOf, neverConfigured, newTally, type RestoreRules, type Tally } from './restore-records.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 import { drawMarker } from './secrets.ts';
 
@@ -28,7 +28,7 @@ export interface Restored {
  * Writes a backup into an empty store. The whole of it is checked before anything is written. The record `restoring`
  * comes first and goes last, with the record of the format: a service refuses to start on what an interrupted restore
  * left. The audit comes in the order that its chain needs (audit-chain.ts, `withThrough`).
- * @throws BadBackup, BadRecord, RestoreFault in words; StoreUnavailable
+ * @throws BadBackup, BadRecord, RestoreFault in words; StoreUnavailable before anything is written
  */
 export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Restored> {
   await refuseUnlessEmpty(deps.store);
@@ -41,13 +41,21 @@ export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Rest
     for (const [key, chain] of chains) await writer.put(key, JSON.stringify(withThrough(chain, writer.revision)));
     await writer.flush();
     await writeUnsealed(deps, writer, entries(), tally);
+    for (const accountId of tally.unconfigured) await writer.put(KEYS.otel(accountId), neverConfigured(deps));
     for (const [number, count] of tally.purged) await writer.put(KEYS.purged(number), JSON.stringify({ count }));
     await writer.flush();
-  } finally {
+    await finish(deps, fence, header);
+  } catch (error) {
     await writer.settle();
+    throw halfDone(error);
   }
-  await finish(deps, fence, header);
   return { header, entries: tally.entries, codesVoided: tally.codesVoided, unopened: tally.unopened };
+}
+
+/** What became of the store is more than what went wrong can say. */
+function halfDone(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof RestoreFault) return error;
+  return new RestoreFault(`${error.message.replace(/\.?$/, '.')} ${EMPTY_IT}`, { cause: error });
 }
 
 async function refuseUnlessEmpty(store: Store): Promise<void> {

@@ -102,6 +102,22 @@ onEachStore('a restore', (stores) => {
     await settleFormat(to);
   });
 
+  test('lets an account that had no configuration begin past any that it may have been given since', async () => {
+    await using from = await stores.open();
+    await using to = await stores.open();
+    await settleFormat(from);
+    const account = PLAIN[KEYS.account(ACCOUNT)] ?? {};
+    await putAll(from, { [KEYS.account(ACCOUNT)]: account, [KEYS.account(OTHER)]: account, [KEYS.otel(OTHER)]: OTEL });
+    await restoreText(to, await backupText(from));
+    const content = await contentOf(to);
+    expect(recordOf(content, KEYS.otel(ACCOUNT))).toEqual({
+      revision: OTEL_REVISIONS_SKIPPED,
+      tag: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+      at: expect.any(Number) as number,
+    });
+    expect(recordOf(content, KEYS.otel(OTHER))).toMatchObject({ revision: OTEL.revision + OTEL_REVISIONS_SKIPPED });
+  });
+
   test('twice of one file, tells other ETags each time', async () => {
     await using from = await stores.open();
     const text = await source(from);
@@ -133,11 +149,13 @@ onEachStore('a restore', (stores) => {
       for (let n = 0; n < cut; n += 1) unlucky.fates.push('passes');
       const lost: CommitFate[] = Array.from({ length: 100 }, () => 'lost before commit');
       unlucky.fates.push(...lost);
-      const done = await restoreText(unlucky, text).then(
-        () => true,
-        () => false,
+      const fault = await restoreText(unlucky, text).then(
+        () => undefined,
+        (error: unknown) => (error as Error).message,
       );
-      if (done) break;
+      if (fault === undefined) break;
+      // Whatever went wrong: from the first commit on it says what to do with the store.
+      if (cut > 0) expect(fault).toMatch(/holds part of a backup: empty it.*restore again/s);
       commits += 1;
       const left = await contentOf(to);
       expect([cut, left.has(KEYS.restoring)]).toEqual([cut, cut > 0]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { OPERATOR_TOKEN, type Muster } from './muster.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
 export interface Ended {
   readonly code: number | string | null;
