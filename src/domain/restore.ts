@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { ABSENT, type Entry, type Expectation, type Store } from '../store/port.ts';
+import { ABSENT, DIRECTORY_PREFIX, type Entry, type Expectation, type Store } from '../store/port.ts';
 import { withThrough } from './audit-chain.ts';
 import type { ChainRecord } from './audit-records.ts';
 import { BadBackup, readBackup, type BackupHeader } from './backup-format.ts';
@@ -129,9 +129,15 @@ async function writeSealed(
 ): Promise<ReadonlyMap<string, ChainRecord>> {
   const chains = new Map<string, ChainRecord>();
   const tally = { ...newTally(), sealedThrough };
+  let inDirectory = false;
   for await (const entry of entries) {
     const fate = fateOf(entry, deps, tally);
     if (fate === 'not written') continue;
+    if (!inDirectory && entry.key.startsWith(DIRECTORY_PREFIX)) {
+      // A credential that is newer than its app counts as bound at this moment (enrollment.ts): none may be.
+      await writer.flush();
+      inDirectory = true;
+    }
     if ('chain' in fate) chains.set(entry.key, fate.chain);
     else if (fate.when === 'now') await writer.put(entry.key, fate.value);
   }

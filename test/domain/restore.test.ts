@@ -139,6 +139,15 @@ onEachStore('a restore', (stores) => {
     for (const [key, record] of Object.entries(KEPT)) expect(recordOf(content, key)).toEqual(record);
   });
 
+  test('writes no credential after its app, even where its commit has to be repeated', async () => {
+    await using from = await stores.open();
+    await using to = await stores.open();
+    const text = await source(from);
+    await restoreText(unluckyStore(to, ['passes', 'lost before commit']), text);
+    const [credential, app] = await Promise.all([to.get(KEYS.credential('c')), to.get(KEYS.app(ACCOUNT, 'app'))]);
+    expect(credential?.revision).toBeLessThan(app?.revision ?? 0);
+  });
+
   test('that is cut off at any commit is noticed at start, and by the next restore; nothing else is changed', async () => {
     await using from = await stores.open();
     const text = await source(from);
