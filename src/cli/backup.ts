@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import process from 'node:process';
 import { readBackup } from '../domain/backup-format.ts';
 import { connectionOf } from './connection.ts';
@@ -17,11 +17,18 @@ export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { 
   if (toStdout && process.stdout.isTTY) {
     throw new CommandFault('A backup is nothing to be read on a terminal: name a file, or redirect it.', EXIT.usage);
   }
-  if (!toStdout && !force && existsSync(path)) throw isThere(path);
+  if (!toStdout) refuseTaken(path, force);
   using interruption = onInterruption(new CommandFault('interrupted: nothing was written.'));
   const receive = (put: Put): Promise<void> => received(client, put, interruption.signal);
   if (toStdout) await receive(putStdout);
   else await writeNewFile(path, force, receive);
+}
+
+/** A device or a directory is never replaced. */
+function refuseTaken(path: string, force: boolean): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there && !there.isFile()) throw new CommandFault(`${path} is no file: name one, or - for stdout.`, EXIT.usage);
+  if (there && !force) throw isThere(path);
 }
 
 type Put = (bytes: Uint8Array) => Promise<void>;

@@ -181,6 +181,15 @@ describe('the file', () => {
     expect([piped.code, piped.stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('"muster":"backup"')]);
   });
 
+  test.each([
+    ['a directory', () => root],
+    ['a device', () => '/dev/null'],
+  ])('does not take the place of %s, even forced', async (_what, path) => {
+    const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    const { code, stderr } = await musterCommand(['backup', '--force', path()], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is no file: name one')]);
+  });
+
   test('holds no secret in plain text', async () => {
     await using muster = await serviceAt(newPlace('sqlite'));
     const { owner, credential, waiting, running } = await livedIn(muster);
