@@ -86,7 +86,7 @@ async function* pieces(store: Store, header: BackupHeader): AsyncGenerator<strin
   try {
     for await (const entries of pagesAt(store, header.revision, { limit: PAGE_ENTRIES })) yield writer.entries(entries);
   } catch (error) {
-    if (!(error instanceof Compacted) && !(error instanceof StoreUnavailable)) throw error;
+    if (!(error instanceof StoreUnavailable)) throw error;
     yield writer.failure(error instanceof Compacted ? error.message : 'the store is unavailable; try again later.');
     return;
   }
@@ -94,8 +94,10 @@ async function* pieces(store: Store, header: BackupHeader): AsyncGenerator<strin
 }
 
 /** In spite of the pin: by another user of that etcd, or because the backup took too long (PINNED_MS_MAX). */
-class Compacted extends Error {
-  override readonly name = 'Compacted';
+class Compacted extends StoreUnavailable {
+  constructor() {
+    super('failed', 'the history of the store was compacted meanwhile; run it again.');
+  }
 }
 
 async function* pagesAt(
@@ -109,7 +111,7 @@ async function* pagesAt(
       { prefix: '', ...how, ...(after !== undefined && { after }) },
       revision,
     );
-    if (page === 'compacted') throw new Compacted('the history of the store was compacted meanwhile; run it again.');
+    if (page === 'compacted') throw new Compacted();
     yield page.entries.filter(({ key }) => !isLeftOut(key));
     after = page.next;
   } while (after !== undefined);

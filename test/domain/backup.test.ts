@@ -86,6 +86,20 @@ onEachStore('a backup', (stores) => {
     if (begun !== 'busy') await begun[Symbol.asyncDispose]();
   });
 
+  test('that is compacted away while it is counted, is an outage, and another one can begin', async () => {
+    await using store = await filled(await stores.open());
+    let pages = 0;
+    const backups = backupsOf(
+      wrappedStore(store, {
+        listAt: (...args) => ((pages += 1) === 1 ? Promise.resolve('compacted') : store.listAt(...args)),
+      }),
+    );
+    await expect(backups.begin({ counted: true })).rejects.toThrow(StoreUnavailable);
+    const begun = await backups.begin({ counted: true });
+    expect(begun).not.toBe('busy');
+    if (begun !== 'busy') await begun[Symbol.asyncDispose]();
+  });
+
   test.each([
     ['somebody compacted past it', () => Promise.resolve('compacted' as const), /history .* compacted .* run it again/],
     [
