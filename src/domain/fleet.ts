@@ -13,7 +13,8 @@ export interface Fleet {
 }
 
 export function createFleet(store: Store, directory: Directory, memory: FleetMemory): Fleet {
-  const direct = directReader(store, memory);
+  const catchUp = (): MaybePromise<boolean> => andThen(directory.fresh(), (freshness) => freshness === 'fresh');
+  const direct = directReader(store, memory, catchUp);
   const held = whileWhole(memory);
   return {
     memory,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFleet } from '../../src/domain/fleet.ts';
+import { directReader } from '../../src/domain/fleet-direct.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { DIRECTORY_GROUPS, KEYS, put } from '../../src/domain/records.ts';
 import { createLog } from '../../src/log.ts';
@@ -91,4 +92,33 @@ test('the removal of an app that comes late does not take the credential of its 
   memory.put(entry(app('one', 'new', 'hash'), 4));
   memory.remove(KEYS.app('one', 'old'));
   expect(memory.appOfCredential('hash')?.app.id).toBe('new');
+});
+
+test('an app that is newer than memory is found as soon as memory has caught up', async () => {
+  await using store = await openSqliteStore(':memory:');
+  await commit(store, account('one'));
+  await using followed = await following(store);
+  const { memory } = followed;
+  let looks = 0;
+  const reader = directReader(store, memory, async () => {
+    looks += 1;
+    if (looks < 3) return false;
+    await commit(store, app('one', 'new', 'hash'));
+    return (await followed.directory.fresh()) === 'fresh';
+  });
+  expect((await reader.appById('new'))?.app.id).toBe('new');
+  expect(looks).toBe(3);
+  expect(await reader.appById('none')).toBeUndefined();
+});
+
+test('an app that memory never hears of is unavailable, not unknown', async () => {
+  await using store = await openSqliteStore(':memory:');
+  await using followed = await following(store);
+  let looks = 0;
+  const reader = directReader(store, followed.memory, () => {
+    looks += 1;
+    return false;
+  });
+  await expect(reader.appById('none')).rejects.toThrow(StoreUnavailable);
+  expect(looks).toBe(10);
 });
