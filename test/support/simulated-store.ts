@@ -1,0 +1,149 @@
+import {
+  ABSENT,
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Store,
+  StoreUnavailable,
+  type WatchListener,
+} from '../../src/store/port.ts';
+import type { Random, Timeline } from './timeline.ts';
+
+/** What lies between one replica and the store; changed while it is used. */
+export interface Network {
+  /** Nothing comes through. */
+  cut: boolean;
+  /** The part of calls whose way there or back is lost, or takes up to seconds. */
+  troubled: number;
+}
+
+export interface Caller {
+  readonly network: Network;
+  /** Does it within the caller's process, now or when that goes on. */
+  deliver(act: () => void): void;
+  wrote(): void;
+}
+
+interface Watching {
+  readonly listener: WatchListener;
+  readonly caller: Caller;
+  open: boolean;
+  /** Batches arrive in their order. */
+  arrivesAt: number;
+}
+
+const CALL_MS = 1800;
+const WAY_MS = 12;
+
+/**
+ * Of a store, what the rate window needs, on a network in simulated time. It stands where the real back-ends cannot: in
+ * a thousand minutes of trouble. `test/rate-replicas.test.ts` runs the same code on a real one.
+ */
+export class SimulatedStore {
+  readonly #timeline: Timeline;
+  readonly #random: Random;
+  readonly #entries = new Map<string, Entry>();
+  readonly #watches = new Set<Watching>();
+  #revision = 1;
+
+  constructor(timeline: Timeline, random: Random) {
+    this.#timeline = timeline;
+    this.#random = random;
+  }
+
+  portFor(caller: Caller): Store {
+    const never = (): never => {
+      throw new Error('the rate window does not need this');
+    };
+    return {
+      backend: 'etcd',
+      get: (key) => this.#call(caller, () => this.#entries.get(key)),
+      commit: (change) => this.#call(caller, () => this.#commit(change, caller)),
+      list: () => this.#call(caller, () => ({ entries: [], revision: this.#revision })),
+      watch: (_prefix, _from, listener) => this.#watch(caller, listener),
+      listAt: never,
+      head: never,
+      headAt: never,
+      compact: never,
+      retain: never,
+      hold: never,
+      fullness: () => 0,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+
+  /** There and back; each way may be lost, and each may take longer than the caller waits. */
+  #call<T>(caller: Caller, act: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const timeline = this.#timeline;
+    const over = (): void => reject(new StoreUnavailable('timeout', 'no answer'));
+    timeline.after(CALL_MS, () => caller.deliver(over));
+    this.#travel(caller, () => {
+      const value = act();
+      this.#travel(caller, () => caller.deliver(() => resolve(value)));
+    });
+    return promise;
+  }
+
+  #travel({ network }: Caller, arrive: () => void): void {
+    const random = this.#random;
+    if (network.cut) return;
+    const trouble = random() < network.troubled;
+    if (trouble && random() < 0.5) return;
+    this.#timeline.after(trouble ? random() * 4000 : 0.5 + random() * WAY_MS, arrive);
+  }
+
+  #commit({ expect, write }: Change, caller: Caller): CommitResult {
+    if (expect.some(({ key, revision }) => (this.#entries.get(key)?.revision ?? ABSENT) !== revision)) {
+      return { outcome: 'conflict' };
+    }
+    this.#revision += 1;
+    caller.wrote();
+    for (const one of write) {
+      if ('put' in one) this.#put({ key: one.put, value: one.value, revision: this.#revision });
+    }
+    return { outcome: 'committed', revision: this.#revision };
+  }
+
+  #put(entry: Entry): void {
+    this.#entries.set(entry.key, entry);
+    for (const watching of this.#watches) this.#tell(watching, entry);
+  }
+
+  #tell(watching: Watching, change: Entry): void {
+    const { caller, listener } = watching;
+    if (caller.network.cut) return this.#end(watching);
+    const late = this.#random() < caller.network.troubled ? this.#random() * 4000 : 0.5 + this.#random() * WAY_MS;
+    watching.arrivesAt = Math.max(watching.arrivesAt, this.#timeline.now + late);
+    this.#timeline.at(watching.arrivesAt, () => {
+      caller.deliver(() => {
+        if (watching.open) listener.onBatch({ revision: change.revision, changes: [change] });
+      });
+    });
+  }
+
+  /** Noticed some seconds later, as a connection that has died. */
+  #end(watching: Watching): void {
+    this.#watches.delete(watching);
+    this.#timeline.after(3000, () => {
+      watching.caller.deliver(() => {
+        if (watching.open) watching.listener.onEnd('disconnected');
+        watching.open = false;
+      });
+    });
+  }
+
+  #watch(caller: Caller, listener: WatchListener): { close(): void } {
+    const watching: Watching = { listener, caller, open: true, arrivesAt: 0 };
+    this.#travel(caller, () => {
+      this.#watches.add(watching);
+      caller.deliver(() => listener.onOpen());
+    });
+    return {
+      close: () => {
+        this.#watches.delete(watching);
+        watching.open = false;
+      },
+    };
+  }
+}

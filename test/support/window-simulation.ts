@@ -1,0 +1,201 @@
+import { setImmediate } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Clock } from '../../src/clock.ts';
+import type { WindowRules } from '../../src/domain/shared-window/rules.ts';
+import { createSharedRateWindow, type SharedRateWindow } from '../../src/domain/shared-window/shared-rate-window.ts';
+import { SimulatedStore, type Network } from './simulated-store.ts';
+import { seeded, Timeline, type Random } from './timeline.ts';
+
+/*
+ * Replicas of the shared rate window in simulated time: the code of the service on a store whose answers are late or
+ * lost, with clocks that differ, and replicas that pause, sleep, crash and are cut off. All of it follows from a seed.
+ */
+
+export interface Fault {
+  readonly at: number;
+  readonly until: number;
+  readonly replica: string;
+}
+
+/** What happened, in true time. */
+export interface History {
+  readonly admitted: readonly number[];
+  readonly refused: readonly number[];
+  readonly failed: number;
+  readonly faults: readonly Fault[];
+  /** When commits of each replica took effect. */
+  readonly writes: ReadonlyMap<string, readonly number[]>;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly faults: boolean;
+  readonly rules: WindowRules;
+}
+
+const ACCOUNT = 'account';
+const LASTS_MS = 200_000;
+const CLOCK_OFFSET_MS = 500;
+const EPOCH = Date.UTC(2026, 5, 1);
+const log = pino({ level: 'silent' });
+
+/** One process: what goes on in it stands still while it is paused, and never goes on once it has crashed. */
+class Replica implements Clock {
+  readonly id: string;
+  readonly window: SharedRateWindow;
+  readonly writes: number[] = [];
+  readonly network: Network = { cut: false, troubled: 0 };
+  readonly #timeline: Timeline;
+  readonly #offset: number;
+  readonly #stopping = new AbortController();
+  #deferred: (() => void)[] = [];
+  #slept = 0;
+  state: 'runs' | 'paused' | 'dead' = 'runs';
+
+  constructor(id: string, timeline: Timeline, store: SimulatedStore, offset: number, rules: WindowRules) {
+    this.id = id;
+    this.#timeline = timeline;
+    this.#offset = offset;
+    const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
+    const port = store.portFor({ ...this.#within(), network: this.network, wrote: () => this.writes.push(timeline.now) });
+    this.window = createSharedRateWindow({ store: port, clock: this, log, metrics, replicaId: id, rules });
+    void this.window.run(this.#stopping.signal);
+  }
+
+  #within() {
+    return { deliver: (act: () => void) => this.deliver(act) };
+  }
+
+  now = (): number => EPOCH + this.#timeline.now + this.#offset;
+  monotonic = (): number => this.#timeline.now + 5_000_000 - this.#slept;
+
+  sleep(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#timeline.after(ms, () => this.deliver(resolve));
+    return promise;
+  }
+
+  deliver(act: () => void): void {
+    if (this.state === 'runs') act();
+    else if (this.state === 'paused') this.#deferred.push(act);
+  }
+
+  pause(): void {
+    if (this.state === 'runs') this.state = 'paused';
+  }
+
+  /** @param first what the process does before anything else @param suspendedMs what its monotonic clock did not see */
+  resume(suspendedMs: number, first: () => void): void {
+    if (this.state !== 'paused') return;
+    this.#slept += suspendedMs;
+    this.state = 'runs';
+    first();
+    for (const act of this.#deferred.splice(0)) act();
+  }
+
+  crash(): void {
+    this.state = 'dead';
+    this.#deferred = [];
+  }
+}
+
+/** Runs it from begin to end. */
+export async function simulate({ seed, faults, rules }: Scenario): Promise<History> {
+  const random = seeded(seed);
+  const timeline = new Timeline();
+  const store = new SimulatedStore(timeline, random);
+  const [admitted, refused, told]: [number[], number[], Fault[]] = [[], [], []];
+  let failed = 0;
+  const replicas: Replica[] = [];
+
+  const start = (name: string): Replica => {
+    const offset = (random() * 2 - 1) * CLOCK_OFFSET_MS;
+    const replica = new Replica(name, timeline, store, offset, rules);
+    replicas.push(replica);
+    demand(random, timeline, (requests) => ask(replica, requests));
+    if (faults) trouble(replica);
+    return replica;
+  };
+
+  function ask(replica: Replica, requests: number): void {
+    if (replica.state !== 'runs') return;
+    for (let n = 0; n < requests; n += 1) {
+      const count = (isAdmitted: boolean): void => {
+        (isAdmitted ? admitted : refused).push(timeline.now);
+      };
+      const charged = replica.window.charge(ACCOUNT);
+      if (!(charged instanceof Promise)) count(charged.admitted);
+      else charged.then((decision) => count(decision.admitted), () => void (failed += 1));
+    }
+  }
+
+  function trouble(replica: Replica): void {
+    for (let at = timeline.now + random() * 60_000; at < LASTS_MS; at += 20_000 + random() * 90_000) {
+      const ms = random() < 0.5 ? random() * 3000 : random() * 90_000;
+      timeline.at(at, () => FAULTS[Math.floor(random() * FAULTS.length)]?.(replica, ms));
+    }
+  }
+  const note = (replica: Replica, ms: number): void =>
+    void told.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id });
+  const FAULTS: readonly ((replica: Replica, ms: number) => void)[] = [
+    (replica, ms) => {
+      note(replica, ms);
+      replica.pause();
+      const suspended = random() < 0.3 ? ms : 0;
+      timeline.after(ms, () => replica.resume(suspended, () => ask(replica, 1 + Math.floor(random() * 100))));
+    },
+    (replica, ms) => {
+      if (replica.state === 'dead') return;
+      note(replica, 0);
+      replica.crash();
+      timeline.after(ms, () => start(`${replica.id}+`));
+    },
+    (replica, ms) => {
+      note(replica, ms);
+      replica.network.cut = true;
+      timeline.after(ms, () => (replica.network.cut = false));
+    },
+    (replica, ms) => {
+      note(replica, ms);
+      replica.network.troubled = 0.05 + random() * 0.5;
+      timeline.after(ms, () => (replica.network.troubled = 0));
+    },
+  ];
+
+  const count = 1 + Math.floor(random() * 5);
+  for (let n = 0; n < count; n += 1) start(`r${n}`);
+  while (timeline.now < LASTS_MS && timeline.next()) if (timeline.isAsync) await setImmediate();
+  for (const replica of replicas) replica.crash();
+  const writes = new Map(replicas.map((replica) => [replica.id, replica.writes]));
+  return { admitted, refused, failed, faults: told, writes };
+}
+
+/** What one replica is asked: quiet, light, steady, flooded, or by bursts, for a while each. */
+function demand(random: Random, timeline: Timeline, ask: (requests: number) => void): void {
+  const scale = random() < 0.5 ? 1 : 0.3;
+  let until = timeline.now;
+  let next = (): { ms: number; requests: number } => ({ ms: 0, requests: 0 });
+  const step = (): void => {
+    if (timeline.now >= until) {
+      until = timeline.now + 2000 + random() * 40_000;
+      next = pattern(random, scale);
+    }
+    const { ms, requests } = next();
+    timeline.after(ms, () => {
+      timeline.isAsync = requests > 0;
+      if (requests > 0) ask(requests);
+      step();
+    });
+  };
+  step();
+}
+
+function pattern(random: Random, scale: number): () => { ms: number; requests: number } {
+  const spread = (perSecond: number) => () => ({ ms: (-Math.log(1 - random()) * 1000) / perSecond, requests: 1 });
+  const kind = random();
+  if (kind < 0.2) return () => ({ ms: 3000, requests: 0 });
+  if (kind < 0.45) return spread((0.1 + random() * 2) * scale);
+  if (kind < 0.7) return spread((1 + random() * 7) * scale);
+  if (kind < 0.85) return spread((10 + random() * 20) * scale);
+  return () => ({ ms: 500 + random() * 15_000, requests: 1 + Math.floor(random() * (random() < 0.2 ? 700 : 120) * scale) });
+}
