@@ -30,11 +30,12 @@ import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
 import { createReviewQueue } from './domain/review-queue.ts';
 import { createRollouts } from './domain/rollout.ts';
-import { createLocalRateWindow, type LocalRateWindow } from './domain/rate-window.ts';
+import { createLocalRateWindow, type RateWindow } from './domain/rate-window.ts';
 import type { Price } from './domain/prices.ts';
 import { DIRECTORY_GROUPS } from './domain/records.ts';
 import { ANNOUNCE_EVERY_MS, createReplicas, type Replicas } from './domain/replicas.ts';
 import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
+import { createSharedRateWindow } from './domain/shared-window/shared-rate-window.ts';
 import { Secret } from './domain/secret.ts';
 import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { createTallyLanes } from './domain/tally-lane.ts';
@@ -44,6 +45,7 @@ import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createRateMetrics, type RateMetrics } from './rate-metrics.ts';
 import { Directory } from './store/directory.ts';
 import { observed } from './store/observed.ts';
 import type { Store } from './store/port.ts';
@@ -95,7 +97,7 @@ interface Core {
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: Metrics & ControllerMetrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
+  readonly metrics: Metrics & ControllerMetrics & RateMetrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
   readonly store: Store;
   readonly draw: Draw;
   readonly keyRing: KeyRing;
@@ -121,15 +123,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = await openCore(options, opened);
   const { log, clock, metrics, store, fleet, directory } = core;
   const stopping = new AbortController();
-  const rateWindow = createLocalRateWindow(clock);
-  if (store.backend === 'sqlite') await restoreWindows(store, rateWindow);
+  const rateWindow = await openRateWindow(core);
   const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
   const waits = createChangeWaits(fleet);
-  registerGauges(core, rateWindow, waits);
+  registerGauges(core, rateWindow.window, waits);
 
-  const listeners = await openListeners(core, { rateWindow, heartbeats, waits, stopping: stopping.signal }, opened);
+  const listeners = await openListeners(
+    core,
+    { rateWindow: rateWindow.window, heartbeats, waits, stopping: stopping.signal },
+    opened,
+  );
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
+    rateWindow.run(stopping.signal),
     ...replicaLoops(core, stopping.signal),
     ...backgroundLoops(core, stopping.signal),
   ]);
@@ -144,18 +150,40 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await listeners.ops.drain(DRAIN_MS);
     await loops;
     await heartbeats.finish();
-    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
-    if (store.backend === 'sqlite') {
-      await saveWindows(store, rateWindow).catch((error: unknown) => {
-        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
-      });
-    }
+    await rateWindow.finish();
     await directory[Symbol.asyncDispose]();
     await whole.disposeAsync();
     log.info({}, 'muster has stopped');
   }
   let closing: Promise<void> | undefined;
   return { ...addressesOf(listeners), stop: () => (closing ??= close()) };
+}
+
+interface OpenRateWindow {
+  readonly window: RateWindow;
+  run(signal: AbortSignal): Promise<void>;
+  /** Keeps for others, or for the next start, what they must know. Never throws. */
+  finish(): Promise<void>;
+}
+
+/** H13: one process counts exactly, in memory; on a store that replicas share they share the window, too. */
+async function openRateWindow(core: Core): Promise<OpenRateWindow> {
+  const { store, clock, log } = core;
+  if (store.backend !== 'sqlite') {
+    const shared = createSharedRateWindow(core);
+    return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
+  }
+  const local = createLocalRateWindow(clock);
+  await restoreWindows(store, local);
+  return {
+    window: local,
+    run: async () => undefined,
+    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
+    finish: () =>
+      saveWindows(store, local).catch((error: unknown) => {
+        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
+      }),
+  };
 }
 
 type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined };
@@ -173,7 +201,7 @@ async function openCore(options: ServiceOptions, opened: AsyncDisposableStack): 
   const draw = systemDraw();
   const secrets = secretsOf(config, log, draw);
   const base = createMetrics(VERSION);
-  const metrics = { ...base, ...createControllerMetrics(base.registry) };
+  const metrics = { ...base, ...createControllerMetrics(base.registry), ...createRateMetrics(base.registry) };
   const store = opened.use(
     observed(wrapStore(await openConfiguredStore(config, (message) => log.warn({}, message))), clock, metrics),
   );
@@ -230,7 +258,7 @@ function configuredKeyRing(text: string): KeyRing {
   }
 }
 
-function registerGauges(core: Core, rateWindow: LocalRateWindow, waits: ChangeWaits): void {
+function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits): void {
   const { memory } = core.fleet;
   core.metrics.gauges({
     accounts: () => memory.accountCount,
@@ -245,7 +273,7 @@ function registerGauges(core: Core, rateWindow: LocalRateWindow, waits: ChangeWa
 }
 
 interface Shared {
-  readonly rateWindow: LocalRateWindow;
+  readonly rateWindow: RateWindow;
   readonly heartbeats: Heartbeats;
   readonly waits: ChangeWaits;
   readonly stopping: AbortSignal;

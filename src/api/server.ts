@@ -83,7 +83,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     return andThen(exchange.inTimeIfLate(authenticate(request, deps.fleet)), (caller) => {
       exchange.authenticated();
       const charged = chargeAccount(exchange, caller.account.id, deps.rateWindow, deps.metrics);
-      return andThen(charged, () => caller);
+      return andThen(exchange.inTimeIfLate(charged), () => caller);
     });
   }
 

@@ -56,7 +56,7 @@ export class Timeline {
   }
 
   #sink(): void {
-    for (let index = 0; ; ) {
+    for (let index = 0; ;) {
       let least = index;
       for (const child of [2 * index + 1, 2 * index + 2]) {
         if (child < this.#heap.length && isBefore(this.#heap[child], this.#heap[least])) least = child;

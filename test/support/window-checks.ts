@@ -33,15 +33,18 @@ export function overAdmissions({ admitted }: History): string[] {
   return [`601 were admitted within ${last - first} ms, from ${first}`];
 }
 
-/** Replicas that were in trouble so lately that what they held may still count as spent. */
-const echoes = ({ faults }: History, now: number): number =>
-  new Set(faults.filter(({ at, until }) => at <= now && now <= until + FAULT_ECHO_MS).map(({ replica }) => replica)).size;
+/** What replicas held that were in trouble lately; one that slept counts all for longer, for a minute. */
+function mayBeLacking({ faults }: History, now: number): number {
+  const lately = faults.filter(({ at, until }) => at <= now && now <= until + FAULT_ECHO_MS);
+  if (lately.some(({ suspended }) => suspended)) return MAX;
+  return HELD_MAX * new Set(lately.map(({ replica }) => replica)).size;
+}
 
 export function falseRefusals(history: History): string[] {
   const { admitted, refused } = history;
   const short = refused
     .map((at) => ({ at, lacking: MAX - countBetween(admitted, at - PROMISED_MS, at + ON_ITS_WAY_MS) }))
-    .filter(({ at, lacking }) => lacking > HELD_MAX * echoes(history, at));
+    .filter(({ at, lacking }) => lacking > mayBeLacking(history, at));
   return short.slice(0, 1).map(({ at, lacking }) => `${short.length} refused early, at ${at} with ${lacking} left`);
 }
 

@@ -15,6 +15,8 @@ export interface Fault {
   readonly at: number;
   readonly until: number;
   readonly replica: string;
+  /** Its monotonic clock stood still: for a minute it does not know how old anything is. */
+  readonly suspended: boolean;
 }
 
 /** What happened, in true time. */
@@ -57,7 +59,11 @@ class Replica implements Clock {
     this.#timeline = timeline;
     this.#offset = offset;
     const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
-    const port = store.portFor({ ...this.#within(), network: this.network, wrote: () => this.writes.push(timeline.now) });
+    const port = store.portFor({
+      ...this.#within(),
+      network: this.network,
+      wrote: () => this.writes.push(timeline.now),
+    });
     this.window = createSharedRateWindow({ store: port, clock: this, log, metrics, replicaId: id, rules });
     void this.window.run(this.#stopping.signal);
   }
@@ -125,7 +131,11 @@ export async function simulate({ seed, faults, rules }: Scenario): Promise<Histo
       };
       const charged = replica.window.charge(ACCOUNT);
       if (!(charged instanceof Promise)) count(charged.admitted);
-      else charged.then((decision) => count(decision.admitted), () => void (failed += 1));
+      else
+        charged.then(
+          (decision) => count(decision.admitted),
+          () => void (failed += 1),
+        );
     }
   }
 
@@ -135,13 +145,13 @@ export async function simulate({ seed, faults, rules }: Scenario): Promise<Histo
       timeline.at(at, () => FAULTS[Math.floor(random() * FAULTS.length)]?.(replica, ms));
     }
   }
-  const note = (replica: Replica, ms: number): void =>
-    void told.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id });
+  const note = (replica: Replica, ms: number, suspended = false): void =>
+    void told.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id, suspended });
   const FAULTS: readonly ((replica: Replica, ms: number) => void)[] = [
     (replica, ms) => {
-      note(replica, ms);
-      replica.pause();
       const suspended = random() < 0.3 ? ms : 0;
+      note(replica, ms, suspended > 0);
+      replica.pause();
       timeline.after(ms, () => replica.resume(suspended, () => ask(replica, 1 + Math.floor(random() * 100))));
     },
     (replica, ms) => {
@@ -197,5 +207,8 @@ function pattern(random: Random, scale: number): () => { ms: number; requests: n
   if (kind < 0.45) return spread((0.1 + random() * 2) * scale);
   if (kind < 0.7) return spread((1 + random() * 7) * scale);
   if (kind < 0.85) return spread((10 + random() * 20) * scale);
-  return () => ({ ms: 500 + random() * 15_000, requests: 1 + Math.floor(random() * (random() < 0.2 ? 700 : 120) * scale) });
+  return () => ({
+    ms: 500 + random() * 15_000,
+    requests: 1 + Math.floor(random() * (random() < 0.2 ? 700 : 120) * scale),
+  });
 }

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { WINDOW_RULES, type WindowRules } from '../../src/domain/shared-window/rules.ts';
+import { falseRefusals, overAdmissions, tooManyWrites } from '../support/window-checks.ts';
+import { simulate, type History } from '../support/window-simulation.ts';
+
+/** Thousands with `SIMULATION_SEEDS=5000`; a failure names its seed. */
+const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 100);
+/** Each of these is to be noticed within so many seeds. */
+const PLANTED_SEEDS_MAX = 60;
+
+type Check = (history: History) => string[];
+
+/** The seeds whose history breaks a promise, and how; it looks no further than the first few. */
+async function broken(
+  checks: readonly Check[],
+  options: { faults: boolean; seeds: number; rules?: WindowRules; max?: number },
+) {
+  const found: string[] = [];
+  const { faults, seeds, rules = WINDOW_RULES, max = 3 } = options;
+  for (let seed = 0; seed < seeds && found.length < max; seed += 1) {
+    const history = await simulate({ seed, faults, rules });
+    found.push(...checks.flatMap((check) => check(history)).map((what) => `seed ${seed}: ${what}`));
+  }
+  return found;
+}
+
+describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 }, () => {
+  test(`${SEEDS} seeds without faults: never too many, nobody refused early`, async () => {
+    expect(await broken([overAdmissions, falseRefusals], { faults: false, seeds: SEEDS })).toEqual([]);
+  });
+
+  test(`${SEEDS} seeds of crashes, pauses, cuts and lost answers: never too many, and short only of what was held`, async () => {
+    expect(await broken([overAdmissions, falseRefusals], { faults: true, seeds: SEEDS })).toEqual([]);
+  });
+
+  test('a replica writes 4 times a minute while more than 200 are left, and rarely more', async () => {
+    const seeds = Math.min(SEEDS, 50);
+    const many = await broken([tooManyWrites], { faults: false, seeds, max: seeds });
+    expect(many.length, many.join('\n')).toBeLessThanOrEqual(seeds / 10);
+  });
+});
+
+describe('the simulation notices a broken rule', { timeout: 600_000 }, () => {
+  const overMany: Check = overAdmissions;
+  test.each<[string, Partial<WindowRules>, Check, boolean]>([
+    ['a bucket counts 60 s from its begin', { bucketCountsMs: 60_000 }, overMany, false],
+    ['a hold that was never settled counts nothing once it is over', { endedCountsMs: 0 }, overMany, true],
+    ['a hold is used for longer than the others were told', { sliceUsedMs: 300_000 }, overMany, true],
+    ['nobody waits for what others return', { recallMs: 0 }, falseRefusals, false],
+    ['buckets count for longer than was promised', { bucketCountsMs: 66_000 }, falseRefusals, false],
+    ['slices last for a second', { sliceForMs: 1000, shareMax: 5 }, tooManyWrites, false],
+  ])('%s', async (_, change, check, faults) => {
+    const rules = { ...WINDOW_RULES, ...change };
+    expect(await broken([check], { faults, seeds: PLANTED_SEEDS_MAX, rules, max: 1 })).not.toEqual([]);
+  });
+});
