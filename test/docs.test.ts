@@ -5,6 +5,7 @@ import { ERRORS } from '../src/api/errors.ts';
 import { createControllerMetrics } from '../src/controller-metrics.ts';
 import { KEYS } from '../src/domain/records.ts';
 import { createMetrics } from '../src/metrics.ts';
+import { createRateMetrics } from '../src/rate-metrics.ts';
 import { HEAD_KEY } from '../src/store/port.ts';
 
 /* What the documents say of errors, metrics and keys is what the code has. */
@@ -43,6 +44,7 @@ test('the README has every error with its status, and no other', () => {
 test('every metric that the documents name exists', () => {
   const metrics = createMetrics('0.0.0');
   createControllerMetrics(metrics.registry);
+  createRateMetrics(metrics.registry);
   const [none, no] = [() => 0, () => []];
   metrics.gauges({
     accounts: none,

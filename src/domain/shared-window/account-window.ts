@@ -44,8 +44,8 @@ export class AccountWindow {
   #known: Known | undefined;
   /** The revision that `known` has or had: what is older than this is no news. */
   #reached = ABSENT;
-  /** What the watch brought while a commit was under way. */
-  #newer: Known | undefined;
+  /** What the watch brought last; read when it is needed. */
+  #newer: Entry | undefined;
   #part = NO_PART;
   #outlook: Outlook | undefined;
   /** Until then a refusal needs no second look, unless the record changes. */
@@ -87,18 +87,25 @@ export class AccountWindow {
   /** What the watch saw. */
   saw(entry: Entry): void {
     if (entry.revision <= Math.max(this.#newer?.revision ?? ABSENT, this.#reached)) return;
-    this.#newer = this.#read(entry);
-    if (!this.#running) this.#takeNewer();
+    this.#newer = entry;
+    this.#fullUntil = Number.NEGATIVE_INFINITY;
     this.#wake.resolve();
-    if (this.#returns) this.#start();
+    const { hold } = this.#part;
+    // Many records pass by here; all but those that ask something of this replica can wait.
+    if (hold?.slice === true && entry.value.includes(`"${sliceName(this.#deps.replicaId, hold.nonce)}"`)) this.#start();
   }
 
   /** Looked at a few times a second: a slice is settled before it ends, and as soon as possible after trouble. */
   round(now: Span): void {
+    if (!this.#running) this.#takeNewer();
     const { hold } = this.#part;
     const isDue = hold?.slice === true && now.latest >= hold.usedUntil - this.#deps.rules.settledBeforeMs;
-    const paused = this.#deps.clock.monotonic() - this.#failedAt < FAILED_PAUSE_MS;
-    if ((isDue || this.#returns) && !paused) this.#start();
+    if ((isDue || this.#returns) && !this.#isPaused()) this.#start();
+  }
+
+  /** After trouble, with what nobody waits for. */
+  #isPaused(): boolean {
+    return this.#deps.clock.monotonic() - this.#failedAt < FAILED_PAUSE_MS;
   }
 
   /** Gives back what is held. Never throws. */
@@ -126,9 +133,9 @@ export class AccountWindow {
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      this.#takeNewer();
-      // Whoever came while this one was ending.
-      if (this.#queue.length > 0) this.#start();
+      // What came while this one was ending.
+      if (this.#part.hold?.slice === true) this.#takeNewer();
+      if (this.#queue.length > 0 || (this.#returns && !this.#isPaused())) this.#start();
     });
   }
 
@@ -224,7 +231,7 @@ export class AccountWindow {
   #takeNewer(): void {
     const newer = this.#newer;
     this.#newer = undefined;
-    if (newer && newer.revision > this.#reached) this.#learn(newer);
+    if (newer && newer.revision > this.#reached) this.#learn(this.#read(newer));
   }
 
   #learn(known: Known): void {
