@@ -71,7 +71,7 @@ export class AccountWindow {
     this.#usedAt = this.#deps.clock.monotonic();
     if (!this.#running) {
       const { hold } = this.#part;
-      if (hold && usableUnits(hold, now) > 0) return this.#admit(hold, now);
+      if (hold && usableUnits(this.#part, now) > 0) return this.#admit(hold, now);
       if (now.earliest < this.#fullUntil) return this.#answer(false, now);
     }
     if (this.#queue.length >= RATE_WAITING_MAX) {
@@ -169,7 +169,7 @@ export class AccountWindow {
       {
         record: known.record,
         replicaId,
-        hold: this.#part.hold,
+        part: this.#part,
         now,
         demand: this.#queue.length,
         asked: this.#asked,

@@ -1,4 +1,4 @@
-import { type OwnHold, settled, usableUnits } from './own-hold.ts';
+import { type OwnPart, settled, usableUnits } from './own-hold.ts';
 import { type Hold, pruned, sliceName, type WindowRecord, withoutFuture } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Span } from './wall.ts';
@@ -6,7 +6,7 @@ import type { Span } from './wall.ts';
 export interface Situation {
   readonly record: WindowRecord;
   readonly replicaId: string;
-  readonly hold: OwnHold | undefined;
+  readonly part: OwnPart;
   readonly now: Span;
   /** Requests that wait; 0 when only the own hold is to be settled. */
   readonly demand: number;
@@ -34,8 +34,9 @@ export type Decision =
 
 /** What is to be done next for an account on this replica: a pure function, so that it can be simulated. */
 export function decide(situation: Situation, rules: WindowRules): Decision {
-  const { hold, now, demand, replicaId } = situation;
-  const usable = usableUnits(hold, now);
+  const { part, now, demand, replicaId } = situation;
+  const { hold } = part;
+  const usable = usableUnits(part, now);
   if (demand > 0 && usable > 0) return { act: 'serve', units: Math.min(usable, demand) };
 
   const sound = withoutFuture(situation.record, now, rules);
@@ -105,7 +106,7 @@ const lentSlices = ({ holds }: WindowRecord, now: Span): readonly string[] =>
     .map(([replicaId, { nonce }]) => sliceName(replicaId, nonce));
 
 /** Enough for a while at the pace of before, without one a share; half of what is free is left to the others. */
-function sliceUnits({ hold, now }: Situation, record: WindowRecord, free: number, rules: WindowRules): number {
+function sliceUnits({ part: { hold }, now }: Situation, record: WindowRecord, free: number, rules: WindowRules): number {
   const serving = Object.keys(record.holds).length + 1;
   const share = Math.min(rules.shareMax, Math.floor(rules.sliceMax / serving));
   const perMs = hold ? hold.spent / Math.max(1000, now.latest - hold.takenAt) : 0;

@@ -42,8 +42,12 @@ export const refused = ({ hold, unanswered }: OwnPart, nonce: number): OwnPart =
   unanswered: unanswered.filter((one) => one.hold.nonce !== nonce),
 });
 
-export function usableUnits(hold: OwnHold | undefined, now: Span): number {
-  return hold && now.latest < hold.usedUntil ? hold.units - hold.spent : 0;
+/**
+ * What may be admitted without asking. Nothing while a commit is unanswered: it may have settled the hold, or may yet, with
+ * what was spent until it was sent; what is spent after that would be in no record.
+ */
+export function usableUnits({ hold, unanswered }: OwnPart, now: Span): number {
+  return hold && unanswered.length === 0 && now.latest < hold.usedUntil ? hold.units - hold.spent : 0;
 }
 
 /** One unit goes. The bucket is that of the latest time it may be: counted too long rather than too short. */
