@@ -23,7 +23,7 @@ export function createRateMetrics(registry: Registry): RateMetrics {
     registers,
   });
   let age = (): number => 0;
-  new Gauge({
+  const shared = new Gauge({
     name: 'muster_rate_shared_age_seconds',
     help: 'For how long this replica has not been told what others write of the rate windows; 0 while it is.',
     registers,
@@ -31,6 +31,7 @@ export function createRateMetrics(registry: Registry): RateMetrics {
       this.set(age());
     },
   });
+  shared.set(0);
   return {
     rateSlice: (what) => slices.inc({ what }),
     rateWaited: () => waited.inc(),

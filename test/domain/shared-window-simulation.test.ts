@@ -33,10 +33,18 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
     expect(await broken([overAdmissions, falseRefusals], { faults: true, seeds: SEEDS })).toEqual([]);
   });
 
+  test.each([[1397, 'units spent from a hold whose settling was not answered yet were in no record']])(
+    'seed %i stays well: %s',
+    async (seed) => {
+      const history = await simulate({ seed, faults: true, rules: WINDOW_RULES });
+      expect([...overAdmissions(history), ...falseRefusals(history)]).toEqual([]);
+    },
+  );
+
   test('a replica writes 4 times a minute while more than 200 are left, and rarely more', async () => {
     const seeds = Math.min(SEEDS, 50);
     const many = await broken([tooManyWrites], { faults: false, seeds, max: seeds });
-    expect(many.length, many.join('\n')).toBeLessThanOrEqual(seeds / 10);
+    expect(many.slice(Math.ceil(seeds / 10))).toEqual([]);
   });
 });
 

@@ -1,14 +1,15 @@
 import type { Clock } from '../../clock.ts';
 import type { RateMetrics } from '../../rate-metrics.ts';
-import { ABSENT, type Entry, type Store, StoreUnavailable } from '../../store/port.ts';
+import { ABSENT, type Entry, type Store } from '../../store/port.ts';
 import type { MaybePromise } from '../../maybe-promise.ts';
-import { LIMITS } from '../limits.ts';
 import type { RateDecision } from '../rate-window.ts';
-import { BadRecord, KEYS, type Versioned } from '../records.ts';
-import { decide, type Decision, type Outlook, outlookOf } from './decide.ts';
+import { KEYS, type Versioned } from '../records.ts';
+import { decide, type Decision } from './decide.ts';
+import { WindowOutlook } from './outlook.ts';
 import { NO_PART, type OwnHold, reconciled, refused, sent, spendUnit, usableUnits } from './own-hold.ts';
-import { fullWindow, NO_WINDOW, putWindow, readWindow, sliceName, type WindowRecord } from './record.ts';
-import { RATE_WAITING_MAX, type WindowRules } from './rules.ts';
+import { hasHold, NO_WINDOW, putWindow, readWindowOrFull, sliceName, type WindowRecord } from './record.ts';
+import type { WindowRules } from './rules.ts';
+import { WaitingRequests } from './waiting.ts';
 import type { Span } from './wall.ts';
 
 export interface AccountWindowDeps {
@@ -20,12 +21,6 @@ export interface AccountWindowDeps {
   readonly rules: WindowRules;
   /** One number for each commit of this process. */
   readonly nextNonce: () => number;
-}
-
-interface Waiting {
-  readonly resolve: (decision: RateDecision) => void;
-  readonly reject: (error: unknown) => void;
-  readonly since: number;
 }
 
 type Known = Versioned<WindowRecord>;
@@ -41,17 +36,17 @@ const FAILED_PAUSE_MS = 1000;
 export class AccountWindow {
   readonly #accountId: string;
   readonly #deps: AccountWindowDeps;
+  readonly #waiting: WaitingRequests;
+  readonly #outlook: WindowOutlook;
   #known: Known | undefined;
   /** The revision that `known` has or had: what is older than this is no news. */
   #reached = ABSENT;
   /** What the watch brought last; read when it is needed. */
   #newer: Entry | undefined;
   #part = NO_PART;
-  #outlook: Outlook | undefined;
   /** Until then a refusal needs no second look, unless the record changes. */
   #fullUntil = Number.NEGATIVE_INFINITY;
   readonly #asked = new Map<string, number>();
-  #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
   #returns = false;
   #failures = 0;
@@ -63,6 +58,8 @@ export class AccountWindow {
   constructor(accountId: string, deps: AccountWindowDeps) {
     this.#accountId = accountId;
     this.#deps = deps;
+    this.#waiting = new WaitingRequests(deps.clock);
+    this.#outlook = new WindowOutlook(deps.replicaId, deps.rules);
     this.#usedAt = deps.clock.monotonic();
   }
 
@@ -72,16 +69,12 @@ export class AccountWindow {
     if (!this.#running) {
       const { hold } = this.#part;
       if (hold && usableUnits(this.#part, now) > 0) return this.#admit(hold, now);
-      if (now.earliest < this.#fullUntil) return this.#answer(false, now);
+      if (now.earliest < this.#fullUntil) return this.#outlook.answer(false, hold, now);
     }
-    if (this.#queue.length >= RATE_WAITING_MAX) {
-      throw new StoreUnavailable('failed', 'Too many requests of one account wait for its rate window.');
-    }
+    const decision = this.#waiting.add();
     this.#deps.metrics.rateWaited();
-    const { promise, resolve, reject } = Promise.withResolvers<RateDecision>();
-    this.#queue.push({ resolve, reject, since: this.#usedAt });
     this.#start();
-    return promise;
+    return decision;
   }
 
   /** What the watch saw. */
@@ -120,7 +113,7 @@ export class AccountWindow {
   /** How much of the window is used, 0 to 1, as far as it is known here. */
   fill(now: Span): number {
     const { requestsMax } = this.#deps.rules;
-    return Math.min(1, (requestsMax - this.#left(now)) / requestsMax);
+    return Math.min(1, (requestsMax - this.#outlook.left(this.#part.hold, now)) / requestsMax);
   }
 
   /** Nothing is under way, held or counted any more. */
@@ -135,7 +128,7 @@ export class AccountWindow {
       this.#running = undefined;
       // What came while this one was ending.
       if (this.#part.hold?.slice === true) this.#takeNewer();
-      if (this.#queue.length > 0 || (this.#returns && !this.#isPaused())) this.#start();
+      if (this.#waiting.count > 0 || (this.#returns && !this.#isPaused())) this.#start();
     });
   }
 
@@ -143,21 +136,21 @@ export class AccountWindow {
     try {
       // What has begun goes on until nobody waits; what is due and nobody waits for takes one commit.
       do await this.#step();
-      while (this.#queue.length > 0 || this.#returns);
+      while (this.#waiting.count > 0 || this.#returns);
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
       this.#failedAt = this.#deps.clock.monotonic();
       this.#known = undefined;
-      if (this.#failures < FAILURES_IN_A_ROW_MAX && this.#queue.length > 0) return await this.#run();
+      if (this.#failures < FAILURES_IN_A_ROW_MAX && this.#waiting.count > 0) return await this.#run();
       this.#failures = 0;
-      for (const { reject } of this.#queue.splice(0)) reject(error);
+      this.#waiting.fail(error);
     }
   }
 
   async #step(): Promise<void> {
     const { store, clock, replicaId, wall, rules } = this.#deps;
-    this.#turnAwayLate();
+    this.#waiting.turnAwayLate();
     this.#takeNewer();
     if (!this.#known) {
       const entry = await store.get(KEYS.rateWindow(this.#accountId));
@@ -171,7 +164,7 @@ export class AccountWindow {
         replicaId,
         part: this.#part,
         now,
-        demand: this.#queue.length,
+        demand: this.#waiting.count,
         asked: this.#asked,
         giveBack: this.#returns,
         chargeMs: Math.min(rules.chargeMsMax, Math.max(rules.chargeMs, 3 * this.#roundTripMs)),
@@ -182,14 +175,6 @@ export class AccountWindow {
     if (decision.act === 'serve') return this.#serve(decision.units, now);
     if (decision.act === 'refuse') return this.#refuse(now);
     await this.#woken(clock, decision.until - now.latest);
-  }
-
-  /** Whose request was answered with 502 by now; it shall not be charged. */
-  #turnAwayLate(): void {
-    const late = this.#deps.clock.monotonic() - LIMITS.requestDeadlineMs;
-    while (this.#queue[0] && this.#queue[0].since < late) {
-      this.#queue.shift()?.reject(new StoreUnavailable('timeout', 'The rate window was not decided in time.'));
-    }
   }
 
   /** Until the watch brings something, or the time is up. */
@@ -235,67 +220,35 @@ export class AccountWindow {
   }
 
   #learn(known: Known): void {
-    const { replicaId, wall } = this.#deps;
+    const { replicaId } = this.#deps;
     this.#known = known;
     this.#reached = known.revision;
     this.#part = reconciled(this.#part, known, replicaId);
     const { hold } = this.#part;
     this.#returns ||= hold?.slice === true && known.record.wanted.includes(sliceName(replicaId, hold.nonce));
     this.#fullUntil = Number.NEGATIVE_INFINITY;
-    this.#outlook = outlookOf(known.record, replicaId, wall(), this.#deps.rules);
-    for (const name of this.#asked.keys()) if (!isThere(known.record, name)) this.#asked.delete(name);
+    this.#outlook.learn(known.record);
+    for (const name of this.#asked.keys()) if (!hasHold(known.record, name)) this.#asked.delete(name);
   }
 
   #read(entry: Entry): Known {
     const { wall, rules } = this.#deps;
-    try {
-      return { record: readWindow(entry), revision: entry.revision };
-    } catch (error) {
-      if (!(error instanceof BadRecord)) throw error;
-      return { record: fullWindow(wall(), rules), revision: entry.revision };
-    }
+    return { record: readWindowOrFull(entry, wall(), rules), revision: entry.revision };
   }
 
   #serve(units: number, now: Span): void {
     const { hold } = this.#part;
-    if (!hold) return;
-    for (const { resolve } of this.#queue.splice(0, units)) resolve(this.#admit(hold, now));
+    if (hold) this.#waiting.decide(() => this.#admit(hold, now), units);
   }
 
   #refuse(now: Span): void {
-    this.#fullUntil = this.#freesAt(now);
-    for (const { resolve } of this.#queue.splice(0)) resolve(this.#answer(false, now));
+    const { hold } = this.#part;
+    this.#fullUntil = this.#outlook.freesAt(hold, now);
+    this.#waiting.decide(() => this.#outlook.answer(false, hold, now));
   }
 
   #admit(hold: OwnHold, now: Span): RateDecision {
     spendUnit(hold, now, this.#deps.rules);
-    return this.#answer(true, now);
-  }
-
-  #answer(admitted: boolean, now: Span): RateDecision {
-    const left = admitted ? this.#left(now) : 0;
-    const freesInSeconds = Math.max(1, Math.ceil((this.#freesAt(now) - now.earliest) / 1000));
-    return { admitted, left, freesInSeconds };
-  }
-
-  #left(now: Span): number {
-    const outlook = this.#look(now);
-    return Math.max(0, (outlook?.left ?? this.#deps.rules.requestsMax) - (this.#part.hold?.spent ?? 0));
-  }
-
-  #freesAt(now: Span): number {
-    const [first] = this.#part.hold?.spends.keys() ?? [];
-    const own = first === undefined ? Number.POSITIVE_INFINITY : first + this.#deps.rules.bucketCountsMs;
-    const freesAt = Math.min(own, this.#look(now)?.freesAt ?? Number.POSITIVE_INFINITY);
-    return Number.isFinite(freesAt) ? freesAt : now.earliest;
-  }
-
-  #look(now: Span): Outlook | undefined {
-    const outlook = this.#outlook;
-    if (!this.#known || !outlook || now.earliest < outlook.freesAt) return outlook;
-    return (this.#outlook = outlookOf(this.#known.record, this.#deps.replicaId, now, this.#deps.rules));
+    return this.#outlook.answer(true, hold, now);
   }
 }
-
-const isThere = ({ holds }: WindowRecord, name: string): boolean =>
-  Object.entries(holds).some(([replicaId, { nonce }]) => sliceName(replicaId, nonce) === name);

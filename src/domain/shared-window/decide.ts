@@ -106,7 +106,12 @@ const lentSlices = ({ holds }: WindowRecord, now: Span): readonly string[] =>
     .map(([replicaId, { nonce }]) => sliceName(replicaId, nonce));
 
 /** Enough for a while at the pace of before, without one a share; half of what is free is left to the others. */
-function sliceUnits({ part: { hold }, now }: Situation, record: WindowRecord, free: number, rules: WindowRules): number {
+function sliceUnits(
+  { part: { hold }, now }: Situation,
+  record: WindowRecord,
+  free: number,
+  rules: WindowRules,
+): number {
   const serving = Object.keys(record.holds).length + 1;
   const share = Math.min(rules.shareMax, Math.floor(rules.sliceMax / serving));
   const perMs = hold ? hold.spent / Math.max(1000, now.latest - hold.takenAt) : 0;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Entry } from '../../store/port.ts';
-import { KEYS, parseRecord, put } from '../records.ts';
+import { BadRecord, KEYS, parseRecord, put } from '../records.ts';
 import type { WindowRules } from './rules.ts';
 import type { Span } from './wall.ts';
 
@@ -34,6 +34,9 @@ export interface WindowRecord {
 export const NO_WINDOW: WindowRecord = { spent: [], holds: {}, wanted: [] };
 
 export const sliceName = (replicaId: string, nonce: number): string => `${replicaId}/${nonce}`;
+
+export const hasHold = ({ holds }: WindowRecord, name: string): boolean =>
+  Object.entries(holds).some(([replicaId, { nonce }]) => sliceName(replicaId, nonce) === name);
 
 const holdSchema = z.looseObject({
   nonce: z.int().min(0),
@@ -103,8 +106,13 @@ export function withoutFuture(record: WindowRecord, now: Span, rules: WindowRule
   };
 }
 
-/** Stands for a record that nobody can read: all may be spent. */
-export const fullWindow = (now: Span, rules: WindowRules): WindowRecord => ({
-  ...NO_WINDOW,
-  spent: [{ at: Math.floor(now.latest / rules.bucketMs) * rules.bucketMs, units: rules.requestsMax }],
-});
+/** A record that nobody can read stands for one in which all is spent. */
+export function readWindowOrFull(entry: Entry, now: Span, rules: WindowRules): WindowRecord {
+  try {
+    return readWindow(entry);
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    const at = Math.floor(now.latest / rules.bucketMs) * rules.bucketMs;
+    return { ...NO_WINDOW, spent: [{ at, units: rules.requestsMax }] };
+  }
+}

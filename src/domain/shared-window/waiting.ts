@@ -1,0 +1,52 @@
+import type { Clock } from '../../clock.ts';
+import { StoreUnavailable } from '../../store/port.ts';
+import { LIMITS } from '../limits.ts';
+import type { RateDecision } from '../rate-window.ts';
+import { RATE_WAITING_MAX } from './rules.ts';
+
+interface Waiting {
+  readonly resolve: (decision: RateDecision) => void;
+  readonly reject: (error: unknown) => void;
+  readonly since: number;
+}
+
+/** Requests that wait for a decision, in the order in which they came. */
+export class WaitingRequests {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #queue: Waiting[] = [];
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#queue.length;
+  }
+
+  /** @throws StoreUnavailable when too many wait */
+  add(): Promise<RateDecision> {
+    if (this.count >= RATE_WAITING_MAX) {
+      throw new StoreUnavailable('failed', 'Too many requests of one account wait for its rate window.');
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<RateDecision>();
+    this.#queue.push({ resolve, reject, since: this.#clock.monotonic() });
+    return promise;
+  }
+
+  /** The first of them; all where no number is given. */
+  decide(decision: () => RateDecision, count = this.count): void {
+    for (const { resolve } of this.#queue.splice(0, count)) resolve(decision());
+  }
+
+  fail(error: unknown): void {
+    for (const { reject } of this.#queue.splice(0)) reject(error);
+  }
+
+  /** Those whose requests were answered with 502 by now: they shall not be charged. */
+  turnAwayLate(): void {
+    const since = this.#clock.monotonic() - LIMITS.requestDeadlineMs;
+    while (this.#queue[0] && this.#queue[0].since < since) {
+      this.#queue.shift()?.reject(new StoreUnavailable('timeout', 'The rate window was not decided in time.'));
+    }
+  }
+}

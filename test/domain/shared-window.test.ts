@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { rateRecordsSweep } from '../../src/domain/sweep-records.ts';
+import { decide, type Situation } from '../../src/domain/shared-window/decide.ts';
+import { NO_PART, type OwnHold, reconciled, usableUnits } from '../../src/domain/shared-window/own-hold.ts';
+import {
+  NO_WINDOW,
+  putWindow,
+  readWindow,
+  readWindowOrFull,
+  type WindowRecord,
+} from '../../src/domain/shared-window/record.ts';
+import { WINDOW_RULES as rules } from '../../src/domain/shared-window/rules.ts';
+import { createWall } from '../../src/domain/shared-window/wall.ts';
+import { ABSENT } from '../../src/store/port.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const NOW = Date.UTC(2026, 5, 1);
+const now = { earliest: NOW, latest: NOW };
+const base: Situation = {
+  record: NO_WINDOW,
+  replicaId: 'me',
+  part: NO_PART,
+  now,
+  demand: 1,
+  asked: new Map(),
+  giveBack: false,
+  chargeMs: 250,
+};
+const spent = (units: number, ageMs = 1000): WindowRecord['spent'] => [{ at: NOW - ageMs, units }];
+const slice = (units: number, until = NOW + 10_000) => ({ nonce: 7, units, until, slice: true });
+const own = (hold: Partial<OwnHold> = {}): OwnHold => ({
+  ...slice(100),
+  usedUntil: NOW + 10_000,
+  takenAt: NOW - 20_000,
+  spends: new Map([[NOW - 1000, 40]]),
+  spent: 40,
+  ...hold,
+});
+
+describe('what a replica does next', () => {
+  test.each<[string, Partial<Situation>, object]>([
+    ['a fresh window gives a slice', {}, { act: 'commit', take: { units: 100, slice: true } }],
+    ['the own hold serves at once', { part: { hold: own(), unanswered: [] } }, { act: 'serve', units: 1 }],
+    [
+      'not when its settling is unanswered',
+      { part: { hold: own(), unanswered: [{ hold: own({ nonce: 8 }), expects: 3 }] } },
+      { act: 'commit' },
+    ],
+    [
+      'nor when it is over',
+      { part: { hold: own({ usedUntil: NOW }), unanswered: [] } },
+      { act: 'commit', take: { slice: true } },
+    ],
+    [
+      'with 200 left only those that wait are charged',
+      { record: { ...NO_WINDOW, spent: spent(400) }, demand: 3 },
+      { act: 'commit', take: { units: 3, slice: false } },
+    ],
+    ['with none left all are refused', { record: { ...NO_WINDOW, spent: spent(600) } }, { act: 'refuse' }],
+    ['a bucket counts for 61.25 s', { record: { ...NO_WINDOW, spent: spent(600, 61_249) } }, { act: 'refuse' }],
+    ['and no longer', { record: { ...NO_WINDOW, spent: spent(600, 61_250) } }, { act: 'commit' }],
+    [
+      'what others hold ahead is asked for',
+      { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200) } } },
+      { act: 'commit', take: { units: 0 }, asks: ['other/7'] },
+    ],
+    [
+      'then it is waited for',
+      {
+        record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200) } },
+        asked: new Map([['other/7', NOW + 9]]),
+      },
+      { act: 'wait', until: NOW + 9 },
+    ],
+    [
+      'and not for ever',
+      { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200) } }, asked: new Map([['other/7', NOW]]) },
+      { act: 'refuse' },
+    ],
+    [
+      'a slice whose holder is gone counts for 61 s after its end',
+      { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200, NOW - 60_999) } } },
+      { act: 'refuse' },
+    ],
+    [
+      'and no longer',
+      { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200, NOW - 61_000) } } },
+      { act: 'commit', take: { units: 1 } },
+    ],
+    [
+      'what a wrong clock wrote ahead is put right, to count for a minute from now',
+      { record: { ...NO_WINDOW, spent: spent(600, -3_600_000) } },
+      { act: 'commit', take: { units: 0 }, record: { spent: spent(600, 0) } },
+    ],
+    [
+      'a slice that was used is taken anew when it is settled',
+      { demand: 0, part: { hold: own(), unanswered: [] } },
+      { act: 'commit', take: { units: 100, slice: true }, record: { spent: spent(40) } },
+    ],
+    [
+      'one that is asked back is not',
+      { demand: 0, giveBack: true, part: { hold: own(), unanswered: [] } },
+      { act: 'commit', take: { units: 0 }, record: { spent: spent(40) } },
+    ],
+  ])('%s', (_, change, decision) => {
+    expect(decide({ ...base, ...change }, rules)).toMatchObject(decision);
+  });
+});
+
+test('after a lost answer the record tells whether the commit happened', () => {
+  const [before, after] = [own({ nonce: 7 }), own({ nonce: 8 })];
+  const part = { hold: before, unanswered: [{ hold: after, expects: 3 }] };
+  const known = (nonce: number, revision: number) => ({
+    record: { ...NO_WINDOW, holds: { me: { ...slice(100), nonce } } },
+    revision,
+  });
+  expect(reconciled(part, known(8, 4), 'me'), 'it did').toEqual({ hold: after, unanswered: [] });
+  expect(reconciled(part, known(7, 3), 'me'), 'it may yet').toEqual(part);
+  expect(reconciled(part, known(7, 4), 'me'), 'it never will').toEqual({ hold: before, unanswered: [] });
+  const foreign = reconciled(part, known(9, 4), 'me');
+  expect(usableUnits(foreign, now), 'a record that does not know the hold').toBe(0);
+});
+
+test('a record survives being written and read; one that nobody can read is full', () => {
+  const record = { spent: [...spent(3, 2000), ...spent(5)], holds: { other: slice(20) }, wanted: ['other/7'] };
+  const { put: key, value } = putWindow('a', record);
+  expect(readWindow({ key, value, revision: 1 })).toEqual(record);
+  const damaged = readWindowOrFull({ key, value: '{"instants":[]}', revision: 1 }, now, rules);
+  expect(decide({ ...base, record: damaged }, rules)).toEqual({ act: 'refuse' });
+});
+
+test('a clock that jumps or stands still is doubted for a minute: others count longer, the own hold ends sooner', () => {
+  const clock = new FakeClock(NOW);
+  const wall = createWall(clock);
+  expect(wall()).toEqual(now);
+  clock.jump(3_600_000);
+  expect(wall()).toEqual({ earliest: NOW, latest: NOW + 3_600_000 });
+  clock.jump(-7_200_000);
+  expect(wall()).toEqual({ earliest: NOW - 3_600_000, latest: NOW + 3_600_000 });
+  for (let second = 0; second < 80; second += 1) {
+    clock.advance(1000);
+    wall();
+  }
+  expect(wall()).toEqual({ earliest: clock.now(), latest: clock.now() });
+});
+
+test('the clean-up of saved windows leaves shared ones alone', async () => {
+  await using store = await openSqliteStore(':memory:');
+  const shared = putWindow('a', { ...NO_WINDOW, spent: spent(3) });
+  await store.commit({ expect: [{ key: shared.put, revision: ABSENT }], write: [shared], quiet: true });
+  const sweep = rateRecordsSweep({ store, clock: new FakeClock(NOW + 86_400_000), fence: [] });
+  expect(await sweep.piece(undefined, new AbortController().signal)).toMatchObject({ gone: 0 });
+  expect(await store.get(shared.put)).toBeDefined();
+});
