@@ -5,7 +5,16 @@ import { expect, test } from 'vitest';
 const SRC = resolve(import.meta.dirname, '../src');
 
 /** Which floor a file stands on: its folder in src, or `beside` for the files that lie there alone. */
-const ROOTS = new Set(['main.ts', 'run.ts', 'service.ts', 'embedded-secrets.ts', 'key-file.ts', 'configured-store.ts']);
+const ROOTS = new Set([
+  'main.ts',
+  'run.ts',
+  'service.ts',
+  'core.ts',
+  'listeners.ts',
+  'embedded-secrets.ts',
+  'key-file.ts',
+  'configured-store.ts',
+]);
 const floorOf = (path: string): string => {
   const place = relative(SRC, path);
   if (ROOTS.has(place)) return 'root';

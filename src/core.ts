@@ -1,0 +1,120 @@
+import { systemClock, type Clock } from './clock.ts';
+import { ConfigError, type Config } from './config.ts';
+import { openConfiguredStore } from './configured-store.ts';
+import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
+import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
+import { createEnvelope, type Envelope } from './domain/envelope.ts';
+import { createFleet, type Fleet } from './domain/fleet.ts';
+import { FleetMemory } from './domain/fleet-memory.ts';
+import { settleFormat } from './domain/format.ts';
+import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
+import type { Price } from './domain/prices.ts';
+import { DIRECTORY_GROUPS } from './domain/records.ts';
+import { createReplicas, type Replicas } from './domain/replicas.ts';
+import { Secret } from './domain/secret.ts';
+import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
+import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
+import { watchedKeyFile, type KeyFile } from './key-file.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { createRateMetrics, type RateMetrics } from './rate-metrics.ts';
+import { Directory } from './store/directory.ts';
+import { observed } from './store/observed.ts';
+import type { Store } from './store/port.ts';
+import { VERSION } from './version.ts';
+
+export interface CoreOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** For tests that bring trouble to the store. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+export interface Core {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: Metrics & ControllerMetrics & RateMetrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
+  readonly store: Store;
+  readonly draw: Draw;
+  readonly keyRing: KeyRing;
+  readonly keyFile: KeyFile;
+  readonly envelope: Envelope;
+  readonly replicas: Replicas;
+  readonly clockWatch: ClockWatch;
+  readonly operatorTokens: readonly Secret[];
+  readonly directory: Directory;
+  readonly fleet: Fleet;
+  /** Of this process, from start to stop. */
+  readonly replicaId: string;
+}
+
+/**
+ * What all of a process stands on: store, memory, keys, clocks and metrics.
+ * @throws ConfigError when the key file is none; Error in words when the store cannot be used
+ */
+export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
+  const { config, log, clock = systemClock, wrapStore = (store) => store } = options;
+  const draw = systemDraw();
+  const secrets = secretsOf(config, log, draw);
+  const base = createMetrics(VERSION);
+  const metrics = { ...base, ...createControllerMetrics(base.registry), ...createRateMetrics(base.registry) };
+  const store = opened.use(
+    observed(wrapStore(await openConfiguredStore(config, (message) => log.warn({}, message))), clock, metrics),
+  );
+  await settleFormat(store);
+  const replicaId = drawMarker(draw);
+  const { keyRing } = secrets;
+  const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
+  opened.defer(() => replicas.release());
+  const unfit = await replicas.announce();
+  if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
+  const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
+  metrics.clockTrusted(() => clockWatch.trusted());
+  const memory = new FleetMemory({
+    onUnreadable(error) {
+      metrics.recordUnreadable();
+      log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
+    },
+  });
+  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  opened.use(directory);
+  directory.start();
+  return {
+    config,
+    log,
+    clock,
+    metrics,
+    store,
+    draw,
+    directory,
+    fleet: createFleet(store, directory, memory),
+    replicaId,
+    replicas,
+    clockWatch,
+    envelope: createEnvelope(keyRing, draw),
+    ...secrets,
+  };
+}
+
+/** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
+function secretsOf(config: Config, log: Log, draw: Draw): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
+  const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, draw);
+  const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
+  const keyFile = watchedKeyFile(config.keyFilePath ?? keptKeyPath(config.dataDir), first, log);
+  return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
+}
+
+function configuredKeyRing(text: string): KeyRing {
+  try {
+    return parseKeyRing(text);
+  } catch (error) {
+    throw new ConfigError(`MUSTER_KEY_FILE: ${(error as Error).message}`);
+  }
+}
+
+/** What is recorded from now on; a night has what was on record at its midnight. */
+export function configuredPrice({ metering }: Config): Price {
+  return { price: metering.pricePerDaemonMonth, currency: metering.currency };
+}
