@@ -94,6 +94,7 @@ const environment = z.object({
   MUSTER_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
     .default('info'),
+  MUSTER_RATE_WINDOW: z.enum(['local', 'shared'], 'must be local or shared').default('local'),
   MUSTER_ETCD_COMPACT: z.enum(['own', 'never'], 'must be own or never').default('own'),
   MUSTER_ETCD_PREFIX: z
     .string()
@@ -139,6 +140,8 @@ export interface Config {
   readonly keyFilePath: string | undefined;
   readonly pollIntervalSeconds: number;
   readonly deviceRatePerMinute: number;
+  /** Whether replicas count an account's requests together (H13), or each for itself. The embedded store has one. */
+  readonly rateWindow: Environment['MUSTER_RATE_WINDOW'];
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
   readonly auditRetentionDays: number;
@@ -168,6 +171,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     keyFilePath: values.MUSTER_KEY_FILE,
     pollIntervalSeconds: values.MUSTER_POLL_INTERVAL_SECONDS,
     deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
+    rateWindow: values.MUSTER_RATE_WINDOW,
     roles: values.MUSTER_ROLES,
     metering: {
       delaySeconds: values.MUSTER_METERING_DELAY_SECONDS,

@@ -81,14 +81,15 @@ interface OpenRateWindow {
   finish(): Promise<void>;
 }
 
-/** H13: one process counts exactly, in memory; on a store that replicas share they share the window, too. */
+/** H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. */
 async function openRateWindow(core: Core): Promise<OpenRateWindow> {
-  const { store, clock, log } = core;
-  if (store.backend !== 'sqlite') {
+  const { config, store, clock, log } = core;
+  if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
     const shared = createSharedRateWindow(core);
     return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
   }
   const local = createLocalRateWindow(clock);
+  if (store.backend !== 'sqlite') return { window: local, run: async () => undefined, finish: async () => undefined };
   await restoreWindows(store, local);
   return {
     window: local,

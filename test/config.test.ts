@@ -70,6 +70,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     roles: new Set(['api', 'device', 'controller']),
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
     auditRetentionDays: 400,
+    rateWindow: 'local',
     logLevel: 'info',
   } satisfies Config);
 });
@@ -103,6 +104,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
     [{ MUSTER_DEVICE_RATE_PER_MINUTE: '100000' }, { deviceRatePerMinute: 100_000 }],
     [{ MUSTER_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+    [{ MUSTER_RATE_WINDOW: 'shared' }, { rateWindow: 'shared' }],
     [{ MUSTER_ROLES: 'api' }, { roles: new Set(['api']) }],
     [{ MUSTER_ROLES: 'controller,device' }, { roles: new Set(['device', 'controller']) }],
     [{ MUSTER_METERING_DELAY_SECONDS: '0' }, { metering: { delaySeconds: 0 } }],
@@ -189,6 +191,7 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_CURRENCY', 'eur', /ISO 4217/],
     ['MUSTER_CURRENCY', 'XXY', /ISO 4217/],
     ['MUSTER_AUDIT_RETENTION_DAYS', '0', /from 1 to 36500/],
+    ['MUSTER_RATE_WINDOW', 'global', /local or shared/],
     ['MUSTER_LOG_LEVEL', 'INFO', /debug, info, warn, error or silent/],
     ['MUSTER_ETCD_COMPACT', 'yes', /own or never/],
     ['MUSTER_ETCD_PREFIX', '/muster', /must end in \//],

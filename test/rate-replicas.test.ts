@@ -24,7 +24,11 @@ interface Fleet extends AsyncDisposable {
 /** Three replicas on one etcd and one clock, and an account with a fresh window. */
 async function fleet(): Promise<Fleet> {
   const clock = new FakeClock();
-  const shared = { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` }, clock };
+  const shared = {
+    store: `etcd:${url}`,
+    env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/`, MUSTER_RATE_WINDOW: 'shared' },
+    clock,
+  };
   const start = async (): Promise<Replica> => {
     let unlucky: UnluckyStore | undefined;
     const muster = await Muster.start({ ...shared, wrapStore: (store: Store) => (unlucky = unluckyStore(store)) });
