@@ -174,18 +174,21 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
   });
 });
 
+/** Twice an election and a call to a frozen member fit in, on a machine that is busy with other tests, too. */
+const TTL_MS = 12_000;
+
 describe.skipIf(binary === undefined)(`a hold on three members${skipped}`, () => {
   test.each([
     ['killed', async (member: EtcdMember) => member.kill(), async (member: EtcdMember) => member.start()],
     ['frozen', async (member: EtcdMember) => member.freeze(), async (member: EtcdMember) => member.thaw()],
-  ])('is kept while one after the other is %s', { timeout: 180_000 }, async (_, fell, recover) => {
+  ])('is kept while one after the other is %s', { timeout: 300_000 }, async (_, fell, recover) => {
     await using cluster = await EtcdCluster.start({ binary: binary ?? '', members: 3, unsafeNoFsync: true });
     await using store = await openEtcdStore({ endpoints: cluster.urls, prefix });
-    const holder = await held(store.hold('t/leader', 'v', 7000));
+    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
     for (const [index, member] of cluster.members.entries()) {
       await fell(member);
       using leases = new Leases(cluster.members[(index + 1) % cluster.members.length]?.url ?? '');
-      await eventually(async () => leases.untilOneExpires(7000));
+      await eventually(async () => leases.untilOneExpires(TTL_MS));
       await recover(member);
     }
     expect(holder.lost.aborted).toBe(false);
