@@ -79,6 +79,14 @@ describe('what a replica does next', () => {
       { act: 'refuse' },
     ],
     [
+      'where more is spent than there is, no less than nothing is taken',
+      {
+        record: { ...NO_WINDOW, spent: spent(590), holds: { other: slice(5) } },
+        part: { hold: own({ units: 40, usedUntil: NOW }), unanswered: [] },
+      },
+      { act: 'commit', take: { units: 0 }, asks: ['other/7'] },
+    ],
+    [
       'a slice whose holder is gone counts for 61 s after its end',
       { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200, NOW - 60_999) } } },
       { act: 'refuse' },
@@ -126,8 +134,12 @@ test('a record survives being written and read; one that nobody can read is full
   const record = { spent: [...spent(3, 2000), ...spent(5)], holds: { other: slice(20) }, wanted: ['other/7'] };
   const { put: key, value } = putWindow('a', record);
   expect(readWindow({ key, value, revision: 1 })).toEqual(record);
-  const damaged = readWindowOrFull({ key, value: '{"instants":[]}', revision: 1 }, now, rules);
-  expect(decide({ ...base, record: damaged }, rules)).toEqual({ act: 'refuse' });
+  const damaged = readWindowOrFull({ key, value: '{"instants":[]}', revision: 1 }, rules);
+  expect(decide({ ...base, record: damaged }, rules), 'put right, to count from now').toMatchObject({
+    act: 'commit',
+    take: { units: 0 },
+    record: { spent: spent(600, 0) },
+  });
 });
 
 test('a clock that jumps or stands still is doubted for a minute: others count longer, the own hold ends sooner', () => {

@@ -88,6 +88,13 @@ export class AccountWindow {
     if (hold?.slice === true && entry.value.includes(`"${sliceName(this.#deps.replicaId, hold.nonce)}"`)) this.#start();
   }
 
+  /** The watch was deaf for a while: nobody is refused for what was known before. */
+  missed(): void {
+    this.#known = undefined;
+    this.#fullUntil = Number.NEGATIVE_INFINITY;
+    this.#wake.resolve();
+  }
+
   /** Looked at a few times a second: a slice is settled before it ends, and as soon as possible after trouble. */
   round(now: Span): void {
     if (!this.#running) this.#takeNewer();
@@ -232,8 +239,7 @@ export class AccountWindow {
   }
 
   #read(entry: Entry): Known {
-    const { wall, rules } = this.#deps;
-    return { record: readWindowOrFull(entry, wall(), rules), revision: entry.revision };
+    return { record: readWindowOrFull(entry, this.#deps.rules), revision: entry.revision };
   }
 
   #serve(units: number, now: Span): void {

@@ -79,7 +79,12 @@ const commitOf =
   ({ now, chargeMs }: Situation, record: WindowRecord, rules: WindowRules) =>
   (units: number, slice: boolean, asks: readonly string[] = []): Commit => {
     const [told, used] = slice ? [rules.sliceToldMs, rules.sliceUsedMs] : [chargeMs, chargeMs];
-    const take = { units, slice, until: Math.ceil(now.latest + told), usedUntil: now.latest + used };
+    const take = {
+      units: Math.max(0, units),
+      slice,
+      until: Math.ceil(now.latest + told),
+      usedUntil: now.latest + used,
+    };
     const wanted = [...new Set([...record.wanted, ...asks])];
     return { act: 'commit', record: { ...record, wanted }, take, asks };
   };

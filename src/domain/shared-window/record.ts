@@ -106,13 +106,15 @@ export function withoutFuture(record: WindowRecord, now: Span, rules: WindowRule
   };
 }
 
-/** A record that nobody can read stands for one in which all is spent. */
-export function readWindowOrFull(entry: Entry, now: Span, rules: WindowRules): WindowRecord {
+/**
+ * A record that nobody can read stands for one in which all is spent, nobody knows when: like what a wrong clock wrote
+ * ahead it is put right once, and counts from then on.
+ */
+export function readWindowOrFull(entry: Entry, { requestsMax }: WindowRules): WindowRecord {
   try {
     return readWindow(entry);
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
-    const at = Math.floor(now.latest / rules.bucketMs) * rules.bucketMs;
-    return { ...NO_WINDOW, spent: [{ at, units: rules.requestsMax }] };
+    return { ...NO_WINDOW, spent: [{ at: Number.MAX_SAFE_INTEGER, units: requestsMax }] };
   }
 }

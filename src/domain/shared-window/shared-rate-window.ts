@@ -41,7 +41,15 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   const wall = createWall(clock);
   let nonce = 0;
   const shared = { ...deps, rules, wall, nextNonce: () => (nonce += 1) };
-  const watch = new WindowWatch({ store, clock, log, saw: (accountId, entry) => accounts.get(accountId)?.saw(entry) });
+  const watch = new WindowWatch({
+    store,
+    clock,
+    log,
+    saw: (accountId, entry) => accounts.get(accountId)?.saw(entry),
+    missed() {
+      for (const window of accounts.values()) window.missed();
+    },
+  });
   metrics.rateSharedAge(() => watch.ageSeconds());
 
   function windowOf(accountId: string): AccountWindow {

@@ -9,6 +9,8 @@ export interface WindowWatchDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly saw: (accountId: string, entry: Entry) => void;
+  /** It listens, for the first time or again: what was written in between, it has not seen. */
+  readonly missed: () => void;
 }
 
 const AGAIN_AFTER_MS = 500;
@@ -49,12 +51,15 @@ export class WindowWatch {
   async #listen(signal: AbortSignal): Promise<void> {
     const { store } = this.#deps;
     const { revision } = await store.list({ prefix: KEYS.rateWindows, limit: 1, keysOnly: true });
+    // Nobody would close a watch that was opened after the signal.
+    if (signal.aborted) return;
     const watch = openWatch(store, KEYS.rateWindows, revision + 1, (batch) => this.#tell(batch));
     const close = (): void => watch.close();
     signal.addEventListener('abort', close, { once: true });
     try {
       await watch.opened;
       this.#deafSince = undefined;
+      this.#deps.missed();
       await watch.ended;
     } finally {
       signal.removeEventListener('abort', close);

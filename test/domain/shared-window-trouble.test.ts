@@ -1,0 +1,74 @@
+import { setImmediate } from 'node:timers/promises';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { KEYS } from '../../src/domain/records.ts';
+import { createSharedRateWindow, type SharedRateWindow } from '../../src/domain/shared-window/shared-rate-window.ts';
+import { ABSENT, type Store } from '../../src/store/port.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { unluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
+
+const log = pino({ level: 'silent' });
+const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
+const windowOn = (store: Store, clock: FakeClock, replicaId = 'me'): SharedRateWindow =>
+  createSharedRateWindow({ store, clock, log, metrics, replicaId });
+
+test('a stop while the watch is being opened is not held up', async () => {
+  await using real = await openSqliteStore(':memory:');
+  const store = unluckyStore(real);
+  const answer = store.stall('list');
+  const stopping = new AbortController();
+  const run = windowOn(store, new FakeClock()).run(stopping.signal);
+  await until(() => store.calls.list === 1);
+  stopping.abort();
+  answer();
+  await run;
+  expect(store.watching).toBe(0);
+});
+
+test('a record that nobody can read costs an account that seldom calls a minute, and no more', async () => {
+  await using store = await openSqliteStore(':memory:');
+  const key = KEYS.rateWindow('a');
+  await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }], quiet: true });
+  const clock = new FakeClock();
+  const stopping = new AbortController();
+  const window = windowOn(store, clock);
+  const run = window.run(stopping.signal);
+  expect(await window.charge('a')).toMatchObject({ admitted: false, freesInSeconds: 62 });
+  // Until the replica has forgotten the account, too.
+  for (let ms = 0; ms < 80_000; ms += 500) {
+    clock.advance(500);
+    await setImmediate();
+  }
+  expect(await window.charge('a')).toMatchObject({ admitted: true });
+  stopping.abort();
+  await run;
+});
+
+test('what another returned while the watch was broken is found when it listens again', async () => {
+  await using real = await openSqliteStore(':memory:');
+  const [store, clock, stopping] = [unluckyStore(real), new FakeClock(), new AbortController()];
+  const [one, other] = [windowOn(store, clock, 'one'), windowOn(real, clock, 'other')];
+  const run = one.run(stopping.signal);
+  await until(() => store.watching === 1);
+  // The other does not listen: what it has taken ahead is not returned when it is asked for.
+  await other.charge('a');
+  const burst = Promise.all(Array.from({ length: 600 }, async () => (await one.charge('a')).admitted));
+  let isOver = false;
+  void burst.then(() => (isOver = true));
+  await until(() => {
+    clock.advance(50);
+    return isOver;
+  });
+  expect((await burst).filter(Boolean)).toHaveLength(500);
+  store.sever();
+  await other.finish();
+  expect((await one.charge('a')).admitted, 'not known while it is deaf').toBe(false);
+  clock.advance(500);
+  await until(() => store.watchesOpened === 2);
+  await setImmediate();
+  expect((await one.charge('a')).admitted).toBe(true);
+  stopping.abort();
+  await run;
+});
