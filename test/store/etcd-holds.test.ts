@@ -175,7 +175,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
 });
 
 /** Twice an election and a call to a frozen member fit in, on a machine that is busy with other tests, too. */
-const TTL_MS = 12_000;
+const THREE_MEMBERS_TTL_MS = 12_000;
 
 describe.skipIf(binary === undefined)(`a hold on three members${skipped}`, () => {
   test.each([
@@ -184,11 +184,11 @@ describe.skipIf(binary === undefined)(`a hold on three members${skipped}`, () =>
   ])('is kept while one after the other is %s', { timeout: 300_000 }, async (_, fell, recover) => {
     await using cluster = await EtcdCluster.start({ binary: binary ?? '', members: 3, unsafeNoFsync: true });
     await using store = await openEtcdStore({ endpoints: cluster.urls, prefix });
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(store.hold('t/leader', 'v', THREE_MEMBERS_TTL_MS));
     for (const [index, member] of cluster.members.entries()) {
       await fell(member);
       using leases = new Leases(cluster.members[(index + 1) % cluster.members.length]?.url ?? '');
-      await eventually(async () => leases.untilOneExpires(TTL_MS));
+      await eventually(async () => leases.untilOneExpires(THREE_MEMBERS_TTL_MS));
       await recover(member);
     }
     expect(holder.lost.aborted).toBe(false);
