@@ -1,4 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import { askedGauge, counterOf, plainCounter, plainGauge } from './metrics/instruments.ts';
+import { CLEANED, NIGHT_LATE, TERM_ENDS } from './metrics/labels.ts';
 
 /** What the controller says of its work; as in metrics.ts, a module of verbs. */
 export interface ControllerMetrics {
@@ -26,24 +28,31 @@ export interface ControllerMetrics {
 }
 
 /** What the clean-up removes. */
-export type Cleaned =
-  'codes' | 'kept_answers' | 'rate_records' | 'refusal_notes' | 'past_credentials' | 'audit_entries';
+export type Cleaned = (typeof CLEANED)[number];
 
 const LAG_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 
 export function createControllerMetrics(registry: Registry): ControllerMetrics {
   const registers = [registry];
-  const leading = new Gauge({
-    name: 'muster_controller_leading',
-    help: '1 on the replica whose controller leads.',
-    registers,
-  });
-  const terms = new Counter({
-    name: 'muster_controller_terms_total',
-    help: 'Ends of a leadership, by reason.',
-    labelNames: ['why'],
-    registers,
-  });
+  const leading = plainGauge(registers, 'muster_controller_leading', '1 on the replica whose controller leads.');
+  return {
+    ...replicaMetrics(registers),
+    ...upkeepMetrics(registers),
+    ...nightMetrics(registers),
+    ...rolloutMetrics(registers),
+    leads: (is) => leading(is ? 1 : 0),
+    termEnded: counterOf(registers, {
+      name: 'muster_controller_terms_total',
+      help: 'Ends of a leadership, by reason.',
+      label: 'why',
+      values: TERM_ENDS,
+    }),
+  };
+}
+
+function rolloutMetrics(
+  registers: Registry[],
+): Pick<ControllerMetrics, 'rolloutCounted' | 'revisionReceived' | 'detectionsDropped'> {
   const rollout = new Gauge({
     name: 'muster_rollout_devices',
     help: 'Cloud devices of Enterprise accounts by what they did with the current configuration; on the leader alone.',
@@ -56,90 +65,76 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
     buckets: LAG_SECONDS,
     registers,
   });
-  const dropped = new Counter({
-    name: 'muster_detections_dropped_total',
-    help: 'Entries of the review queue that were dropped to make room for newer ones of the same app.',
-    registers,
-  });
   return {
-    ...replicaMetrics(registers),
-    ...upkeepMetrics(registers),
-    ...nightMetrics(registers),
     rolloutCounted(counts) {
       rollout.reset();
       for (const [state, devices] of Object.entries(counts ?? {})) rollout.set({ state }, devices);
     },
     revisionReceived: (seconds) => lag.observe(seconds),
-    detectionsDropped: (count) => dropped.inc(count),
-    leads: (is) => leading.set(is ? 1 : 0),
-    termEnded: (why) => terms.inc({ why }),
+    detectionsDropped: plainCounter(
+      registers,
+      'muster_detections_dropped_total',
+      'Entries of the review queue that were dropped to make room for newer ones of the same app.',
+    ),
   };
 }
 
 function replicaMetrics(
   registers: Registry[],
 ): Pick<ControllerMetrics, 'replicasLive' | 'clockSkew' | 'keyRotated' | 'rewrapped'> {
-  const replicas = new Gauge({
-    name: 'muster_replicas',
-    help: 'Replicas that live, as this one sees them.',
-    registers,
-  });
-  const skew = new Gauge({
-    name: 'muster_clock_skew_seconds',
-    help: 'How far the clock of another replica is from this one at least: of the one that is off the most.',
-    registers,
-  });
-  const rotations = new Counter({
-    name: 'muster_key_rotations_total',
-    help: 'Rotations of the key-encryption key that this replica made.',
-    registers,
-  });
-  const rewrapped = new Counter({
-    name: 'muster_rewrapped_total',
-    help: 'Secrets whose data key was wrapped anew under the key that writes.',
-    registers,
-  });
   return {
-    replicasLive: (count) => replicas.set(count),
-    clockSkew: (seconds) => skew.set(seconds),
-    keyRotated: () => rotations.inc(),
-    rewrapped: (count) => rewrapped.inc(count),
+    replicasLive: plainGauge(registers, 'muster_replicas', 'Replicas that live, as this one sees them.'),
+    clockSkew: plainGauge(
+      registers,
+      'muster_clock_skew_seconds',
+      'How far the clock of another replica is from this one at least: of the one that is off the most.',
+    ),
+    keyRotated: plainCounter(
+      registers,
+      'muster_key_rotations_total',
+      'Rotations of the key-encryption key that this replica made.',
+    ),
+    rewrapped: plainCounter(
+      registers,
+      'muster_rewrapped_total',
+      'Secrets whose data key was wrapped anew under the key that writes.',
+    ),
   };
 }
 
 function nightMetrics(
   registers: Registry[],
 ): Pick<ControllerMetrics, 'nightMetered' | 'meteredThrough' | 'clockTrusted'> {
-  const nights = new Counter({
+  const nights = counterOf(registers, {
     name: 'muster_metering_nights_total',
     help: 'Nights metered by this process, by whether more than an hour after their midnight.',
-    labelNames: ['late'],
-    registers,
+    label: 'late',
+    values: NIGHT_LATE,
   });
-  const lastNight = new Gauge({
-    name: 'muster_metering_last_night_timestamp_seconds',
-    help: 'The midnight that ended the last night that is metered for every account; on a replica that led.',
+  const lastNight = plainGauge(
     registers,
-  });
-  const nightSeconds = new Gauge({
-    name: 'muster_metering_night_seconds',
-    help: 'How long the last night took that this process metered, with its pauses.',
+    'muster_metering_last_night_timestamp_seconds',
+    'The midnight that ended the last night that is metered for every account; on a replica that led.',
+  );
+  const nightSeconds = plainGauge(
     registers,
-  });
+    'muster_metering_night_seconds',
+    'How long the last night took that this process metered, with its pauses.',
+  );
   let trusted = (): boolean => true;
-  const clock: Gauge = new Gauge({
-    name: 'muster_clock_trusted',
-    help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+  askedGauge(
     registers,
-    collect: () => clock.set(trusted() ? 1 : 0),
-  });
+    'muster_clock_trusted',
+    '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+    () => (trusted() ? 1 : 0),
+  );
   return {
     nightMetered({ late, endedAt, seconds }) {
-      nights.inc({ late: String(late) });
-      lastNight.set(endedAt);
-      nightSeconds.set(seconds);
+      nights(late ? 'true' : 'false');
+      lastNight(endedAt);
+      nightSeconds(seconds);
     },
-    meteredThrough: (endedAt) => lastNight.set(endedAt),
+    meteredThrough: (endedAt) => lastNight(endedAt),
     clockTrusted(read) {
       trusted = read;
     },
@@ -147,19 +142,17 @@ function nightMetrics(
 }
 
 function upkeepMetrics(registers: Registry[]): Pick<ControllerMetrics, 'auditSealed' | 'cleaned'> {
-  const sealed = new Counter({
-    name: 'muster_audit_sealed_total',
-    help: 'Audit entries put into the chain of their account.',
-    registers,
-  });
-  const gone = new Counter({
-    name: 'muster_cleaned_total',
-    help: 'Expired things that the clean-up removed, by what they were.',
-    labelNames: ['what'],
-    registers,
-  });
   return {
-    auditSealed: (entries) => sealed.inc(entries),
-    cleaned: (what, count) => gone.inc({ what }, count),
+    auditSealed: plainCounter(
+      registers,
+      'muster_audit_sealed_total',
+      'Audit entries put into the chain of their account.',
+    ),
+    cleaned: counterOf(registers, {
+      name: 'muster_cleaned_total',
+      help: 'Expired things that the clean-up removed, by what they were.',
+      label: 'what',
+      values: CLEANED,
+    }),
   };
 }

@@ -1,7 +1,7 @@
+import { createAllMetrics, type AllMetrics } from './all-metrics.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { openConfiguredStore } from './configured-store.ts';
-import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
 import { createEnvelope, type Envelope } from './domain/envelope.ts';
 import { createFleet, type Fleet } from './domain/fleet.ts';
@@ -16,8 +16,6 @@ import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { createRateMetrics, type RateMetrics } from './rate-metrics.ts';
 import { Directory } from './store/directory.ts';
 import { observed } from './store/observed.ts';
 import type { Store } from './store/port.ts';
@@ -35,7 +33,7 @@ export interface Core {
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: Metrics & ControllerMetrics & RateMetrics & { gauges: ReturnType<typeof createMetrics>['gauges'] };
+  readonly metrics: AllMetrics;
   readonly store: Store;
   readonly draw: Draw;
   readonly keyRing: KeyRing;
@@ -58,8 +56,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const { config, log, clock = systemClock, wrapStore = (store) => store } = options;
   const draw = systemDraw();
   const secrets = secretsOf(config, log, draw);
-  const base = createMetrics(VERSION);
-  const metrics = { ...base, ...createControllerMetrics(base.registry), ...createRateMetrics(base.registry) };
+  const metrics = createAllMetrics(VERSION);
+  metrics.rolesAre(config.roles);
   const store = opened.use(
     observed(wrapStore(await openConfiguredStore(config, (message) => log.warn({}, message))), clock, metrics),
   );

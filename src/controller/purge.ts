@@ -32,7 +32,12 @@ const PAUSE_MAX_MS = 10_000;
  * O10: what was purged leaves the store's history within a minute, or as soon as no reader pins it. On etcd the rest of
  * the history is bounded, too.
  */
-export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: PurgeDeps, { fence }: Term): Reconciler {
+export function purgeReconciler(
+  { store, keyRing, clock, metrics, compacts }: PurgeDeps,
+  { fence, signal }: Term,
+): Reconciler {
+  // Who leads no longer hears of a key that is retired.
+  signal.addEventListener('abort', () => metrics.purgesAwaitKeyRetirement(0), { once: true });
   const turns = createCompactionTurns(store, clock, fence);
   const pins = createPinWatch(store, clock);
   return {
@@ -43,7 +48,8 @@ export function purgeReconciler({ store, keyRing, clock, metrics, compacts }: Pu
       const purged = await purgedYetToForget(store);
       if (compacts) await takeTurn(purged);
       else if (purged.any) await countForgotten(store, purged.revision, fence);
-      metrics.purgesAwaitKeyRetirement(sumOf(await purgesAwaitingRetirement(store, keyRing)));
+      const waiting = sumOf(await purgesAwaitingRetirement(store, keyRing));
+      if (!signal.aborted) metrics.purgesAwaitKeyRetirement(waiting);
     },
   };
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics, MutationAction } from '../metrics.ts';
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader, MaybePromise } from './fleet-reader.ts';
@@ -38,7 +38,7 @@ export interface Origin {
 /** What to commit, decided from what was read. */
 export interface Step<T> {
   readonly accountId: string;
-  readonly action: string;
+  readonly action: MutationAction;
   readonly appId?: string;
   readonly detail?: AuditRecord['detail'];
   /** The instant that counts for the nights (M1); the audit tells it where it is not that of the request. */

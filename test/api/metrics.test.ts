@@ -2,57 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { onEachBackend } from '../support/backends.ts';
 import { metric, setOtel } from '../support/daemon.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, poll, tenant, type Muster, type Tenant } from '../support/muster.ts';
+import { cataloguedSeries } from '../support/metrics-catalogue.ts';
 import { exchange } from '../support/raw-http.ts';
 
-/** Every series of the first catalogue; a dashboard and the alerts rely on these names. */
-const CATALOGUE = [
-  'muster_accounts',
-  'muster_apps',
-  'muster_audit_sealed_total',
-  'muster_build_info',
-  'muster_cleaned_total',
-  'muster_clock_skew_seconds',
-  'muster_clock_trusted',
-  'muster_commits_repeated_total',
-  'muster_compactions_total',
-  'muster_controller_leading',
-  'muster_controller_terms_total',
-  'muster_detections_dropped_total',
-  'muster_directory_applied_revision',
-  'muster_directory_behind_total',
-  'muster_directory_lag_revisions',
-  'muster_directory_proofs_total',
-  'muster_directory_ready',
-  'muster_directory_relists_total',
-  'muster_directory_watch_ends_total',
-  'muster_enrollments_total',
-  'muster_heartbeat_flushed_bytes_total',
-  'muster_heartbeat_flushes_total',
-  'muster_held_polls',
-  'muster_http_request_duration_seconds',
-  'muster_http_turned_away_total',
-  'muster_key_rotations_total',
-  'muster_loop_duration_seconds',
-  'muster_metering_last_night_timestamp_seconds',
-  'muster_metering_night_seconds',
-  'muster_metering_nights_total',
-  'muster_mutations_total',
-  'muster_polls_total',
-  'muster_purges_awaiting_key_retirement',
-  'muster_rate_decisions_total',
-  'muster_rate_limited_accounts',
-  'muster_rate_shared_age_seconds',
-  'muster_rate_slices_total',
-  'muster_rate_waited_total',
-  'muster_rate_window_fill_ratio',
-  'muster_records_unreadable_total',
-  'muster_replicas',
-  'muster_rewrapped_total',
-  'muster_rollout_devices',
-  'muster_rollout_receipt_lag_seconds',
-  'muster_store_fullness_ratio',
-  'muster_store_operation_duration_seconds',
-];
+/** A dashboard and the alerts rely on these names. */
+const CATALOGUE = cataloguedSeries()
+  .map(({ name }) => name)
+  .filter((name) => name.startsWith('muster_'))
+  .toSorted();
 
 onEachBackend('/metrics', (backend) => {
   let muster: Muster;

@@ -10,6 +10,8 @@ import { fieldsOf, HttpRefusal, type Exchange } from '../exchange.ts';
 import { authenticated } from './authenticated.ts';
 import type { DeviceDeps } from './server.ts';
 
+const HELD_ROUTE = '/device/v1/config (held)';
+
 /** GET /device/v1/config. */
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
   return andThen(authenticated(exchange, deps), (found) => {
@@ -19,6 +21,8 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
       if (waitMs === 0) return tell(exchange, deps, config, known, false);
+      // A route of its own in the metrics: how long it is held says nothing of how fast the others are answered.
+      exchange.route = HELD_ROUTE;
       return hold(exchange, deps, found, known, waitMs).then((then) => tell(exchange, deps, then, known, true));
     });
   });

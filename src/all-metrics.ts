@@ -1,0 +1,11 @@
+import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
+import { createMetrics, type Gauges, type Metrics } from './metrics.ts';
+import { createRateMetrics, type RateMetrics } from './rate-metrics.ts';
+
+export type AllMetrics = Metrics & ControllerMetrics & RateMetrics & { gauges(read: Gauges): void };
+
+/** Every series of a process, whatever its roles: what is not registered here is missing in docs/METRICS.md, too. */
+export function createAllMetrics(version: string): AllMetrics {
+  const base = createMetrics(version);
+  return { ...base, ...createControllerMetrics(base.registry), ...createRateMetrics(base.registry) };
+}

@@ -1,0 +1,48 @@
+import { Histogram, type Registry } from 'prom-client';
+import { askedGauge } from './instruments.ts';
+
+/** Numbers that others keep, asked for when a scrape comes. */
+export interface Gauges {
+  readonly accounts: () => number;
+  readonly apps: () => number;
+  readonly heldPolls: () => number;
+  readonly rateFill: () => readonly number[];
+  readonly accountsLimitedLately: () => number;
+  readonly storeFullness: () => number;
+  readonly directoryReady: () => boolean;
+  readonly storeRevisionLag: () => number;
+}
+
+const FILL = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1];
+
+export function registerGauges(registers: Registry[], read: Gauges): void {
+  const gauge = (name: string, help: string, value: () => number): void => askedGauge(registers, name, help, value);
+  gauge('muster_accounts', 'Accounts.', read.accounts);
+  gauge('muster_apps', 'Apps of all accounts.', read.apps);
+  gauge('muster_held_polls', 'Polls held until the configuration changes.', read.heldPolls);
+  gauge(
+    'muster_rate_limited_accounts',
+    'Accounts that were refused with 429 in the last minute.',
+    read.accountsLimitedLately,
+  );
+  gauge('muster_store_fullness_ratio', 'How full the store is, 0 to 1; 0 where it cannot be told.', read.storeFullness);
+  gauge('muster_directory_ready', '1 when memory is filled and the store answers.', () =>
+    read.directoryReady() ? 1 : 0,
+  );
+  gauge(
+    'muster_directory_lag_revisions',
+    'Store revisions that memory was behind at the last read.',
+    read.storeRevisionLag,
+  );
+  const fill = new Histogram({
+    name: 'muster_rate_window_fill_ratio',
+    help: 'How full the windows of the accounts seen in the last minute are, at the scrape.',
+    buckets: FILL,
+    registers,
+    collect() {
+      this.reset();
+      for (const ratio of read.rateFill()) this.observe(ratio);
+    },
+  });
+  fill.reset();
+}

@@ -1,0 +1,81 @@
+/*
+ * The closed sets of the labels: with them a counter's series are there from the start, and docs/METRICS.md names them
+ * all. What a request brings along never becomes a label.
+ */
+
+export const LISTENERS = ['api', 'device', 'ops'] as const;
+export type ListenerLabel = (typeof LISTENERS)[number];
+
+export const TURNED_AWAY = ['below_routing', 'request_bound', 'connection_bound'] as const;
+export type TurnedAwayLabel = (typeof TURNED_AWAY)[number];
+
+export const ROLE_LABELS = ['api', 'device', 'controller'] as const;
+
+export const RATE_DECISIONS = ['admitted', 'limited'] as const;
+
+export const DIRECTORY_VERDICTS = ['equal', 'different', 'unknown'] as const;
+export type DirectoryVerdict = (typeof DIRECTORY_VERDICTS)[number];
+
+export const WATCH_ENDS = ['compacted', 'disconnected', 'closed'] as const;
+export type WatchEndLabel = (typeof WATCH_ENDS)[number];
+
+export const ENROLLMENT_RESULTS = [
+  'enrolled',
+  'replayed',
+  'unknown_app',
+  'unknown_code',
+  'used_code',
+  'voided_code',
+  'expired_code',
+  'malformed_code',
+  'bound_credential',
+  'account_disabled',
+] as const;
+export type EnrollmentResult = (typeof ENROLLMENT_RESULTS)[number];
+
+export const POLL_RESULTS = [
+  'content',
+  'not_modified',
+  'held_content',
+  'held_not_modified',
+  'invalid_credential',
+  'account_disabled',
+  'rate_limited',
+  'unavailable',
+] as const;
+export type PollResult = (typeof POLL_RESULTS)[number];
+
+/** What a change is called, in the audit as well. */
+export const MUTATION_ACTIONS = [
+  'account.created',
+  'account.changed',
+  'key.created',
+  'key.revoked',
+  'app.created',
+  'app.enrolled',
+  'enrollment.refused',
+  'app.reported',
+  'app.revoked',
+  'app.deleted',
+  'code.issued',
+  'otel.stored',
+  'otel.purged',
+  'review.decided',
+] as const;
+export type MutationAction = (typeof MUTATION_ACTIONS)[number];
+
+export const COMMIT_REPEATS = ['conflict', 'unknown'] as const;
+export const HEARTBEAT_RESULTS = ['written', 'conflict', 'failed'] as const;
+export const COMPACTION_RESULTS = ['done', 'failed'] as const;
+
+export const TERM_ENDS = ['stopped', 'lost'] as const;
+export const CLEANED = [
+  'codes',
+  'kept_answers',
+  'rate_records',
+  'refusal_notes',
+  'past_credentials',
+  'audit_entries',
+] as const;
+export const NIGHT_LATE = ['true', 'false'] as const;
+export const RATE_SLICES = ['taken', 'returned', 'expired'] as const;

@@ -1,0 +1,40 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { lazyCounterOf, remembered, SECONDS } from './instruments.ts';
+import { LISTENERS, RATE_DECISIONS, TURNED_AWAY, type ListenerLabel, type TurnedAwayLabel } from './labels.ts';
+
+/** What the listeners and the account window say. */
+export interface RequestMetrics {
+  requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
+  requestShed(listener: ListenerLabel, why: TurnedAwayLabel): void;
+  rateDecided(admitted: boolean): void;
+}
+
+export function requestMetrics(registers: Registry[]): RequestMetrics {
+  const requests = new Histogram({
+    name: 'muster_http_request_duration_seconds',
+    help: 'Requests by listener, route template, status and error code (empty when none), with their duration.',
+    labelNames: ['listener', 'route', 'status', 'code'],
+    buckets: SECONDS,
+    registers,
+  });
+  const child = remembered((labels) => requests.labels(...labels));
+  const shed = new Counter({
+    name: 'muster_http_turned_away_total',
+    help: 'Requests and connections turned away: below routing, or above a bound of the listener.',
+    labelNames: ['listener', 'why'],
+    registers,
+  });
+  for (const listener of LISTENERS) for (const why of TURNED_AWAY) shed.inc({ listener, why }, 0);
+  const decided = lazyCounterOf(registers, {
+    name: 'muster_rate_decisions_total',
+    help: 'Decisions of the account rate window: admitted or limited.',
+    label: 'decision',
+    values: RATE_DECISIONS,
+  });
+  return {
+    requestEnded: (listener, route, status, code, seconds) =>
+      child(listener, route, String(status), code).observe(seconds),
+    requestShed: (listener, why) => shed.inc({ listener, why }),
+    rateDecided: (admitted) => decided(admitted ? 'admitted' : 'limited'),
+  };
+}
