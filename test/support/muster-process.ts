@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { OPERATOR_TOKEN } from './muster.ts';
+import { until } from './until.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
@@ -52,7 +53,7 @@ export class MusterProcess implements Addresses, AsyncDisposable {
       });
     });
     const muster = new MusterProcess(child, logged, addresses);
-    while ((await fetch(`${muster.ops}/readyz`)).status !== 200) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await fetch(`${muster.ops}/readyz`)).status === 200);
     return muster;
   }
 

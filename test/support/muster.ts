@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { startService, type Service, type ServiceOptions } from '../../src/service.ts';
 import type { Store } from '../../src/store/port.ts';
+import { until } from './until.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
 export const KEY_FILE_TEXT = `1:${Buffer.alloc(32, 7).toString('base64')}\n`;
@@ -84,7 +85,7 @@ export class Muster implements AsyncDisposable {
 
   /** Resolves when /readyz says so. */
   async ready(): Promise<void> {
-    while ((await fetch(`${this.ops}/readyz`)).status !== 200) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await fetch(`${this.ops}/readyz`)).status === 200);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
