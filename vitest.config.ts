@@ -1,11 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
+const TIMES = { testTimeout: 60_000, hookTimeout: 120_000 };
+// What runs a whole cluster or breaks things on purpose has the machine to itself, one file after the other.
+const ALONE = { testTimeout: 600_000, hookTimeout: 900_000, fileParallelism: false };
+
 export default defineConfig({
   test: {
     reporters: ['default', 'test/support/closing-line.ts'],
+    // Here and not in the projects, so that it runs once for all of them.
     globalSetup: ['test/support/global-setup.ts'],
-    include: ['test/**/*.test.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    projects: [
+      {
+        test: {
+          ...TIMES,
+          name: 'muster',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/chaos/**', 'test/kubernetes/**'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { test: { ...ALONE, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 1 } } },
+      {
+        test: { ...ALONE, name: 'kubernetes', include: ['test/kubernetes/**/*.test.ts'], sequence: { groupOrder: 2 } },
+      },
+    ],
   },
 });

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Certificates, makeCertificates } from './certificates.ts';
+import { freePorts } from './free-ports.ts';
+import { guard } from './guard.ts';
 
 export interface EtcdClusterOptions {
   readonly binary: string;
@@ -130,18 +131,6 @@ export class EtcdMember {
 
 const LOG_LINES_MAX = 500;
 
-/** Kills etcd when this process is gone, however it went: the pipe closes with it. */
-function guard(child: ChildProcess): void {
-  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$0"', String(child.pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    // Not in the process group that a ^C goes to, or it would die before it can act.
-    detached: true,
-  });
-  watcher.unref();
-  // From then on the number may be somebody else's.
-  child.once('exit', () => watcher.kill('SIGKILL'));
-}
-
 function addresses(url: string, peer: string): string[] {
   return [
     `--listen-client-urls=${url}`,
@@ -149,13 +138,4 @@ function addresses(url: string, peer: string): string[] {
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
   ];
-}
-
-/** Held all at once, so that no port is given twice. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map(async (server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map(async (server) => once(server.close(), 'close')));
-  return ports;
 }
