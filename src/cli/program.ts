@@ -2,6 +2,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import { VERSION } from '../version.ts';
 import { backup } from './backup.ts';
+import type { SecretsOptions } from './kubernetes-secrets.ts';
+import type { TeardownOptions } from './kubernetes-teardown.ts';
 import { EXIT } from './outcome.ts';
 import type { UsageOptions } from './usage.ts';
 
@@ -31,6 +33,7 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addAudit(program, env);
   addKeys(program, env);
   addDoctor(program, env);
+  addKubernetes(program);
   return program;
 }
 
@@ -165,4 +168,40 @@ function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
       const { doctor } = await import('./doctor.ts');
       await doctor(env);
     });
+}
+
+const NAMESPACE = 'default';
+
+function addKubernetes(program: Command): void {
+  const kubernetes = program.command('kubernetes').description('what the Helm chart calls in a cluster');
+  const where = '\nThe cluster is that of KUBECONFIG; in a pod its own.';
+  kubernetes
+    .command('secrets')
+    .description('make the Secret with an operator token and a key file, where there is none')
+    .requiredOption('--name <name>', 'name of the Secret')
+    .option('-n, --namespace <name>', 'its namespace', NAMESPACE)
+    .option('--token-key <key>', 'its key for the token', 'operator-token')
+    .option('--keys-key <key>', 'its key for the key file', 'keys')
+    .addHelpText('after', `${where} A Secret that is there is neither read nor changed.`)
+    .action(async (options: SecretsOptions) => {
+      const { makeSecrets } = await import('./kubernetes-secrets.ts');
+      await makeSecrets(options);
+    });
+  kubernetes
+    .command('teardown')
+    .description('delete every custom resource, and wait until the operator has cleaned up behind it')
+    .option('--timeout-seconds <n>', 'how long to wait', secondsOf, 240)
+    .option('--no-resources', 'leave the custom resources alone')
+    .option('--secret <name>', 'delete this Secret in the end')
+    .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
+    .addHelpText('after', `${where} For the time before an uninstall that takes the definitions along.`)
+    .action(async (options: TeardownOptions) => {
+      const { teardown } = await import('./kubernetes-teardown.ts');
+      await teardown(options);
+    });
+}
+
+function secondsOf(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a whole number of seconds.');
 }

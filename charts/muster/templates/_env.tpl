@@ -1,0 +1,202 @@
+{{/* The environment of the product: dict root, roles. */}}
+{{- define "muster.env" -}}
+{{- $root := .root -}}
+{{- with $root.Values -}}
+- name: MUSTER_ROLES
+  value: {{ join "," $.roles | quote }}
+- name: MUSTER_API_LISTEN
+  value: {{ printf "%s:8080" .config.listenHost | quote }}
+- name: MUSTER_DEVICE_LISTEN
+  value: {{ printf "%s:8081" .config.listenHost | quote }}
+- name: MUSTER_OPS_LISTEN
+  value: {{ printf "%s:8082" .config.listenHost | quote }}
+- name: MUSTER_OPERATOR_TOKEN_FILE
+  value: /etc/muster/secrets/operator-token
+- name: MUSTER_KEY_FILE
+  value: /etc/muster/secrets/keys
+{{ include "muster.storeEnv" $root }}
+{{- range $name := list "api" "device" }}
+{{- if and (index $root.Values.tls $name).existingSecret (has $name $.roles) }}
+- name: MUSTER_{{ upper $name }}_TLS_CERT_FILE
+  value: /etc/muster/tls-{{ $name }}/tls.crt
+- name: MUSTER_{{ upper $name }}_TLS_KEY_FILE
+  value: /etc/muster/tls-{{ $name }}/tls.key
+{{- end }}
+{{- end }}
+{{ include "muster.configEnv" $root }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.storeEnv" -}}
+{{- with .Values.store -}}
+{{- if eq .type "sqlite" -}}
+- name: MUSTER_STORE
+  value: "sqlite:/var/lib/muster/muster.db"
+- name: MUSTER_DATA_DIR
+  value: /var/lib/muster
+{{- else -}}
+- name: MUSTER_STORE
+  value: {{ printf "etcd:%s" (join "," .etcd.endpoints) | quote }}
+- name: MUSTER_ETCD_PREFIX
+  value: {{ .etcd.prefix | quote }}
+- name: MUSTER_ETCD_COMPACT
+  value: {{ .etcd.compact | quote }}
+- name: MUSTER_ETCD_QUOTA_BYTES
+  value: {{ .etcd.quotaBytes | quote }}
+{{- with .etcd.tls }}
+{{- if .existingSecret }}
+{{- if .caKey }}
+- name: MUSTER_ETCD_CA_FILE
+  value: /etc/muster/etcd/ca.crt
+{{- end }}
+{{- if .certKey }}
+- name: MUSTER_ETCD_CERT_FILE
+  value: /etc/muster/etcd/tls.crt
+- name: MUSTER_ETCD_KEY_FILE
+  value: /etc/muster/etcd/tls.key
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .etcd.auth }}
+{{- if .existingSecret }}
+- name: MUSTER_ETCD_USERNAME
+  valueFrom:
+    secretKeyRef:
+      name: {{ .existingSecret }}
+      key: {{ .usernameKey }}
+- name: MUSTER_ETCD_PASSWORD_FILE
+  value: /etc/muster/etcd-auth/password
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.configEnv" -}}
+{{- with .Values.config -}}
+- name: MUSTER_POLL_INTERVAL_SECONDS
+  value: {{ .pollIntervalSeconds | int | quote }}
+- name: MUSTER_DEVICE_RATE_PER_MINUTE
+  value: {{ .deviceRatePerMinute | int | quote }}
+- name: MUSTER_RATE_WINDOW
+  value: {{ .rateWindow | quote }}
+- name: MUSTER_METERING_DELAY_SECONDS
+  value: {{ .meteringDelaySeconds | int | quote }}
+- name: MUSTER_PRICE_PER_DAEMON_MONTH
+  value: {{ .pricePerDaemonMonth | quote }}
+- name: MUSTER_CURRENCY
+  value: {{ .currency | quote }}
+- name: MUSTER_AUDIT_RETENTION_DAYS
+  value: {{ .auditRetentionDays | int | quote }}
+- name: MUSTER_LOG_LEVEL
+  value: {{ .logLevel | quote }}
+- name: MUSTER_DRAIN_DELAY_SECONDS
+  value: {{ .drainDelaySeconds | int | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The mounts that the environment names: dict root, roles, data (whether the volume of the embedded store is there). */}}
+{{- define "muster.mounts" -}}
+- name: secrets
+  mountPath: /etc/muster/secrets
+  readOnly: true
+- name: tmp
+  mountPath: /tmp
+{{- with .root.Values.store }}
+{{- if and (eq .type "sqlite") $.data }}
+- name: data
+  mountPath: /var/lib/muster
+{{- end }}
+{{- if and (eq .type "etcd") .etcd.tls.existingSecret }}
+- name: etcd-tls
+  mountPath: /etc/muster/etcd
+  readOnly: true
+{{- end }}
+{{- if and (eq .type "etcd") .etcd.auth.existingSecret }}
+- name: etcd-auth
+  mountPath: /etc/muster/etcd-auth
+  readOnly: true
+{{- end }}
+{{- end }}
+{{- range $name := list "api" "device" }}
+{{- if and (index $.root.Values.tls $name).existingSecret (has $name $.roles) }}
+- name: tls-{{ $name }}
+  mountPath: /etc/muster/tls-{{ $name }}
+  readOnly: true
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* As "muster.mounts". No subPath anywhere: such a mount never shows a renewed Secret. */}}
+{{- define "muster.volumes" -}}
+{{- $values := .root.Values -}}
+- name: secrets
+  secret:
+    secretName: {{ include "muster.secretName" .root }}
+    defaultMode: 0440
+    items:
+      - key: {{ $values.secrets.tokenKey }}
+        path: operator-token
+      - key: {{ $values.secrets.keysKey }}
+        path: keys
+- name: tmp
+  emptyDir:
+    sizeLimit: 256Mi
+{{- with $values.store }}
+{{- if and (eq .type "sqlite") $.data }}
+- name: data
+  {{- if .sqlite.persistence.enabled }}
+  persistentVolumeClaim:
+    claimName: {{ default (printf "%s-data" (include "muster.fullname" $.root)) .sqlite.persistence.existingClaim }}
+  {{- else }}
+  emptyDir: {}
+  {{- end }}
+{{- end }}
+{{- if eq .type "etcd" }}
+{{- with .etcd.tls }}
+{{- if .existingSecret }}
+- name: etcd-tls
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      {{- if .caKey }}
+      - key: {{ .caKey }}
+        path: ca.crt
+      {{- end }}
+      {{- if .certKey }}
+      - key: {{ .certKey }}
+        path: tls.crt
+      - key: {{ .keyKey }}
+        path: tls.key
+      {{- end }}
+{{- end }}
+{{- end }}
+{{- with .etcd.auth }}
+{{- if .existingSecret }}
+- name: etcd-auth
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .passwordKey }}
+        path: password
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name := list "api" "device" }}
+{{- $tls := index $values.tls $name }}
+{{- if and $tls.existingSecret (has $name $.roles) }}
+- name: tls-{{ $name }}
+  secret:
+    secretName: {{ $tls.existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ $tls.certKey }}
+        path: tls.crt
+      - key: {{ $tls.keyKey }}
+        path: tls.key
+{{- end }}
+{{- end }}
+{{- end }}

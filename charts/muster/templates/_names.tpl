@@ -1,0 +1,83 @@
+{{- define "muster.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* Forty characters leave room for what is put behind it. */}}
+{{- define "muster.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- define "muster.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "muster.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* The chart's version stays out of the labels of pods: an upgrade that changes nothing else replaces none. */}}
+{{- define "muster.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "muster.selectorLabels" . }}
+app.kubernetes.io/version: {{ default .Chart.AppVersion .Values.image.tag | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/part-of: muster
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* metadata of an object: dict root, name (without the namespace where cluster), labels and annotations of its own. */}}
+{{- define "muster.metadata" -}}
+name: {{ .name }}
+{{- if not .cluster }}
+namespace: {{ .namespace | default .root.Release.Namespace }}
+{{- end }}
+labels:
+  {{- $own := .labels | default dict }}
+  {{- toYaml (merge (deepCopy $own) (fromYaml (include "muster.labels" .root))) | nindent 2 }}
+{{- with merge (deepCopy (.annotations | default dict)) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.image" -}}
+{{- $registry := default .Values.image.registry (.Values.global).imageRegistry -}}
+{{- with $registry }}{{ trimSuffix "/" . }}/{{ end -}}
+{{- .Values.image.repository -}}
+{{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end -}}
+{{- end }}
+
+{{/* Names alone, or `{name}` as in a pod; those of `global` too. */}}
+{{- define "muster.imagePullSecrets" -}}
+{{- $secrets := concat ((.Values.global).imagePullSecrets | default list) .Values.imagePullSecrets -}}
+{{- with $secrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "muster.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end }}
+
+{{- define "muster.secretName" -}}
+{{- default (printf "%s-secrets" (include "muster.fullname" .)) .Values.secrets.existingSecret -}}
+{{- end }}
+
+{{- define "muster.operatorNamespaces" -}}
+{{- toYaml (default (list .Release.Namespace) .Values.operator.namespaces | uniq) -}}
+{{- end }}

@@ -1,0 +1,141 @@
+{{/* On OpenShift the platform gives each namespace a group, and refuses others. */}}
+{{- define "muster.podSecurityContext" -}}
+{{- $context := deepCopy .Values.podSecurityContext -}}
+{{- if and (not (kindIs "invalid" .Values.fsGroup)) (not (.Capabilities.APIVersions.Has "security.openshift.io/v1")) -}}
+{{- $context = merge $context (dict "fsGroup" (int .Values.fsGroup) "fsGroupChangePolicy" "OnRootMismatch") -}}
+{{- end -}}
+{{- toYaml $context -}}
+{{- end }}
+
+{{/* What every pod of the chart has: scheduling, DNS, pull secrets. */}}
+{{- define "muster.podCommon" -}}
+{{- with include "muster.imagePullSecrets" . | trim }}
+{{ . }}
+{{- end }}
+securityContext:
+  {{- include "muster.podSecurityContext" . | nindent 2 }}
+{{- with .Values.schedulerName }}
+schedulerName: {{ . }}
+{{- end }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- with .Values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+enableServiceLinks: {{ .Values.enableServiceLinks }}
+{{- end }}
+
+{{- define "muster.container" -}}
+{{- $root := .root -}}
+- name: muster
+  image: {{ include "muster.image" $root | quote }}
+  imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+  args: [serve]
+  {{- with $root.Values.securityContext }}
+  securityContext:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  env:
+    {{- include "muster.env" (dict "root" $root "roles" .component.roles) | nindent 4 }}
+    {{- with .component.extraEnv }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $root.Values.extraEnvFrom }}
+  envFrom:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  ports:
+    {{- if has "api" .component.roles }}
+    - name: api
+      containerPort: 8080
+    {{- end }}
+    {{- if has "device" .component.roles }}
+    - name: device
+      containerPort: 8081
+    {{- end }}
+    - name: ops
+      containerPort: 8082
+  startupProbe:
+    {{- toYaml (merge (deepCopy $root.Values.startupProbe) (dict "httpGet" (dict "path" "/livez" "port" "ops"))) | nindent 4 }}
+  livenessProbe:
+    {{- toYaml (merge (deepCopy $root.Values.livenessProbe) (dict "httpGet" (dict "path" "/livez" "port" "ops"))) | nindent 4 }}
+  readinessProbe:
+    {{- toYaml (merge (deepCopy $root.Values.readinessProbe) (dict "httpGet" (dict "path" "/readyz" "port" "ops"))) | nindent 4 }}
+  {{- with $root.Values.lifecycle }}
+  lifecycle:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .component.resources }}
+  resources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+    {{- include "muster.mounts" (dict "root" $root "roles" .component.roles "data" true) | nindent 4 }}
+    {{- with $root.Values.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{/* Over nodes and zones where that can be; each rollout is spread for itself. */}}
+{{- define "muster.spread" -}}
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+- maxSkew: 1
+  topologyKey: {{ $key }}
+  whenUnsatisfiable: ScheduleAnyway
+  matchLabelKeys: [pod-template-hash]
+  labelSelector:
+    matchLabels:
+      {{- include "muster.selectorLabels" $.root | nindent 6 }}
+      app.kubernetes.io/component: {{ $.component.component }}
+{{- end }}
+{{- end }}
+
+{{/* A pod of a Job: dict root, component, args, env (a list), serviceAccount, token (whether it speaks to the API). */}}
+{{- define "muster.jobPod" -}}
+metadata:
+  labels:
+    {{- $labels := merge (dict "app.kubernetes.io/component" .component) .root.Values.jobs.podLabels (fromYaml (include "muster.selectorLabels" .root)) .root.Values.commonLabels }}
+    {{- toYaml $labels | nindent 4 }}
+  {{- with merge (deepCopy .root.Values.jobs.podAnnotations) .root.Values.commonAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ .serviceAccount }}
+  automountServiceAccountToken: true
+  restartPolicy: OnFailure
+  {{- include "muster.podCommon" .root | trim | nindent 2 }}
+  {{- with .root.Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with .root.Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .root.Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  containers:
+    - name: {{ .component }}
+      image: {{ include "muster.image" .root | quote }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      args: {{ toJson .args }}
+      {{- with .root.Values.securityContext }}
+      securityContext:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .root.Values.jobs.resources }}
+      resources:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+{{- end }}

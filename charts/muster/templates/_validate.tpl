@@ -1,0 +1,49 @@
+{{/* What the schema cannot say. Each refusal tells what to do. */}}
+{{- define "muster.validate" -}}
+{{- $sqlite := eq .Values.store.type "sqlite" -}}
+{{- if and (not $sqlite) (empty .Values.store.etcd.endpoints) -}}
+{{- fail "store.etcd.endpoints: name the members of etcd, as in https://etcd-0.etcd:2379" -}}
+{{- end -}}
+{{- if and $sqlite .Values.split.enabled -}}
+{{- fail "split.enabled: the embedded store has one process; set store.type=etcd to split it" -}}
+{{- end -}}
+{{- if and $sqlite .Values.autoscaling.enabled -}}
+{{- fail "autoscaling.enabled: the embedded store has one replica; set store.type=etcd to have more" -}}
+{{- end -}}
+{{- if and $sqlite (not (kindIs "invalid" .Values.replicas)) (gt (int .Values.replicas) 1) -}}
+{{- fail "replicas: the embedded store has one replica; set store.type=etcd to have more" -}}
+{{- end -}}
+{{- range fromYamlArray (include "muster.schemes" .) -}}
+{{- if and (eq . "http") (or $.Values.store.etcd.tls.existingSecret) -}}
+{{- fail "store.etcd.tls.existingSecret: certificates need https:// URLs in store.etcd.endpoints" -}}
+{{- end -}}
+{{- end -}}
+{{- if lt (int .Values.terminationGracePeriodSeconds) (add 30 (int .Values.config.drainDelaySeconds) | int) -}}
+{{- fail "terminationGracePeriodSeconds: must be 30 s longer than config.drainDelaySeconds, or requests under way are cut off" -}}
+{{- end -}}
+{{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
+{{- fail "metrics.podMonitor.enabled, metrics.serviceMonitor.enabled: set one of them, or every series comes twice" -}}
+{{- end -}}
+{{- range $name := list "api" "device" -}}
+{{- $route := index $.Values.gateway $name -}}
+{{- if and $route.enabled (empty $route.parentRefs) -}}
+{{- fail (printf "gateway.%s.parentRefs: name the Gateway" $name) -}}
+{{- end -}}
+{{- if and $route.enabled (eq $route.kind "TLSRoute") (empty (index $.Values.tls $name).existingSecret) -}}
+{{- fail (printf "gateway.%s.kind: a TLSRoute needs TLS in the pod; set tls.%s.existingSecret" $name $name) -}}
+{{- end -}}
+{{- if and $route.enabled (eq $route.kind "TLSRoute") (empty $route.hostnames) -}}
+{{- fail (printf "gateway.%s.hostnames: a TLSRoute goes by the host name; name one" $name) -}}
+{{- end -}}
+{{- if and (index $.Values.ingress $name).enabled (empty (index $.Values.ingress $name).hosts) -}}
+{{- fail (printf "ingress.%s.hosts: name a host" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- define "muster.schemes" -}}
+{{- $schemes := list -}}
+{{- range .Values.store.etcd.endpoints }}{{ $schemes = append $schemes (urlParse .).scheme }}{{ end -}}
+{{- if gt (len (uniq $schemes)) 1 }}{{ fail "store.etcd.endpoints: all http:// or all https://" }}{{ end -}}
+{{- toYaml (uniq $schemes) -}}
+{{- end }}

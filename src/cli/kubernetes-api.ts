@@ -1,0 +1,38 @@
+import { ApiException, KubeConfig } from '@kubernetes/client-node';
+import { CommandFault, EXIT, wordsOf } from './outcome.ts';
+
+/**
+ * The cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
+ * @throws CommandFault with the exit code of wrong usage where there is none
+ */
+export function cluster(): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    config.loadFromDefault();
+  } catch (error) {
+    throw new CommandFault(`The kubeconfig cannot be used: ${wordsOf(error)}`, EXIT.usage);
+  }
+  if (!config.getCurrentCluster()) {
+    throw new CommandFault('No cluster: run it in a pod, or set KUBECONFIG.', EXIT.usage);
+  }
+  return config;
+}
+
+export const statusOf = (error: unknown): number | undefined =>
+  error instanceof ApiException ? error.code : undefined;
+
+/** What the API server said, without the request: that may have held a secret. */
+export function refusedBy(error: unknown, doing: string): CommandFault {
+  if (!(error instanceof ApiException)) return new CommandFault(`${doing}: ${wordsOf(error)}`);
+  return new CommandFault(`${doing}: the API server answered ${error.code}${messageIn(error.body)}`);
+}
+
+function messageIn(body: unknown): string {
+  try {
+    const status: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+    const { message } = status as { message?: unknown };
+    return typeof message === 'string' ? `: ${message}` : '';
+  } catch {
+    return '';
+  }
+}
