@@ -1,6 +1,8 @@
 import { ApiException, KubeConfig } from '@kubernetes/client-node';
 import { CommandFault, EXIT, wordsOf } from './outcome.ts';
 
+const NOWHERE = 'http://localhost:8080';
+
 /**
  * The cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
  * @throws CommandFault with the exit code of wrong usage where there is none
@@ -12,7 +14,8 @@ export function cluster(): KubeConfig {
   } catch (error) {
     throw new CommandFault(`The kubeconfig cannot be used: ${wordsOf(error)}`, EXIT.usage);
   }
-  if (!config.getCurrentCluster()) {
+  // The client's guess where it found nothing.
+  if ((config.getCurrentCluster()?.server ?? NOWHERE) === NOWHERE) {
     throw new CommandFault('No cluster: run it in a pod, or set KUBECONFIG.', EXIT.usage);
   }
   return config;

@@ -24,8 +24,9 @@ export async function makeSecrets({ name, namespace, tokenKey, keysKey }: Secret
     type: 'Opaque',
     stringData: { [tokenKey]: `${drawSecretWord(draw)}\n`, [keysKey]: newKeyFile(draw) },
   };
+  const api = cluster().makeApiClient(CoreV1Api);
   try {
-    await cluster().makeApiClient(CoreV1Api).createNamespacedSecret({ namespace, body });
+    await api.createNamespacedSecret({ namespace, body });
     say(`The Secret ${namespace}/${name} is made: keep a copy of its keys where the cluster cannot lose it.`);
   } catch (error) {
     if (statusOf(error) !== 409) throw refusedBy(error, `The Secret ${namespace}/${name} cannot be made`);

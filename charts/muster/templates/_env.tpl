@@ -62,8 +62,8 @@
 - name: MUSTER_ETCD_USERNAME
   valueFrom:
     secretKeyRef:
-      name: {{ .existingSecret }}
-      key: {{ .usernameKey }}
+      name: {{ .existingSecret | quote }}
+      key: {{ .usernameKey | quote }}
 - name: MUSTER_ETCD_PASSWORD_FILE
   value: /etc/muster/etcd-auth/password
 {{- end }}
@@ -132,12 +132,12 @@
 {{- $values := .root.Values -}}
 - name: secrets
   secret:
-    secretName: {{ include "muster.secretName" .root }}
+    secretName: {{ include "muster.secretName" .root | quote }}
     defaultMode: 0440
     items:
-      - key: {{ $values.secrets.tokenKey }}
+      - key: {{ $values.secrets.tokenKey | quote }}
         path: operator-token
-      - key: {{ $values.secrets.keysKey }}
+      - key: {{ $values.secrets.keysKey | quote }}
         path: keys
 - name: tmp
   emptyDir:
@@ -147,7 +147,7 @@
 - name: data
   {{- if .sqlite.persistence.enabled }}
   persistentVolumeClaim:
-    claimName: {{ default (printf "%s-data" (include "muster.fullname" $.root)) .sqlite.persistence.existingClaim }}
+    claimName: {{ default (printf "%s-data" (include "muster.fullname" $.root)) .sqlite.persistence.existingClaim | quote }}
   {{- else }}
   emptyDir: {}
   {{- end }}
@@ -157,17 +157,17 @@
 {{- if .existingSecret }}
 - name: etcd-tls
   secret:
-    secretName: {{ .existingSecret }}
+    secretName: {{ .existingSecret | quote }}
     defaultMode: 0440
     items:
       {{- if .caKey }}
-      - key: {{ .caKey }}
+      - key: {{ .caKey | quote }}
         path: ca.crt
       {{- end }}
       {{- if .certKey }}
-      - key: {{ .certKey }}
+      - key: {{ .certKey | quote }}
         path: tls.crt
-      - key: {{ .keyKey }}
+      - key: {{ .keyKey | quote }}
         path: tls.key
       {{- end }}
 {{- end }}
@@ -176,10 +176,10 @@
 {{- if .existingSecret }}
 - name: etcd-auth
   secret:
-    secretName: {{ .existingSecret }}
+    secretName: {{ .existingSecret | quote }}
     defaultMode: 0440
     items:
-      - key: {{ .passwordKey }}
+      - key: {{ .passwordKey | quote }}
         path: password
 {{- end }}
 {{- end }}
@@ -190,12 +190,12 @@
 {{- if and $tls.existingSecret (has $name $.roles) }}
 - name: tls-{{ $name }}
   secret:
-    secretName: {{ $tls.existingSecret }}
+    secretName: {{ $tls.existingSecret | quote }}
     defaultMode: 0440
     items:
-      - key: {{ $tls.certKey }}
+      - key: {{ $tls.certKey | quote }}
         path: tls.crt
-      - key: {{ $tls.keyKey }}
+      - key: {{ $tls.keyKey | quote }}
         path: tls.key
 {{- end }}
 {{- end }}

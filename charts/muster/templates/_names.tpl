@@ -17,8 +17,8 @@
 {{- end }}
 
 {{- define "muster.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "muster.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "muster.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{/* The chart's version stays out of the labels of pods: an upgrade that changes nothing else replaces none. */}}
@@ -35,9 +35,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{/* metadata of an object: dict root, name (without the namespace where cluster), labels and annotations of its own. */}}
 {{- define "muster.metadata" -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- if not .cluster }}
-namespace: {{ .namespace | default .root.Release.Namespace }}
+namespace: {{ .namespace | default .root.Release.Namespace | quote }}
 {{- end }}
 labels:
   {{- $own := .labels | default dict }}
@@ -61,7 +61,7 @@ annotations:
 {{- with $secrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+  - name: {{ if kindIs "map" . }}{{ .name | quote }}{{ else }}{{ quote . }}{{ end }}
   {{- end }}
 {{- end }}
 {{- end }}

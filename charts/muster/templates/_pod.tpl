@@ -15,10 +15,10 @@
 securityContext:
   {{- include "muster.podSecurityContext" . | nindent 2 }}
 {{- with .Values.schedulerName }}
-schedulerName: {{ . }}
+schedulerName: {{ . | quote }}
 {{- end }}
 {{- with .Values.runtimeClassName }}
-runtimeClassName: {{ . }}
+runtimeClassName: {{ . | quote }}
 {{- end }}
 {{- with .Values.dnsPolicy }}
 dnsPolicy: {{ . }}
@@ -110,12 +110,12 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ .serviceAccount }}
+  serviceAccountName: {{ .serviceAccount | quote }}
   automountServiceAccountToken: true
   restartPolicy: OnFailure
   {{- include "muster.podCommon" .root | trim | nindent 2 }}
   {{- with .root.Values.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   {{- with .root.Values.nodeSelector }}
   nodeSelector:
