@@ -83,6 +83,9 @@ const environment = z.object({
   MUSTER_KEY_FILE: file.optional(),
   MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).default(60),
   MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).default(60),
+  MUSTER_API_CONCURRENCY: whole(1, 1_000_000).default(2_000),
+  MUSTER_DEVICE_CONCURRENCY: whole(1, 1_000_000).default(10_000),
+  MUSTER_OPS_CONCURRENCY: whole(1, 1_000_000).default(200),
   MUSTER_ROLES: roles.default(new Set(ROLES)),
   MUSTER_METERING_DELAY_SECONDS: whole(0, 3_600).default(300),
   MUSTER_PRICE_PER_DAEMON_MONTH: z
@@ -132,6 +135,8 @@ export interface Config {
   readonly store: { readonly kind: 'sqlite'; readonly path: string } | EtcdConfig;
   readonly dataDir: string;
   readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
+  /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
+  readonly concurrencyMax: { readonly api: number; readonly device: number; readonly ops: number };
   /** Undefined: an embedded store makes one in the data directory. */
   readonly operatorTokens: readonly string[] | undefined;
   /** The text of the key file; undefined: as above. */
@@ -166,6 +171,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     store: storeOf(values),
     dataDir: values.MUSTER_DATA_DIR,
     listen: { api: values.MUSTER_API_LISTEN, device: values.MUSTER_DEVICE_LISTEN, ops: values.MUSTER_OPS_LISTEN },
+    concurrencyMax: {
+      api: values.MUSTER_API_CONCURRENCY,
+      device: values.MUSTER_DEVICE_CONCURRENCY,
+      ops: values.MUSTER_OPS_CONCURRENCY,
+    },
     operatorTokens: operatorTokens(values),
     keyFile: contentOf(values, 'MUSTER_KEY_FILE')?.toString(),
     keyFilePath: values.MUSTER_KEY_FILE,

@@ -1,6 +1,6 @@
 import { createDevicePlane } from './api/device/server.ts';
 import { errorBody, ERRORS, type ErrorCode } from './api/errors.ts';
-import { openListener, type Listener } from './api/listener.ts';
+import { openListener, type Listener, type ListenerOptions } from './api/listener.ts';
 import { createOpsServer } from './api/ops-server.ts';
 import { createGateway } from './api/server.ts';
 import type { ListenAddress, Role } from './config.ts';
@@ -12,6 +12,7 @@ import { createBackups } from './domain/backup.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
 import { createVersionReports, type ChangeWaits } from './domain/device-plane.ts';
 import { createDeviceRate } from './domain/device-rate.ts';
+import { Gate } from './domain/gate.ts';
 import type { Heartbeats } from './domain/heartbeats.ts';
 import { createKeptAnswers } from './domain/idempotency.ts';
 import { createKeyRotation } from './domain/key-rotation.ts';
@@ -19,32 +20,29 @@ import { LIMITS } from './domain/limits.ts';
 import type { MutationDeps } from './domain/mutation.ts';
 import { createOtelConfigs } from './domain/otel-config.ts';
 import type { RateWindow } from './domain/rate-window.ts';
+import { createRefusedLately } from './domain/refused-lately.ts';
 import { createReviewQueue } from './domain/review-queue.ts';
 import { createRollouts } from './domain/rollout.ts';
 import { createTallyLanes } from './domain/tally-lane.ts';
 import { createUsages } from './domain/usage.ts';
 import { keyMissing } from './domain/writing-key.ts';
+import type { TurnQueue } from './turn-queue.ts';
 import { VERSION } from './version.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops';
 
 export interface ListenerBounds {
-  /** Requests in flight; one above it is told to come back later. */
+  /** Requests in flight, held polls not counted; one above it is told to come back later. */
   readonly concurrencyMax: number;
   /** Open connections; one above it is closed at once. */
   readonly connectionsMax: number;
 }
 
-/**
- * What bounds requests is the work that an event loop can do in a few seconds. Held polls are cheap: a full house of
- * them (LIMITS.heldPollsMax) leaves the device listener 10,000 places. A connection costs memory and a file descriptor
- * even where nobody speaks on it.
- */
-const BOUNDS: Readonly<Record<ListenerName, ListenerBounds>> = {
-  api: { concurrencyMax: 2_000, connectionsMax: 10_000 },
-  device: { concurrencyMax: LIMITS.heldPollsMax + 10_000, connectionsMax: 100_000 },
-  ops: { concurrencyMax: 200, connectionsMax: 1_000 },
-};
+/** A connection costs memory and a file descriptor even where nobody speaks on it. */
+const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, device: 100_000, ops: 1_000 };
+
+/** Of a kubelet and of Prometheus: an overload must not have the replica killed, nor hide itself. */
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined };
 
@@ -56,12 +54,24 @@ export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAd
   return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
 }
 
+/** Requests in flight by listener, held polls among them; of those that are open here. */
+export function inFlightOf(listeners: Listeners): readonly (readonly [listener: ListenerName, requests: number])[] {
+  const all = [
+    ['api', listeners.api],
+    ['device', listeners.device],
+    ['ops', listeners.ops],
+  ] as const;
+  return all.flatMap(([name, listener]) => (listener ? [[name, listener.inFlight] as const] : []));
+}
+
 /** What the listeners have in common with the loops. */
 export interface Shared {
   readonly rateWindow: RateWindow;
   readonly heartbeats: Heartbeats;
   readonly waits: ChangeWaits;
   readonly stopping: AbortSignal;
+  /** For what many devices wait for together. */
+  readonly turns: TurnQueue;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
 }
 
@@ -90,6 +100,8 @@ export async function openListeners(
     ...base,
     ...shared,
     clockWatch,
+    refusedLately: createRefusedLately(),
+    storeReads: new Gate(LIMITS.deviceStoreReadsMax),
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     reportVersion: createVersionReports(mutations),
@@ -110,24 +122,38 @@ export async function openListeners(
       usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     },
   });
-  return {
-    api: serves('api')
-      ? opened.use(await listen(core, bounds, 'api', gateway, 'not_found', 'upstream_unavailable'))
-      : undefined,
-    device: serves('device')
-      ? opened.use(await listen(core, bounds, 'device', devicePlane, 'invalid_request', 'overloaded'))
-      : undefined,
-    ops: opened.use(await listen(core, bounds, 'ops', opsServer, 'invalid_request', 'upstream_unavailable')),
+  const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(core, bounds[name], name, kind);
+  const device: ListenerKind = {
+    handle: devicePlane,
+    belowRouting: 'invalid_request',
+    overloaded: 'overloaded',
+    perTurnMax: LIMITS.devicesPerTurnMax,
+    parked: () => shared.waits.held(),
   };
+  const api: ListenerKind = { handle: gateway, belowRouting: 'not_found', overloaded: 'upstream_unavailable' };
+  const ops: ListenerKind = {
+    handle: opsServer,
+    belowRouting: 'invalid_request',
+    overloaded: 'overloaded',
+    isVital: ({ url = '' }) => PROBES.has(url),
+  };
+  return {
+    api: serves('api') ? opened.use(await open('api', api)) : undefined,
+    device: serves('device') ? opened.use(await open('device', device)) : undefined,
+    ops: opened.use(await open('ops', ops)),
+  };
+}
+
+interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | 'parked' | 'isVital'> {
+  readonly belowRouting: ErrorCode;
+  readonly overloaded: ErrorCode;
 }
 
 function listen(
   { config, metrics }: Core,
-  bounds: Partial<Record<ListenerName, ListenerBounds>>,
+  bounds: ListenerBounds | undefined,
   name: ListenerName,
-  handle: Parameters<typeof openListener>[0]['handle'],
-  belowRouting: ErrorCode,
-  overloaded: ErrorCode,
+  { belowRouting, overloaded, ...kind }: ListenerKind,
 ): Promise<Listener> {
   const fixed = (code: ErrorCode): { status: number; body: string } => ({
     status: ERRORS[code].status,
@@ -136,10 +162,10 @@ function listen(
   return openListener({
     name,
     ...config.listen[name],
-    handle,
+    ...kind,
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
-    ...(bounds[name] ?? BOUNDS[name]),
+    ...(bounds ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
     onTurnedAway: (reason) => metrics.requestShed(name, reason),
   });
 }

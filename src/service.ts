@@ -4,11 +4,20 @@ import { runLoop } from './controller/loop.ts';
 import { configuredPrice, openCore, type Core, type CoreOptions } from './core.ts';
 import { createChangeWaits, type ChangeWaits } from './domain/device-plane.ts';
 import { createHeartbeats } from './domain/heartbeats.ts';
+import { LIMITS } from './domain/limits.ts';
 import { createLocalRateWindow, type RateWindow } from './domain/rate-window.ts';
 import { ANNOUNCE_EVERY_MS } from './domain/replicas.ts';
 import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
 import { createSharedRateWindow } from './domain/shared-window/shared-rate-window.ts';
-import { addressesOf, openListeners, type ListenerBounds, type ListenerName } from './listeners.ts';
+import {
+  addressesOf,
+  inFlightOf,
+  openListeners,
+  type ListenerBounds,
+  type ListenerName,
+  type Listeners,
+} from './listeners.ts';
+import { TurnQueue } from './turn-queue.ts';
 import { VERSION } from './version.ts';
 
 export interface Service {
@@ -40,14 +49,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const stopping = new AbortController();
   const rateWindow = await openRateWindow(core);
   const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
-  const waits = createChangeWaits(fleet);
-  registerGauges(core, rateWindow.window, waits);
-
+  const turns = new TurnQueue(LIMITS.devicesPerTurnMax);
+  const waits = createChangeWaits(fleet, turns, stopping.signal);
   const listeners = await openListeners(
     core,
-    { rateWindow: rateWindow.window, heartbeats, waits, stopping: stopping.signal, bounds: options.bounds ?? {} },
+    {
+      rateWindow: rateWindow.window,
+      heartbeats,
+      waits,
+      turns,
+      stopping: stopping.signal,
+      bounds: options.bounds ?? {},
+    },
     opened,
   );
+  registerGauges(core, rateWindow.window, waits, listeners);
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
@@ -102,12 +118,13 @@ async function openRateWindow(core: Core): Promise<OpenRateWindow> {
   };
 }
 
-function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits): void {
+function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, listeners: Listeners): void {
   const { memory } = core.fleet;
   core.metrics.gauges({
     accounts: () => memory.accountCount,
     apps: () => memory.appCount,
     heldPolls: () => waits.held(),
+    inFlight: () => inFlightOf(listeners),
     rateFill: () => rateWindow.fills(),
     accountsLimitedLately: () => rateWindow.accountsLimitedLately(),
     storeFullness: () => core.store.fullness(),

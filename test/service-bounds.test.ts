@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { metric } from './support/daemon.ts';
-import { call, Muster, tenant } from './support/muster.ts';
+import { call, Muster, OPERATOR_TOKEN, tenant } from './support/muster.ts';
 import { connectRaw, type RawConnection } from './support/raw-http.ts';
 
 const ONE = { concurrencyMax: 1, connectionsMax: 100 };
@@ -17,15 +17,18 @@ async function occupy(port: number, target: string, apiKey: string): Promise<Raw
 test.each([
   ['api', '/v1/apps', 502, 'upstream_unavailable', 201],
   ['device', '/device/v1/enroll', 503, 'overloaded', 400],
+  ['ops', '/operator/v1/accounts', 503, 'overloaded', 400],
 ] as const)(
   'beyond its requests in flight the %s listener sheds with %s %d %s; what is under way goes on',
   async (name, target, status, code, answered) => {
     await using muster = await Muster.start({ bounds: { [name]: ONE } });
-    const { apiKey } = await tenant(muster);
-    await using first = await occupy(muster.service[name].port, target, apiKey);
-    const shed = await call(`${muster[name]}${target}`, { method: 'POST', token: apiKey, body: {} });
+    const token = name === 'ops' ? OPERATOR_TOKEN : (await tenant(muster)).apiKey;
+    await using first = await occupy(muster.service[name].port, target, token);
+    const shed = await call(`${muster[name]}${target}`, { method: 'POST', token, body: {} });
     expect(shed).toMatchObject({ status, body: { error: { code } } });
     expect(shed.headers.get('retry-after')).toMatch(/^[1-5]$/);
+    for (const probe of ['livez', 'readyz', 'metrics']) expect((await call(`${muster.ops}/${probe}`)).status).toBe(200);
+    expect(await metric(muster, `muster_http_requests_in_flight{listener="${name}"}`)).toBe(name === 'ops' ? 2 : 1);
     await first.send('{}');
     expect((await first.answer()).status).toBe(answered);
     const counted = `muster_http_turned_away_total{listener="${name}",why="request_bound"}`;

@@ -3,11 +3,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { answer, requestIdOf } from './answer.ts';
 import { Connection, type FixedAnswer } from './connection.ts';
 import { createHttpServer, type HttpServerOptions, listen } from './http-server.ts';
+import { Places, type PlaceOptions } from './places.ts';
+import { TurnQueue } from '../turn-queue.ts';
 
 /** `below_routing`: no request of HTTP (H21). The others: one request, or one connection, above its bound. */
 export type TurnedAway = 'below_routing' | 'request_bound' | 'connection_bound';
 
-export interface ListenerOptions extends HttpServerOptions {
+export interface ListenerOptions extends HttpServerOptions, PlaceOptions {
   readonly name: 'api' | 'device' | 'ops';
   readonly host: string;
   /** 0 lets the system choose. */
@@ -18,8 +20,8 @@ export interface ListenerOptions extends HttpServerOptions {
   readonly belowRouting: FixedAnswer;
   /** Sent with a Retry-After, spread over 1–5 s, to a request above the bound. */
   readonly overloaded: FixedAnswer;
-  /** Requests in flight. */
-  readonly concurrencyMax: number;
+  /** Requests handed over in one turn of the event loop; the others wait for the next ones. All at once without it. */
+  readonly perTurnMax?: number;
   /** An answer that the client does not take is given up after once to twice this time. */
   readonly unreadAnswerMs?: number;
   /** How long a client that has said it will send no more is waited upon. */
@@ -42,6 +44,11 @@ export interface Listener extends AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
+/** Refusals of requests above the bound that are written in one turn of the event loop; the others wait their turn. */
+const SHED_PER_TURN_MAX = 32;
+/** Above it a connection is closed without an answer. */
+const SHED_WAITING_MAX = 10_000;
+
 /** Opens a listener; rejects with one sentence that names listener and address. */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
   const server = createHttpServer(options);
@@ -54,7 +61,9 @@ class HttpListener implements Listener {
   readonly #server: Server;
   readonly #options: ListenerOptions;
   readonly #connections = new Map<Socket, Connection>();
-  #inFlight = 0;
+  readonly #places: Places;
+  readonly #arrivals: TurnQueue;
+  readonly #sheds = new TurnQueue(SHED_PER_TURN_MAX);
   #progressTimer: NodeJS.Timeout | undefined;
   #port = 0;
   #closed: Promise<void> | undefined;
@@ -62,6 +71,8 @@ class HttpListener implements Listener {
   constructor(server: Server, options: ListenerOptions) {
     this.#server = server;
     this.#options = options;
+    this.#places = new Places(options);
+    this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     server.on('connection', (socket: Socket) => this.#accept(socket));
     server.on('listening', () => {
@@ -93,7 +104,7 @@ class HttpListener implements Listener {
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#places.taken;
   }
 
   async drain(graceMs: number): Promise<void> {
@@ -133,19 +144,30 @@ class HttpListener implements Listener {
     const connection = this.#connections.get(request.socket);
     if (connection?.began(response) !== true) return;
     const isHttp1 = request.httpVersionMajor === 1;
-    const admitted = isHttp1 && this.#inFlight < this.#options.concurrencyMax;
-    if (admitted) this.#inFlight += 1;
+    const place = isHttp1 ? this.#places.take(request) : undefined;
     response.on('close', () => {
-      if (admitted) this.#inFlight -= 1;
+      if (place) this.#places.leave(place);
       connection.answered(response);
     });
-    if (admitted) this.#options.handle(request, response);
+    if (place === 'vital') this.#options.handle(request, response);
+    else if (place) this.#arrivals.do(() => this.#handOver(request, response));
     else if (isHttp1) this.#shed(request, response);
     else this.#refuseVersion(request, response);
   }
 
+  #handOver(request: IncomingMessage, response: ServerResponse): void {
+    // Its client may have left while it waited.
+    if (!response.destroyed && !request.socket.destroyed) this.#options.handle(request, response);
+  }
+
   #shed(request: IncomingMessage, response: ServerResponse): void {
     this.#options.onTurnedAway?.('request_bound');
+    // Who comes again at once is answered no faster than this: a flood of refusals must not take all of the turn either.
+    if (this.#sheds.waiting >= SHED_WAITING_MAX) request.socket.destroy();
+    else this.#sheds.do(() => this.#answerShed(request, response));
+  }
+
+  #answerShed(request: IncomingMessage, response: ServerResponse): void {
     // Spread, so that those who were sent away together do not come back together.
     const retryAfter = 1 + Math.floor((this.#options.random ?? Math.random)() * 5);
     answerFixed(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });

@@ -8,15 +8,24 @@ import { mutate, type MutationDeps, type Origin } from './mutation.ts';
 import { KEYS, ackSchema, parseRecord, put, type AccountRecord, type AckRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 import { isCredential, tokenHash } from './tokens.ts';
+import type { TurnQueue } from '../turn-queue.ts';
 
 /**
- * Who polls: the app whose credential this is now. Junk costs no read; a revoked, replaced or unknown credential costs
- * a look into memory.
+ * What a credential is looked up by; no read is asked for where a token cannot be one.
+ * @throws Refusal `invalid_credential`
+ */
+export function credentialHash(token: string | undefined): string {
+  if (token === undefined || !isCredential(token)) throw new Refusal('invalid_credential');
+  return tokenHash(token);
+}
+
+/**
+ * Who polls: the app whose credential this is now.
+ * @param hash of `credentialHash`
  * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
  */
-export function authenticateDevice(reader: FleetReader, token: string | undefined): MaybePromise<FoundApp> {
-  if (token === undefined || !isCredential(token)) throw new Refusal('invalid_credential');
-  return andThen(reader.appOfCredential(tokenHash(token)), (found) => {
+export function authenticateDevice(reader: FleetReader, hash: string): MaybePromise<FoundApp> {
+  return andThen(reader.appOfCredential(hash), (found) => {
     if (found?.app.record.status !== 'active') throw new Refusal('invalid_credential');
     if (found.account.record.disabled) throw new Refusal('account_disabled');
     return found;
@@ -25,22 +34,30 @@ export function authenticateDevice(reader: FleetReader, token: string | undefine
 
 /** Waits for a change of an app, or of its account or configuration. */
 export interface ChangeWaits {
-  /** Resolves at the next change, or when the signal aborts. Taken before the state is read, so that none is missed. */
+  /** Resolves at the next change, when the signal aborts, or when the process is to end. Taken before the state is read, so that none is missed. */
   next(found: FoundApp, signal: AbortSignal): Promise<void>;
   readonly held: () => number;
 }
 
-export function createChangeWaits(fleet: Fleet): ChangeWaits {
+/**
+ * @param turns a change, or the end, may let very many go on at once: they do so in pieces
+ * @param stopping ends every wait
+ */
+export function createChangeWaits(fleet: Fleet, turns: TurnQueue, stopping: AbortSignal): ChangeWaits {
   const byApp = new Map<string, Set<() => void>>();
   const byAccount = new Map<string, Set<() => void>>();
   let held = 0;
 
   const wakeAll = (waits: Set<() => void> | undefined): void => {
-    for (const wake of waits ?? []) wake();
+    for (const wake of waits ?? []) turns.do(wake);
   };
   fleet.memory.onChange((accountId, appId) =>
     wakeAll(appId === undefined ? byAccount.get(accountId) : byApp.get(appId)),
   );
+
+  stopping.addEventListener('abort', () => {
+    for (const waits of byAccount.values()) wakeAll(waits);
+  });
 
   function join(waits: Map<string, Set<() => void>>, id: string, wake: () => void): () => void {
     let set = waits.get(id);
@@ -58,7 +75,7 @@ export function createChangeWaits(fleet: Fleet): ChangeWaits {
       const { promise, resolve } = Promise.withResolvers<void>();
       const leave = [join(byApp, app.id, resolve), join(byAccount, account.id, resolve)];
       signal.addEventListener('abort', () => resolve(), { once: true });
-      if (signal.aborted) resolve();
+      if (signal.aborted || stopping.aborted) resolve();
       held += 1;
       await promise;
       held -= 1;

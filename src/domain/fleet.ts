@@ -1,5 +1,5 @@
 import { andThen, type MaybePromise } from '../maybe-promise.ts';
-import type { Directory } from '../store/directory.ts';
+import type { Directory, Freshness } from '../store/directory.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { directReader } from './fleet-direct.ts';
 import type { FleetMemory } from './fleet-memory.ts';
@@ -9,6 +9,8 @@ import type { FleetReader } from './fleet-reader.ts';
 export interface Fleet {
   /** @throws StoreUnavailable when the store does not say how new it is */
   current(): MaybePromise<FleetReader>;
+  /** As `current`, but later: it waits for a question that others put to the store, for a second or so. */
+  currentInPassing(): MaybePromise<FleetReader>;
   readonly memory: FleetMemory;
 }
 
@@ -16,9 +18,12 @@ export function createFleet(store: Store, directory: Directory, memory: FleetMem
   const catchUp = (): MaybePromise<boolean> => andThen(directory.fresh(), (freshness) => freshness === 'fresh');
   const direct = directReader(store, memory, catchUp);
   const held = whileWhole(memory);
+  const readerAfter = (asked: MaybePromise<Freshness>): MaybePromise<FleetReader> =>
+    andThen(asked, (freshness) => (freshness === 'fresh' ? held : direct));
   return {
     memory,
-    current: () => andThen(directory.fresh(), (freshness) => (freshness === 'fresh' ? held : direct)),
+    current: () => readerAfter(directory.fresh()),
+    currentInPassing: () => readerAfter(directory.freshInPassing()),
   };
 }
 

@@ -28,6 +28,10 @@ export const LIMITS = {
   ackErrorCharactersMax: 512,
   pollWaitSecondsMax: 50,
   heldPollsMax: 50_000,
+  /** What many devices wait for together goes on in pieces of so many in a turn of the event loop. */
+  devicesPerTurnMax: 32,
+  /** Devices that are authenticated by the store itself at once, while memory is behind it; the others come again. */
+  deviceStoreReadsMax: 256,
   /** At most one update of platform and agent version per app and this time, however often a daemon changes them. */
   reportedVersionEveryMs: 5 * MINUTE_MS,
 

@@ -1,11 +1,14 @@
-import { Histogram, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
 import { askedGauge } from './instruments.ts';
+import type { ListenerLabel } from './labels.ts';
 
 /** Numbers that others keep, asked for when a scrape comes. */
 export interface Gauges {
   readonly accounts: () => number;
   readonly apps: () => number;
   readonly heldPolls: () => number;
+  /** By listener. */
+  readonly inFlight: () => readonly (readonly [listener: ListenerLabel, requests: number])[];
   readonly rateFill: () => readonly number[];
   readonly accountsLimitedLately: () => number;
   readonly storeFullness: () => number;
@@ -34,6 +37,16 @@ export function registerGauges(registers: Registry[], read: Gauges): void {
     'Store revisions that memory was behind at the last read.',
     read.storeRevisionLag,
   );
+  const inFlight = new Gauge({
+    name: 'muster_http_requests_in_flight',
+    help: 'Requests whose answer has not left yet, by listener; held polls among them.',
+    labelNames: ['listener'],
+    registers,
+    collect() {
+      for (const [listener, requests] of read.inFlight()) this.set({ listener }, requests);
+    },
+  });
+  inFlight.reset();
   const fill = new Histogram({
     name: 'muster_rate_window_fill_ratio',
     help: 'How full the windows of the accounts seen in the last minute are, at the scrape.',

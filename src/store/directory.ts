@@ -15,6 +15,7 @@ import {
   type WatchBatch,
 } from './port.ts';
 import { openWatch, type OpenWatch } from './directory-watch.ts';
+import { Passengers } from './passengers.ts';
 import { sharedRead } from './shared-read.ts';
 
 /** Where the directory's records are kept in memory: parsed, indexed, and nobody else's business. */
@@ -46,6 +47,9 @@ const CATCH_UP_MS = 50;
 /** A watch that leaves memory behind for so long without bringing anything is deaf: it is opened again. */
 const DEAF_MS = 5000;
 const PULSE_MS = 1000;
+/** Who waits for a question of others waits a pulse and its answer; or until so many wait that they are worth a question. */
+const PASSING_MS = 1300;
+const PASSENGERS_MAX = 5000;
 /** Without an answer of the store for so long the replica leaves the rotation. */
 const SILENT_MS = 5000;
 /** A watch that broke off sooner has failed; the next one is not opened at once. */
@@ -53,7 +57,7 @@ const STEADY_MS = 1000;
 const RETRY_MS = [100, 200, 400, 800, 1600, 3000] as const;
 const PROVE_EVERY_MS = 300_000;
 
-type Freshness = 'fresh' | 'behind';
+export type Freshness = 'fresh' | 'behind';
 
 /** `head` as the store told it, and what memory knew when it was asked. */
 interface ReadHead {
@@ -71,6 +75,7 @@ export class Directory implements AsyncDisposable {
   readonly #options: DirectoryOptions;
   readonly #stop = new AbortController();
   readonly #head: () => Promise<ReadHead>;
+  readonly #passengers: Passengers<ReadHead>;
   readonly #waiting = new Set<{ readonly revision: number; readonly wake: (freshness: Freshness) => void }>();
 
   /** The last `head` known by the watch or a listing; its mark tells this store's history from another one's. */
@@ -92,10 +97,12 @@ export class Directory implements AsyncDisposable {
   constructor(options: DirectoryOptions) {
     this.#options = options;
     this.#answeredAt = Number.NEGATIVE_INFINITY;
-    this.#head = sharedRead(async () => {
+    const read = async (): Promise<ReadHead> => {
       const [before, history] = [this.#known, this.#history];
       return { head: await options.store.head(), before, history };
-    });
+    };
+    this.#passengers = new Passengers(PASSING_MS, PASSENGERS_MAX);
+    this.#head = sharedRead(() => this.#passengers.ride(read()));
   }
 
   /** Begins to fill and to follow; `ready` tells when it has filled. */
@@ -127,6 +134,16 @@ export class Directory implements AsyncDisposable {
     const { store } = this.#options;
     if (!store.headNow) return this.#head().then((read) => this.#judge(read));
     return this.#judge({ head: store.headNow(), before: this.#known, history: this.#history });
+  }
+
+  /**
+   * As `fresh`, but asks the store nothing that would not be asked anyway: it waits for the next question that somebody
+   * else puts, the pulse at the latest.
+   * @throws StoreUnavailable
+   */
+  freshInPassing(): MaybePromise<Freshness> {
+    if (this.#options.store.headNow) return this.fresh();
+    return this.#passengers.wait(this.#head).then((read) => this.#judge(read));
   }
 
   #judge({ head, before, history }: ReadHead): MaybePromise<Freshness> {

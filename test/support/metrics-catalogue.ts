@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { createAllMetrics } from '../../src/all-metrics.ts';
+import { LISTENERS } from '../../src/metrics/labels.ts';
 
 /* docs/METRICS.md as data, and the registry in the same words. */
 
@@ -74,6 +75,7 @@ export async function registeredSeries(): Promise<
     accounts: none,
     apps: none,
     heldPolls: none,
+    inFlight: () => LISTENERS.map((listener) => [listener, 0] as const),
     rateFill: no,
     accountsLimitedLately: none,
     storeFullness: none,

@@ -1,13 +1,11 @@
-import { authenticateDevice } from '../../domain/device-plane.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/device-config.ts';
 import type { FoundApp } from '../../domain/fleet-reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { andThen, type MaybePromise } from '../../maybe-promise.ts';
 import type { PollResult } from '../../metrics.ts';
-import { tokenOf } from '../authenticate.ts';
 import { fieldsOf, HttpRefusal, type Exchange } from '../exchange.ts';
-import { authenticated } from './authenticated.ts';
+import { authenticated, authenticatedAgain } from './authenticated.ts';
 import type { DeviceDeps } from './server.ts';
 
 const HELD_ROUTE = '/device/v1/config (held)';
@@ -76,8 +74,9 @@ async function hold(
   waitMs: number,
 ): Promise<DeviceConfig> {
   const over = new AbortController();
-  const signal = AbortSignal.any([over.signal, deps.stopping]);
-  const timer = setTimeout(() => over.abort(), waitMs);
+  const { signal } = over;
+  // Daemons that came together have waited long enough together: they are answered in pieces.
+  const timer = setTimeout(() => deps.turns.do(() => over.abort()), waitMs);
   exchange.response.once('close', () => over.abort());
   // It may have closed while the poll was authenticated: then nobody tells again.
   if (exchange.response.destroyed) over.abort();
@@ -89,7 +88,7 @@ async function hold(
       const now = await exchange.inTime(currentConfig(exchange, deps));
       found = now.found;
       const { config } = now;
-      if (signal.aborted || !matches(known, config)) return config;
+      if (signal.aborted || deps.stopping.aborted || !matches(known, config)) return config;
       await change;
     }
   } finally {
@@ -99,7 +98,7 @@ async function hold(
 }
 
 async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ found: FoundApp; config: DeviceConfig }> {
-  const found = await authenticateDevice(await deps.fleet.current(), tokenOf(exchange.request));
+  const found = await authenticatedAgain(exchange, deps);
   return { found, config: await deps.configs.of(found) };
 }
 

@@ -4,11 +4,14 @@ import type { DeviceConfigs } from '../../domain/device-config.ts';
 import type { ChangeWaits, Reported } from '../../domain/device-plane.ts';
 import type { DeviceRate } from '../../domain/device-rate.ts';
 import type { FoundApp } from '../../domain/fleet-reader.ts';
+import type { Gate } from '../../domain/gate.ts';
 import type { Heartbeats } from '../../domain/heartbeats.ts';
 import type { Origin } from '../../domain/mutation.ts';
+import type { RefusedLately } from '../../domain/refused-lately.ts';
 import type { MaybePromise } from '../../maybe-promise.ts';
 import type { ControllerMetrics } from '../../controller-metrics.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { TurnQueue } from '../../turn-queue.ts';
 import { Exchange, type ExchangeDeps } from '../exchange.ts';
 import { acknowledgeConfig } from './ack.ts';
 import { countRefusedPoll, pollConfig } from './config.ts';
@@ -24,6 +27,11 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
   readonly waits: ChangeWaits;
+  readonly refusedLately: RefusedLately;
+  /** Bounds who is authenticated by the store itself. */
+  readonly storeReads: Gate;
+  /** For what many requests wait for together. */
+  readonly turns: TurnQueue;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
   /** Aborts when the process is asked to end: held polls are then answered. */
   readonly stopping: AbortSignal;

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+
+export interface PlaceOptions {
+  /** Requests in flight, without those that are parked. */
+  readonly concurrencyMax: number;
+  /** How many requests in flight only wait and cost nothing meanwhile: held polls, which have a bound of their own. */
+  readonly parked?: () => number;
+  /** Requests that are not shed with the others: they have as many places again, of their own. */
+  readonly isVital?: (request: IncomingMessage) => boolean;
+}
+
+export type Place = 'ordinary' | 'vital';
+
+/** The places of a listener for requests in flight. */
+export class Places {
+  readonly #options: PlaceOptions;
+  readonly #taken: Record<Place, number> = { ordinary: 0, vital: 0 };
+
+  constructor(options: PlaceOptions) {
+    this.#options = options;
+  }
+
+  get taken(): number {
+    return this.#taken.ordinary + this.#taken.vital;
+  }
+
+  /** @returns undefined where there is none left: the request is to be shed */
+  take(request: IncomingMessage): Place | undefined {
+    const { concurrencyMax, parked, isVital } = this.#options;
+    const place: Place = isVital?.(request) === true ? 'vital' : 'ordinary';
+    const working = this.#taken[place] - (place === 'ordinary' ? (parked?.() ?? 0) : 0);
+    if (working >= concurrencyMax) return undefined;
+    this.#taken[place] += 1;
+    return place;
+  }
+
+  leave(place: Place): void {
+    this.#taken[place] -= 1;
+  }
+}
