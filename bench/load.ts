@@ -6,6 +6,9 @@ export interface Shot {
   readonly status: number;
 }
 
+/** @param connection its number, for those who keep to one */
+export type NextShot = (connection: number) => Shot;
+
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
@@ -19,11 +22,11 @@ export interface LoadResult {
  * than any server that it measures. Throws when an answer has another status than expected: a benchmark of refusals
  * is none.
  */
-export async function load(port: number, connections: number, ms: number, next: () => Shot): Promise<LoadResult> {
+export async function load(port: number, connections: number, ms: number, next: NextShot): Promise<LoadResult> {
   const until = performance.now() + ms;
   const times: number[] = [];
   const startedAt = performance.now();
-  const all = Array.from({ length: connections }, () => connection(port, until, next, times));
+  const all = Array.from({ length: connections }, (_, number) => connection(port, until, () => next(number), times));
   await Promise.all(all);
   const seconds = (performance.now() - startedAt) / 1000;
   times.sort((a, b) => a - b);

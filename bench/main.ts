@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { EtcdCluster } from '../test/support/etcd.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd-binary.ts';
 import { Child } from './child.ts';
-import { load, request, type LoadResult, type Shot } from './load.ts';
-import { polls, seed, type Seeded } from './seed.ts';
+import { load, request, type LoadResult, type NextShot, type Shot } from './load.ts';
+import { polls, seed, type Polling, type Seeded } from './seed.ts';
 
 /*
  * `npm run bench [-- filter]`: every figure is a ratio against a baseline measured in the same run, the median of
@@ -34,7 +34,7 @@ interface Contender {
   readonly child: Child<unknown>;
   readonly port: number;
   readonly connections?: number;
-  readonly next: () => Shot;
+  readonly next: NextShot;
 }
 interface Measured extends LoadResult {
   readonly microsPerOperation: number;
@@ -105,6 +105,14 @@ function rotate<T>(items: readonly T[], shot: (item: T) => Shot): () => Shot {
   };
 }
 
+function eachItsOwn(shots: readonly Shot[]): NextShot {
+  return (connection) => {
+    const shot = shots[connection % shots.length];
+    if (!shot) throw new Error('nothing to ask for');
+    return shot;
+  };
+}
+
 const bearer = ({ token }: Seeded): Record<string, string> => ({ Authorization: `Bearer ${token}` });
 const readOne = (account: Seeded): Shot => ({
   bytes: request('GET', `/v1/apps/${account.appId}`, bearer(account)),
@@ -123,16 +131,33 @@ async function embedded(dataDir: string, baseline: Child<Baseline>): Promise<voi
     { accounts: LARGE_ACCOUNTS, appsEach: 1000 },
   ]);
   await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `sqlite:${path}`));
-  const { api, device } = muster.ports;
+  const { api } = muster.ports;
   const own = { child: muster, port: api };
-  const { express, raw } = hellos(baseline);
+  const { express } = hellos(baseline);
   await compare({ ...own, name: 'embedded GET /v1/apps/{appId}', next: rotate(accounts, readOne) }, express, 0.9);
-  const polling = await polls(muster.ports, accounts.slice(0, 500));
-  const next = rotate(polling, (bytes) => ({ bytes, status: 304 }));
-  await compare({ name: 'embedded poll 304', child: muster, port: device, next }, express, 2);
-  await compare({ name: 'embedded poll 304, by raw', child: muster, port: device, next }, raw, 0.8);
+  await embeddedPolls(dataDir, muster, baseline, await polls(muster.ports, accounts.slice(0, CONNECTIONS)));
   await compare({ ...own, name: 'embedded POST /v1/apps', next: rotate(accounts, create) }, express, 0.5);
   await compare({ ...own, name: 'embedded GET /v1/apps of 1000', next: rotate(large, list) }, express, 0.4);
+}
+
+/** One daemon on each connection, as daemons are. */
+async function embeddedPolls(
+  dataDir: string,
+  muster: Child<Ports>,
+  baseline: Child<Baseline>,
+  polling: readonly Polling[],
+): Promise<void> {
+  const shots = polling.map(({ bytes }) => ({ bytes, status: 304 }));
+  const poll = { child: muster, port: muster.ports.device, next: eachItsOwn(shots) };
+  const { express, raw } = hellos(baseline);
+  await compare({ ...poll, name: 'embedded poll 304' }, express, 2);
+  await compare({ ...poll, name: 'embedded poll 304, by a raw hello' }, raw, 0.8);
+  const known = join(dataDir, 'polls.json');
+  writeFileSync(known, JSON.stringify(polling.map(({ credential, etag }) => [credential, etag])));
+  await using checking = await Child.start<{ raw: number }>('./raw-polls.ts', [known]);
+  const same = { name: 'raw node:http, same checks', child: checking, port: checking.ports.raw, next: poll.next };
+  await compare({ ...poll, name: 'embedded poll 304, by raw' }, same, 0.9);
+  await compare({ ...same, name: 'embedded poll: raw with its checks' }, express, 2);
 }
 
 async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): Promise<void> {

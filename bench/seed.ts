@@ -78,14 +78,23 @@ function enrolledApp(writes: Write[], accountId: string, slot: number, at: numbe
   return { appId, credential };
 }
 
-/** A poll that will be answered 304, for the first app of each account. */
-export async function polls(ports: { device: number }, accounts: readonly Seeded[]): Promise<string[]> {
+/** A daemon that has its configuration. */
+export interface Polling {
+  readonly credential: string;
+  readonly etag: string;
+  /** A poll that will be answered 304. */
+  readonly bytes: string;
+}
+
+/** The first app of each account, after its first poll. */
+export async function polls(ports: { device: number }, accounts: readonly Seeded[]): Promise<Polling[]> {
   return await Promise.all(
     accounts.map(async ({ credential }) => {
       const headers = { authorization: `Bearer ${credential}` };
       const first = await fetch(`http://127.0.0.1:${ports.device}/device/v1/config`, { headers });
       const etag = first.headers.get('etag') ?? '';
-      return request('GET', '/device/v1/config', { Authorization: `Bearer ${credential}`, 'If-None-Match': etag });
+      const again = { Authorization: `Bearer ${credential}`, 'If-None-Match': etag };
+      return { credential, etag, bytes: request('GET', '/device/v1/config', again) };
     }),
   );
 }
