@@ -48,7 +48,8 @@ const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<
     return z.NEVER;
   });
 
-const ROLES = ['api', 'device', 'controller'] as const;
+const ROLES = ['api', 'device', 'controller', 'kubernetes'] as const;
+const DEFAULT_ROLES: readonly Role[] = ['api', 'device', 'controller'];
 export type Role = (typeof ROLES)[number];
 
 const roles = z.string().transform((value, ctx): ReadonlySet<Role> => {
@@ -72,6 +73,16 @@ const tokenLine = z
 
 const file = z.string().min(1, 'must be the path of a file');
 
+const NAMESPACES_MAX = 50;
+const namespaces = z.string().transform((value, ctx): readonly string[] => {
+  const named = [...new Set(value.split(','))];
+  if (named.length <= NAMESPACES_MAX && named.every((name) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(name))) {
+    return named;
+  }
+  ctx.addIssue(`must be at most ${NAMESPACES_MAX} names of namespaces with commas between them`);
+  return z.NEVER;
+});
+
 const environment = z.object({
   MUSTER_STORE: store.optional(),
   MUSTER_DATA_DIR: z.string().min(1, 'must be a directory').default('./.muster'),
@@ -86,7 +97,9 @@ const environment = z.object({
   MUSTER_API_CONCURRENCY: whole(1, 1_000_000).default(2_000),
   MUSTER_DEVICE_CONCURRENCY: whole(1, 1_000_000).default(10_000),
   MUSTER_OPS_CONCURRENCY: whole(1, 1_000_000).default(200),
-  MUSTER_ROLES: roles.default(new Set(ROLES)),
+  MUSTER_ROLES: roles.default(new Set(DEFAULT_ROLES)),
+  MUSTER_KUBERNETES_NAMESPACES: namespaces.optional(),
+  MUSTER_KUBERNETES_DEVICE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   MUSTER_METERING_DELAY_SECONDS: whole(0, 3_600).default(300),
   MUSTER_PRICE_PER_DAEMON_MONTH: z
     .string()
@@ -131,6 +144,14 @@ export interface EtcdConfig {
   readonly auth: { readonly username: string; readonly password: string } | undefined;
 }
 
+export interface KubernetesConfig {
+  /** Path of a kubeconfig file; undefined: the pod's own service account. */
+  readonly kubeconfig: string | undefined;
+  readonly namespaces: readonly string[];
+  /** Of the device listener, as daemons reach it. */
+  readonly deviceUrl: string;
+}
+
 export interface Config {
   readonly store: { readonly kind: 'sqlite'; readonly path: string } | EtcdConfig;
   readonly dataDir: string;
@@ -150,6 +171,8 @@ export interface Config {
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
   readonly auditRetentionDays: number;
+  /** Undefined without the role. */
+  readonly kubernetes: KubernetesConfig | undefined;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
 }
 
@@ -190,6 +213,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     },
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
     logLevel: values.MUSTER_LOG_LEVEL,
+    kubernetes: kubernetesOf(values, env['KUBECONFIG']),
   };
   if (config.store.kind === 'etcd') refuseGuessedSecrets(config);
   return config;
@@ -235,6 +259,30 @@ function etcdAuth(values: Environment): EtcdConfig['auth'] {
     );
   }
   return username !== undefined && password !== undefined ? { username, password } : undefined;
+}
+
+const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+/** @param kubeconfig the one variable that is not Muster's own: every client of Kubernetes reads it */
+function kubernetesOf(values: Environment, kubeconfig: string | undefined): KubernetesConfig | undefined {
+  if (!values.MUSTER_ROLES.has('kubernetes')) return undefined;
+  if (!values.MUSTER_ROLES.has('controller')) {
+    throw new ConfigError('MUSTER_ROLES: kubernetes needs the role controller beside it: it runs on who leads');
+  }
+  const deviceUrl = values.MUSTER_KUBERNETES_DEVICE_URL;
+  if (deviceUrl === undefined) {
+    throw new ConfigError('MUSTER_KUBERNETES_DEVICE_URL: with the role kubernetes it must be set');
+  }
+  const own = kubeconfig === undefined || kubeconfig === '' ? undefined : kubeconfig;
+  return { kubeconfig: own, deviceUrl, namespaces: values.MUSTER_KUBERNETES_NAMESPACES ?? [ownNamespace()] };
+}
+
+function ownNamespace(): string {
+  try {
+    return readFileSync(NAMESPACE_FILE, 'utf8').trim();
+  } catch {
+    throw new ConfigError('MUSTER_KUBERNETES_NAMESPACES: outside of a pod it must be set with the role kubernetes');
+  }
 }
 
 type FileVariable = Extract<keyof Environment, `${string}_FILE`>;

@@ -5,8 +5,6 @@ import { createOpsServer } from './api/ops-server.ts';
 import { createGateway } from './api/server.ts';
 import type { ListenAddress, Role } from './config.ts';
 import { configuredPrice, type Core } from './core.ts';
-import { createAccounts } from './domain/accounts.ts';
-import { createApps } from './domain/apps.ts';
 import { createAuditVerifier } from './domain/audit-verify.ts';
 import { createBackups } from './domain/backup.ts';
 import { createDeviceConfigs } from './domain/device-config.ts';
@@ -14,19 +12,16 @@ import { createVersionReports, type ChangeWaits } from './domain/device-plane.ts
 import { createDeviceRate } from './domain/device-rate.ts';
 import { Gate } from './domain/gate.ts';
 import type { Heartbeats } from './domain/heartbeats.ts';
-import { createKeptAnswers } from './domain/idempotency.ts';
 import { createKeyRotation } from './domain/key-rotation.ts';
 import { LIMITS } from './domain/limits.ts';
 import type { MutationDeps } from './domain/mutation.ts';
-import { createOtelConfigs } from './domain/otel-config.ts';
 import type { RateWindow } from './domain/rate-window.ts';
 import { createRefusedLately } from './domain/refused-lately.ts';
 import { createReviewQueue } from './domain/review-queue.ts';
-import { createRollouts } from './domain/rollout.ts';
-import { createTallyLanes } from './domain/tally-lane.ts';
 import { createUsages } from './domain/usage.ts';
 import { keyMissing } from './domain/writing-key.ts';
 import type { TurnQueue } from './turn-queue.ts';
+import type { Domain } from './services.ts';
 import { VERSION } from './version.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops';
@@ -69,9 +64,12 @@ export interface Shared {
   readonly rateWindow: RateWindow;
   readonly heartbeats: Heartbeats;
   readonly waits: ChangeWaits;
+  readonly domain: Domain;
   readonly stopping: AbortSignal;
   /** For what many devices wait for together. */
   readonly turns: TurnQueue;
+  /** In words what is wrong without keeping the replica from serving. */
+  readonly degraded: () => string | undefined;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
 }
 
@@ -86,13 +84,7 @@ export async function openListeners(
   const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, log, metrics, random };
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
-  const apps = createApps({
-    ...mutations,
-    clockWatch,
-    lanes: createTallyLanes(mutations),
-    kept: createKeptAnswers(store, envelope),
-  });
-  const otelConfigs = createOtelConfigs({ ...mutations, envelope });
+  const { apps, otelConfigs, accounts, rollouts } = shared.domain;
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
   const devicePlane = createDevicePlane({
@@ -106,17 +98,17 @@ export async function openListeners(
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     reportVersion: createVersionReports(mutations),
   });
-  const accounts = createAccounts({ ...mutations, clockWatch });
   const opsServer = createOpsServer({
     ...base,
     operatorTokens: core.operatorTokens,
     registry: metrics.registry,
-    unready: () => unreadyReason(core, shared.stopping),
+    unready: () => unreadyReason(core, shared),
+    degraded: shared.degraded,
     services: {
       accounts,
       auditVerifier: createAuditVerifier({ store, fleet }),
       reviewQueue: createReviewQueue(mutations),
-      rollouts: createRollouts(mutations, config.pollIntervalSeconds),
+      rollouts,
       keyRotation: createKeyRotation(core),
       backups: createBackups({ store, clock, draw, version: VERSION }),
       usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
@@ -170,8 +162,13 @@ function listen(
   });
 }
 
-function unreadyReason({ directory, fleet, keyRing }: Core, stopping: AbortSignal): string | undefined {
+function unreadyReason(
+  { config, directory, fleet, keyRing }: Core,
+  { stopping, degraded }: Pick<Shared, 'stopping' | 'degraded'>,
+): string | undefined {
   if (stopping.aborted) return 'draining';
   if (!directory.ready) return 'the store does not answer, or the directory is being filled';
-  return keyMissing(fleet.memory.writingKey()?.record, keyRing);
+  const serves = config.roles.has('api') || config.roles.has('device');
+  // Requests are none of Kubernetes' business: a replica that serves them goes on when the API server is away.
+  return keyMissing(fleet.memory.writingKey()?.record, keyRing) ?? (serves ? undefined : degraded());
 }

@@ -3,8 +3,12 @@ import { runController } from './controller/controller.ts';
 import { runLoop } from './controller/loop.ts';
 import { configuredPrice, openCore, type Core, type CoreOptions } from './core.ts';
 import { createChangeWaits, type ChangeWaits } from './domain/device-plane.ts';
+import type { KubeApi } from './controller/kubernetes/api.ts';
+import type { OperatorDeps } from './controller/kubernetes/operator.ts';
+import { openOperator } from './operator.ts';
 import { createHeartbeats } from './domain/heartbeats.ts';
 import { LIMITS } from './domain/limits.ts';
+import { openDomain } from './services.ts';
 import { createLocalRateWindow, type RateWindow } from './domain/rate-window.ts';
 import { ANNOUNCE_EVERY_MS } from './domain/replicas.ts';
 import { restoreWindows, saveWindows } from './domain/saved-windows.ts';
@@ -32,6 +36,8 @@ export interface Service {
 export interface ServiceOptions extends CoreOptions {
   /** For tests that fill a listener. */
   readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;
+  /** For tests that bring trouble to the API server of Kubernetes. */
+  readonly wrapKubernetes?: (api: KubeApi) => KubeApi;
   /** For tests: off, every controller works at once and unfenced. */
   readonly election?: boolean;
 }
@@ -51,14 +57,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
   const turns = new TurnQueue(LIMITS.devicesPerTurnMax);
   const waits = createChangeWaits(fleet, turns, stopping.signal);
+  const domain = openDomain(core);
+  const operator = await openOperator(core, domain, options.wrapKubernetes);
   const listeners = await openListeners(
     core,
     {
+      domain,
       rateWindow: rateWindow.window,
       heartbeats,
       waits,
       turns,
       stopping: stopping.signal,
+      degraded: () => operator?.health.trouble(),
       bounds: options.bounds ?? {},
     },
     opened,
@@ -68,7 +78,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
     ...replicaLoops(core, stopping.signal),
-    ...controllerLoops(core, options.election ?? true, stopping.signal),
+    ...controllerLoops(core, operator, options.election ?? true, stopping.signal),
   ]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
@@ -146,7 +156,12 @@ function replicaLoops(core: Core, signal: AbortSignal): Promise<void>[] {
   ];
 }
 
-function controllerLoops(core: Core, election: boolean, signal: AbortSignal): Promise<void>[] {
+function controllerLoops(
+  core: Core,
+  operator: OperatorDeps | undefined,
+  election: boolean,
+  signal: AbortSignal,
+): Promise<void>[] {
   const { config } = core;
   const compacts = config.store.kind === 'sqlite' || config.store.compact;
   return config.roles.has('controller')
@@ -155,6 +170,7 @@ function controllerLoops(core: Core, election: boolean, signal: AbortSignal): Pr
           {
             ...core,
             election,
+            operator,
             compacts,
             auditRetentionDays: config.auditRetentionDays,
             pollIntervalSeconds: config.pollIntervalSeconds,

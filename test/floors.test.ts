@@ -12,6 +12,8 @@ const ROOTS = new Set([
   'core.ts',
   'all-metrics.ts',
   'listeners.ts',
+  'services.ts',
+  'operator.ts',
   'embedded-secrets.ts',
   'key-file.ts',
   'configured-store.ts',

@@ -24,6 +24,8 @@ export interface OpsDeps extends ExchangeDeps {
   readonly registry: Registry;
   /** In words what keeps the replica from serving; undefined when it is ready. */
   readonly unready: () => string | undefined;
+  /** In words what is wrong without keeping the replica from serving. */
+  readonly degraded: () => string | undefined;
   readonly services: OperatorServices;
 }
 
@@ -85,7 +87,9 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     const exchange = exchangeOf(response);
     exchange.route = '/readyz';
     // Not an error of the API: a probe's answer, read by a kubelet or a load balancer.
-    if (reason === undefined) exchange.reply({ status: 200, body: { status: 'ready' } });
+    const degraded = deps.degraded();
+    const body = { status: 'ready', ...(degraded !== undefined && { degraded }) };
+    if (reason === undefined) exchange.reply({ status: 200, body });
     else exchange.reply({ status: 503, body: { status: 'not ready', reason } });
   }
 

@@ -108,7 +108,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     if (route.requires && account.record.entitlement !== route.requires) throw new Refusal('enterprise_required');
     const body = await bodyOf(route, exchange);
     const idempotencyKey = idempotencyKeyOf(route, request);
-    const caller = { accountId: account.id, keyId, reader, origin: exchange.origin(`key:${keyId}`) };
+    const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
     const reply = route.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
     // What is read from memory is there; only what asks the store can be late.
     const asksStore = route.method !== 'get' || !reader.atOnce;

@@ -1,5 +1,6 @@
 import type { Fleet } from '../domain/fleet.ts';
 import { auditSealReconciler, type AuditSealDeps } from './audit-seal.ts';
+import { runOperator, type OperatorDeps } from './kubernetes/operator.ts';
 import { runLoop, type LoopDeps, type Reconciler } from './loop.ts';
 import { lead, type LeaderDeps, type Term } from './leader.ts';
 import { meteringReconciler, type MeteringDeps } from './metering.ts';
@@ -29,6 +30,8 @@ export interface ControllerDeps
     AuditSealDeps['metrics'] &
     SweeperDeps['metrics'];
   readonly fleet: Fleet;
+  /** Where this replica has the role. */
+  readonly operator: OperatorDeps | undefined;
   /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
   readonly election: boolean;
 }
@@ -49,7 +52,10 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
 /** The controller: waits for its turn to lead, and then runs its loops. Resolves when the signal has aborted. */
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const work = async (term: Term): Promise<void> => {
-    await Promise.all(reconcilers(deps, term).map((reconciler) => runLoop(deps, reconciler, term.signal)));
+    await Promise.all([
+      ...reconcilers(deps, term).map((reconciler) => runLoop(deps, reconciler, term.signal)),
+      ...(deps.operator ? [runOperator(deps.operator, term)] : []),
+    ]);
   };
   if (deps.election) await lead(deps, work, signal);
   else await work({ fence: [], signal });

@@ -1,7 +1,7 @@
 import { ABSENT, StoreUnavailable } from '../store/port.ts';
 import type { FleetReader } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
-import { mutate, type MutationDeps, type Origin, type Step, type Unchanged } from './mutation.ts';
+import { mutate, NO_TIE, type MutationDeps, type Origin, type Step, type Tie, type Unchanged } from './mutation.ts';
 import { auditSchema, KEYS, NO_TALLY, parseRecord, put, type AccountRecord, type AuditRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
@@ -9,7 +9,10 @@ import { drawAccountId } from './secrets.ts';
 import { drawApiKey, tokenHash } from './tokens.ts';
 import { accountCreation, accountTransition, type TransitionDeps } from './transition.ts';
 
-export interface Account extends Pick<AccountRecord, 'name' | 'entitlement' | 'disabled' | 'createdAt'> {
+export interface Account extends Pick<
+  AccountRecord,
+  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'adoptableBy' | 'managedBy'
+> {
   readonly accountId: string;
 }
 
@@ -34,6 +37,8 @@ export interface AccountPatch {
   readonly name?: string | undefined;
   readonly entitlement?: AccountRecord['entitlement'] | undefined;
   readonly disabled?: boolean | undefined;
+  /** `namespace/name` of the custom resource that may take the account over, once; `null`: none may. */
+  readonly adoptableBy?: string | null | undefined;
 }
 
 /** What the operator does with accounts and their keys. Each refuses with `not_found` for what does not exist. */
@@ -42,12 +47,12 @@ export interface Accounts {
   read(accountId: string): Promise<Account>;
   /** By account id. */
   list(page: PageOf): Promise<Listed<Account>>;
-  change(origin: Origin, accountId: string, patch: AccountPatch): Promise<Account>;
+  change(origin: Origin, accountId: string, patch: AccountPatch, tie?: Tie): Promise<Account>;
   /** The key is shown this once. Refuses with `invalid_request` beyond 200 keys. */
   createKey(origin: Origin, accountId: string, name: string): Promise<ApiKey & { readonly apiKey: Secret }>;
   /** Oldest first. */
   listKeys(accountId: string): Promise<readonly ApiKey[]>;
-  revokeKey(origin: Origin, accountId: string, keyId: string): Promise<void>;
+  revokeKey(origin: Origin, accountId: string, keyId: string, tie?: Tie): Promise<void>;
   /** Oldest first. */
   audit(accountId: string, page: PageOf): Promise<Listed<AuditRecord>>;
 }
@@ -61,7 +66,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return accountView(await existing(await deps.fleet.current(), accountId));
     },
     list: (page) => list(deps, page),
-    change: (origin, accountId, patch) => change(deps, origin, accountId, patch),
+    change: (origin, accountId, patch, tie = NO_TIE) => change(deps, origin, accountId, patch, tie),
     createKey: (origin, accountId, name) => createKey(deps, origin, accountId, name),
     async listKeys(accountId) {
       const account = await existing(await deps.fleet.current(), accountId);
@@ -72,19 +77,19 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
-    revokeKey: (origin, accountId, keyId) => revokeKey(deps, origin, accountId, keyId),
+    revokeKey: (origin, accountId, keyId, tie = NO_TIE) => revokeKey(deps, origin, accountId, keyId, tie),
     audit: (accountId, page) => audit(deps, accountId, page),
   };
 }
 
-function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
-  const { name, entitlement, disabled, createdAt } = record;
-  return { accountId: id, name, entitlement, disabled, createdAt };
+export function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
+  const { name, entitlement, disabled, createdAt, adoptableBy, managedBy } = record;
+  return { accountId: id, name, entitlement, disabled, createdAt, adoptableBy, managedBy };
 }
 
-type Existing = NonNullable<Awaited<ReturnType<FleetReader['account']>>>;
+export type Existing = NonNullable<Awaited<ReturnType<FleetReader['account']>>>;
 
-async function existing(reader: FleetReader, accountId: string): Promise<Existing> {
+export async function existing(reader: FleetReader, accountId: string): Promise<Existing> {
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   return account;
@@ -123,7 +128,13 @@ async function list(deps: MutationDeps, { limit, after = '' }: PageOf): Promise<
   return { items: page.map(accountView), next: later.length > limit ? page.at(-1)?.id : undefined };
 }
 
-async function change(deps: AccountsDeps, origin: Origin, accountId: string, patch: AccountPatch): Promise<Account> {
+async function change(
+  deps: AccountsDeps,
+  origin: Origin,
+  accountId: string,
+  patch: AccountPatch,
+  tie: Tie,
+): Promise<Account> {
   return await mutate<Account>(deps, origin, async (reader): Promise<Step<Account> | Unchanged<Account>> => {
     const account = await existing(reader, accountId);
     const before = account.record;
@@ -133,9 +144,12 @@ async function change(deps: AccountsDeps, origin: Origin, accountId: string, pat
       entitlement: patch.entitlement ?? before.entitlement,
       disabled: patch.disabled ?? before.disabled,
     };
+    if (patch.adoptableBy === null) delete record.adoptableBy;
+    else if (patch.adoptableBy !== undefined) record.adoptableBy = patch.adoptableBy;
     const result = accountView({ id: accountId, record });
     const { name, entitlement, disabled } = record;
-    if (before.name === name && before.entitlement === entitlement && before.disabled === disabled) {
+    const same = before.name === name && before.entitlement === entitlement && before.disabled === disabled;
+    if (same && before.adoptableBy === record.adoptableBy) {
       return { unchanged: result };
     }
     const changes =
@@ -143,10 +157,15 @@ async function change(deps: AccountsDeps, origin: Origin, accountId: string, pat
     return {
       accountId,
       action: 'account.changed',
-      detail: { entitlement, disabled, renamed: before.name !== name },
+      detail: {
+        entitlement,
+        disabled,
+        renamed: before.name !== name,
+        ...(before.adoptableBy !== record.adoptableBy && { adoptableBy: record.adoptableBy ?? '' }),
+      },
       ...(changes && { countsAt: changes.at }),
-      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
-      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
+      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? []), ...tie.expect],
+      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? []), ...tie.write],
       result,
     };
   });
@@ -190,7 +209,13 @@ async function createKey(
   });
 }
 
-async function revokeKey(deps: MutationDeps, origin: Origin, accountId: string, keyId: string): Promise<void> {
+async function revokeKey(
+  deps: MutationDeps,
+  origin: Origin,
+  accountId: string,
+  keyId: string,
+  tie: Tie,
+): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     const key = await (await existing(reader, accountId)).apiKey(keyId);
     if (!key) throw new Refusal('not_found');
@@ -198,8 +223,8 @@ async function revokeKey(deps: MutationDeps, origin: Origin, accountId: string, 
       accountId,
       action: 'key.revoked',
       detail: { keyId },
-      expect: [{ key: KEYS.apiKey(accountId, keyId), revision: key.revision }],
-      write: [{ remove: KEYS.apiKey(accountId, keyId) }],
+      expect: [{ key: KEYS.apiKey(accountId, keyId), revision: key.revision }, ...tie.expect],
+      write: [{ remove: KEYS.apiKey(accountId, keyId) }, ...tie.write],
       result: undefined,
     };
   });

@@ -12,7 +12,8 @@ export interface NewCode {
   readonly issuedAt: number;
 }
 
-export function newApp(name: string, slot: number, at: number, code: NewCode): AppRecord {
+/** @param code absent where none is issued yet */
+export function newApp(name: string, slot: number, at: number, code?: NewCode): AppRecord {
   const app: AppRecord = {
     name,
     status: 'pending',
@@ -25,7 +26,7 @@ export function newApp(name: string, slot: number, at: number, code: NewCode): A
     codes: [],
     spent: [],
   };
-  return withCode(app, code);
+  return code ? withCode(app, code) : app;
 }
 
 type OpenCode = AppRecord['codes'][number];

@@ -4,7 +4,15 @@ import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-rec
 import type { AppEntry, FleetReader } from './fleet-reader.ts';
 import type { IdempotencyKey, KeptAnswers } from './idempotency.ts';
 import { LIMITS } from './limits.ts';
-import { authorisedBy, mutate, type MutationDeps, type Origin, type Step } from './mutation.ts';
+import {
+  authorisedBy,
+  mutate,
+  type Authorised,
+  type Authority,
+  type MutationDeps,
+  type Origin,
+  type Step,
+} from './mutation.ts';
 import { removePastCredentials } from './past-credentials.ts';
 import { KEYS, put } from './records.ts';
 import { Refusal } from './refusal.ts';
@@ -14,10 +22,10 @@ import type { TallyLanes, TallyStep } from './tally-lane.ts';
 import { drawEnrollCode, tokenHash } from './tokens.ts';
 import { appTransition, type TransitionDeps } from './transition.ts';
 
-/** Who calls `/v1`: an API key of an account, authenticated with this reader. */
+/** Who asks for what is an account's own: by `/v1` an API key, authenticated with this reader. */
 export interface Caller {
   readonly accountId: string;
-  readonly keyId: string;
+  readonly authority: Authority;
   readonly reader: FleetReader;
   readonly origin: Origin;
 }
@@ -62,14 +70,17 @@ export function createApps(deps: AppsDeps): Apps {
 }
 
 /** Unknown and foreign apps are refused alike (section 5.5): an account's reader sees its own apps alone. */
-async function ownApp(caller: Caller, reader: FleetReader, appId: string): Promise<Authorised & { app: AppEntry }> {
-  const authorised = await authorisedBy(reader, caller.accountId, caller.keyId);
+export async function ownApp(
+  caller: Caller,
+  reader: FleetReader,
+  appId: string,
+): Promise<Authorised & { app: AppEntry }> {
+  const authorised = await authorisedBy(reader, caller.accountId, caller.authority);
   const app = await authorised.account.app(appId);
   if (!app) throw new Refusal('not_found');
   const expectApp = { key: KEYS.app(caller.accountId, appId), revision: app.revision };
   return { ...authorised, app, expect: [...authorised.expect, expectApp] };
 }
-type Authorised = Awaited<ReturnType<typeof authorisedBy>>;
 
 async function create(deps: AppsDeps, caller: Caller, name: string, asked?: IdempotencyKey): Promise<CreatedApp> {
   const { accountId, origin } = caller;
@@ -79,7 +90,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
 
   return await deps.lanes(accountId, origin, async (reader, _account, tally) => {
-    const { expect } = await authorisedBy(reader, accountId, caller.keyId);
+    const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
     if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
@@ -89,7 +100,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
       action: 'app.created',
       appId,
       expect: [...expect, { key, revision: ABSENT }],
-      write: [put(key, newApp(name, tally.nextSlot, origin.at, code))],
+      write: [put(key, newApp(name, tally.nextSlot, origin.at, code)), ...write],
       tally: { ...tally, apps: tally.apps + 1, nextSlot: tally.nextSlot + 1 },
       grows: true,
       result: created,
@@ -135,7 +146,7 @@ async function issueCodeOnce(
   const { accountId, origin } = caller;
   const plan = issuing(deps, caller, appId);
   return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, tally) => {
-    await authorisedBy(reader, accountId, caller.keyId);
+    await authorisedBy(reader, accountId, caller.authority);
     const kept = await deps.kept.find(accountId, asked, origin.at, reader);
     if ('answer' in kept) return { unchanged: readKept(kept.answer) };
     return await keeping({ ...(await plan(reader)), tally }, kept.keep);
@@ -148,13 +159,13 @@ function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetR
   const enrollCode = drawEnrollCode(deps.draw);
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   return async (reader) => {
-    const { app, expect } = await ownApp(caller, reader, appId);
+    const { app, expect, write } = await ownApp(caller, reader, appId);
     return {
       accountId,
       action: 'code.issued',
       appId,
       expect,
-      write: [put(KEYS.app(accountId, appId), withCode(app.record, code))],
+      write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
       grows: true,
       result: { enrollCode, expiresAt: codeExpiry(origin.at), replayed: false },
     };
@@ -164,13 +175,14 @@ function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetR
 async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
   const plan = async (reader: FleetReader): Promise<Step<void> | { unchanged: undefined }> => {
-    const { app, expect } = await ownApp(caller, reader, appId);
+    const { app, expect, write: tied } = await ownApp(caller, reader, appId);
     if (isFullyRevoked(app.record)) return { unchanged: undefined };
     const { status, credential, codes } = app.record;
     const changes = status === 'revoked' ? undefined : await appTransition(deps, reader, app, 'revoked', origin.at);
     const write: Write[] = [
       put(KEYS.app(accountId, appId), revoked(app.record, changes?.at ?? app.record.statusAt)),
       ...(changes?.write ?? []),
+      ...tied,
     ];
     if (credential !== undefined) write.push(put(KEYS.pastCredential(appId, credential), {}));
     return {
@@ -191,10 +203,11 @@ async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
 async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
   const leftovers = await deps.lanes<boolean>(accountId, origin, async (reader, _account, tally) => {
-    const { app, expect } = await ownApp(caller, reader, appId);
+    const { app, expect, write: tied } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
     const gone = await appTransition(deps, reader, app, 'none', origin.at);
     const write: Write[] = [
+      ...tied,
       ...gone.write,
       { remove: KEYS.app(accountId, appId) },
       { remove: KEYS.ack(accountId, appId) },

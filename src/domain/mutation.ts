@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { Metrics, MutationAction } from '../metrics.ts';
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
-import type { FleetReader, MaybePromise } from './fleet-reader.ts';
+import type { AccountReader, FleetReader, MaybePromise } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { KEYS, put, type AuditRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
@@ -199,12 +199,39 @@ export function committed(deps: Pick<MutationDeps, 'log' | 'metrics'>, origin: O
   deps.log.info({ actor: origin.actor, requestId: origin.requestId, accountId, appId, action }, 'changed');
 }
 
-/** What a mutation by an API key relies on: that key and its account, as they are now. Throws a Refusal otherwise. */
-export async function authorisedBy(
-  reader: FleetReader,
-  accountId: string,
-  keyId: string,
-): Promise<{ account: Awaited<ReturnType<FleetReader['account']>> & object; expect: readonly Expectation[] }> {
+/** On whose word an account's own things are changed: an API key's, or that of the leader for a custom resource. */
+export type Authority = { readonly keyId: string } | { readonly tie: Tie };
+
+/**
+ * What else a commit for a custom resource relies on (the leader's fence, the resource's link as it was read) and
+ * leaves (the link as it then is), so that what was done and the memory of it cannot part.
+ */
+export interface Tie {
+  readonly expect: readonly Expectation[];
+  readonly write: readonly Write[];
+}
+export const NO_TIE: Tie = { expect: [], write: [] };
+
+export interface Authorised extends Tie {
+  readonly account: AccountReader;
+}
+
+/** What a mutation relies on: who asks, and the account, as they are now. Throws a Refusal otherwise. */
+export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
+  return 'keyId' in authority
+    ? await authorisedByKey(reader, accountId, authority.keyId)
+    : await authorisedByTie(reader, accountId, authority.tie);
+}
+
+/** A disabled account does not keep its custom resources from being carried out: they may take access away, too. */
+async function authorisedByTie(reader: FleetReader, accountId: string, tie: Tie): Promise<Authorised> {
+  const account = await reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  const expectAccount = { key: KEYS.account(accountId), revision: account.revision };
+  return { account, expect: [expectAccount, ...tie.expect], write: tie.write };
+}
+
+async function authorisedByKey(reader: FleetReader, accountId: string, keyId: string): Promise<Authorised> {
   const found = await reader.accountOfKey(keyId);
   if (!found || found.account.id !== accountId) throw new Refusal('invalid_key');
   if (found.account.record.disabled) throw new Refusal('account_disabled');
@@ -214,5 +241,6 @@ export async function authorisedBy(
       { key: KEYS.apiKey(accountId, keyId), revision: found.key.revision },
       { key: KEYS.account(accountId), revision: found.account.revision },
     ],
+    write: [],
   };
 }

@@ -3,7 +3,7 @@ import { ABSENT, type Write } from '../store/port.ts';
 import type { Caller } from './apps.ts';
 import type { Envelope, Sealed } from './envelope.ts';
 import type { FleetReader } from './fleet-reader.ts';
-import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
+import { authorisedBy, mutate, type MutationDeps, type Step, type Tie, type Unchanged } from './mutation.ts';
 import { KEYS, put, type OtelRecord, type Versioned } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
@@ -80,11 +80,11 @@ async function store(deps: OtelDeps, caller: Caller, change: OtelChange): Promis
   const { accountId } = caller;
   const drawn: Drawn = { tag: drawTag(deps.draw), marker: drawMarker(deps.draw) };
   const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
-    const { account, expect } = await authorisedBy(reader, accountId, caller.keyId);
+    const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
-    return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, expect);
+    return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, authorised);
   };
   return await mutate(deps, caller.origin, plan, caller.reader);
 }
@@ -95,7 +95,7 @@ function decideStore(
   before: Versioned<OtelRecord> | undefined,
   change: OtelChange,
   drawn: Drawn,
-  expect: Step<unknown>['expect'],
+  authorised: Tie,
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
   const held = openHeader(envelope, accountId, before?.record);
@@ -135,11 +135,11 @@ function decideStore(
       authHeader: sameHeader ? 'kept' : wanted ? 'set' : 'removed',
     },
     expect: [
-      ...expect,
+      ...authorised.expect,
       { key: KEYS.otel(accountId), revision: before?.revision ?? ABSENT },
       ...(key && sealed ? [key.expect] : []),
     ],
-    write: [put(KEYS.otel(accountId), record), ...replaced],
+    write: [put(KEYS.otel(accountId), record), ...replaced, ...authorised.write],
     grows: before === undefined,
     result,
   };
@@ -149,7 +149,7 @@ async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
   const { accountId, origin } = caller;
   const [tag, marker] = [drawTag(deps.draw), drawMarker(deps.draw)];
   const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
-    const { account, expect } = await authorisedBy(reader, accountId, caller.keyId);
+    const { account, expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const before = await account.otel();
     if (!before?.record.config) return { unchanged: undefined };
     const { config, ...rest } = before.record;
@@ -159,7 +159,7 @@ async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
       action: 'otel.purged',
       detail: { revision: record.revision, authHeader: config.header ? 'removed' : 'none' },
       expect: [...expect, { key: KEYS.otel(accountId), revision: before.revision }],
-      write: [put(KEYS.otel(accountId), record), purgeNote(marker, origin.at, config.header)],
+      write: [put(KEYS.otel(accountId), record), purgeNote(marker, origin.at, config.header), ...write],
       result: undefined,
     };
   };

@@ -18,6 +18,10 @@ export const accountSchema = z.looseObject({
   entitlement: z.enum(['standard', 'enterprise']),
   disabled: z.boolean(),
   createdAt: instant,
+  /** `namespace/name` of the one custom resource that may take the account over, once. */
+  adoptableBy: z.string().optional(),
+  /** The custom resource that the account follows. */
+  managedBy: z.looseObject({ uid: z.string(), namespace: z.string(), name: z.string() }).optional(),
 });
 export type AccountRecord = z.infer<typeof accountSchema>;
 
@@ -96,7 +100,7 @@ export type AckRecord = z.infer<typeof ackSchema>;
 
 export const auditSchema = z.looseObject({
   at: instant,
-  /** `operator`, `key:<keyId>`, `device:<appId>` or `muster`. */
+  /** `operator`, `key:<keyId>`, `device:<appId>`, `muster` or `kubernetes:<namespace>/<kind>/<name>`. */
   actor: z.string(),
   action: z.string(),
   appId: z.string().optional(),
@@ -204,6 +208,10 @@ export const KEYS = {
   metered: 'metered',
   /** Prices and currencies, with the instants from which they hold. */
   prices: 'prices',
+
+  /** What a custom resource of Kubernetes stands for, by its UID. */
+  links: 'kubernetes/',
+  link: (uid: string) => `kubernetes/${uid}`,
 
   kept: (accountId: string, name: string) => `idem/${accountId}/answer/${name}`,
   keptAll: 'idem/',

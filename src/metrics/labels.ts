@@ -9,7 +9,7 @@ export type ListenerLabel = (typeof LISTENERS)[number];
 export const TURNED_AWAY = ['below_routing', 'request_bound', 'connection_bound'] as const;
 export type TurnedAwayLabel = (typeof TURNED_AWAY)[number];
 
-export const ROLE_LABELS = ['api', 'device', 'controller'] as const;
+export const ROLE_LABELS = ['api', 'device', 'controller', 'kubernetes'] as const;
 
 export const RATE_DECISIONS = ['admitted', 'limited'] as const;
 
@@ -49,6 +49,8 @@ export type PollResult = (typeof POLL_RESULTS)[number];
 export const MUTATION_ACTIONS = [
   'account.created',
   'account.changed',
+  'account.adopted',
+  'account.released',
   'key.created',
   'key.revoked',
   'app.created',
@@ -79,3 +81,26 @@ export const CLEANED = [
 ] as const;
 export const NIGHT_LATE = ['true', 'false'] as const;
 export const RATE_SLICES = ['taken', 'returned', 'expired'] as const;
+
+export const KUBE_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+export type KubeMethodLabel = (typeof KUBE_METHODS)[number];
+/** Of the API server's answer; `none` where there was none. */
+export const KUBE_ANSWERS = ['2xx', '3xx', '4xx', '404', '409', '410', '429', '5xx', 'none'] as const;
+export type KubeAnswerLabel = (typeof KUBE_ANSWERS)[number];
+export const KUBE_RESOURCES = ['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs', 'secrets'] as const;
+export type KubeResourceLabel = (typeof KUBE_RESOURCES)[number];
+export const INFORMER_FAILURES = [
+  'conflict',
+  'exists',
+  'gone',
+  'expired',
+  'throttled',
+  'refused',
+  'unavailable',
+  'unreadable',
+] as const;
+export type InformerFailureLabel = (typeof INFORMER_FAILURES)[number];
+export const KUBE_KINDS = ['FleetAccount', 'FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as const;
+export const RECONCILE_OUTCOMES = ['settled', 'conflict', 'failed'] as const;
+export type ReconcileOutcomeLabel = (typeof RECONCILE_OUTCOMES)[number];
+export const READY_LABELS = ['True', 'False', 'Unknown'] as const;

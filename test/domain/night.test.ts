@@ -100,7 +100,7 @@ class World implements AsyncDisposable {
 
   async #caller(): Promise<Caller> {
     const reader = await this.#replica.deps.fleet.current();
-    return { accountId: this.#accountId, keyId: this.#keyId, reader, origin: this.#origin() };
+    return { accountId: this.#accountId, authority: { keyId: this.#keyId }, reader, origin: this.#origin() };
   }
 
   #note(what: string, after: string): void {

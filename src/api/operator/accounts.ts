@@ -8,12 +8,27 @@ import { pageOf, route } from './route.ts';
 const name = text({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1);
 const entitlement = z.enum(['standard', 'enterprise']);
 
-const accountBody = ({ accountId, name, entitlement, disabled, createdAt }: Account): object => ({
+const adoptableBy = z
+  .string()
+  .max(507)
+  .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-a-z0-9.]*$/);
+
+const accountBody = ({
+  accountId,
+  name,
+  entitlement,
+  disabled,
+  createdAt,
+  adoptableBy,
+  managedBy,
+}: Account): object => ({
   accountId,
   name,
   entitlement,
   disabled,
   createdAt: dateTime(createdAt),
+  ...(adoptableBy !== undefined && { adoptableBy }),
+  ...(managedBy && { managedBy: `${managedBy.namespace}/${managedBy.name}` }),
 });
 
 export const createAccount = route({
@@ -45,7 +60,12 @@ export const readAccount = route({
 export const changeAccount = route({
   method: 'patch',
   path: '/operator/v1/accounts/:accountId',
-  body: z.object({ name: name.optional(), entitlement: entitlement.optional(), disabled: z.boolean().optional() }),
+  body: z.object({
+    name: name.optional(),
+    entitlement: entitlement.optional(),
+    disabled: z.boolean().optional(),
+    adoptableBy: adoptableBy.nullable().optional(),
+  }),
   async handle({ origin, accountId, body }, { accounts }) {
     return { status: 200, body: accountBody(await accounts.change(origin, accountId, body)) };
   },

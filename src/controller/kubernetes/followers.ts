@@ -1,0 +1,32 @@
+/** Which resources are to be looked at when an account, or one app, changes in Muster. */
+export class Followers {
+  readonly #byAccount = new Map<string, Set<string>>();
+  readonly #byApp = new Map<string, Set<string>>();
+  readonly #undo = new Map<string, () => void>();
+
+  /** With an app that app's changes, else those of the account itself, its keys and its configuration. */
+  follow(key: string, accountId: string, appId: string | undefined): void {
+    this.forget(key);
+    const undo = appId === undefined ? join(this.#byAccount, accountId, key) : join(this.#byApp, appId, key);
+    this.#undo.set(key, undo);
+  }
+
+  forget(key: string): void {
+    this.#undo.get(key)?.();
+    this.#undo.delete(key);
+  }
+
+  of(accountId: string, appId: string | undefined): Iterable<string> {
+    return (appId === undefined ? this.#byAccount.get(accountId) : this.#byApp.get(appId)) ?? [];
+  }
+}
+
+function join(index: Map<string, Set<string>>, id: string, key: string): () => void {
+  let keys = index.get(id);
+  if (!keys) index.set(id, (keys = new Set()));
+  keys.add(key);
+  return () => {
+    keys.delete(key);
+    if (keys.size === 0 && index.get(id) === keys) index.delete(id);
+  };
+}

@@ -1,0 +1,96 @@
+import * as z from 'zod';
+import { ABSENT, StoreUnavailable, type Expectation, type Store } from '../store/port.ts';
+import type { Tie } from './mutation.ts';
+import { KEYS, parseRecord, put, type Versioned } from './records.ts';
+
+/*
+ * What a custom resource of Kubernetes stands for, by its UID. A link is written in the commit that makes what it names,
+ * so that nothing is made twice and nothing is made that nobody knows of. Only the leader's operator writes links, each
+ * commit fenced. A secret that is yet to be written to Kubernetes stands here by its hash: only what Muster drew itself
+ * is ever registered.
+ */
+
+const instant = z.int().min(0);
+export const linkSchema = z.looseObject({
+  kind: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  accountId: z.string(),
+  /** The generation of the resource whose wishes for more access were carried out last: no loop repeats them. */
+  generation: z.int().min(0),
+  appId: z.string().optional(),
+  /** The API key that works, and the Secret that holds it. */
+  key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
+  /** Drawn; its Secret may have been written, its hash is not registered. */
+  pending: z.looseObject({ keyId: z.string().optional(), hash: z.string() }).optional(),
+  previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
+  /** Held the key before, under a name that the resource does not give any more. */
+  oldSecret: z.string().optional(),
+  /** The enrollment code that was registered last. */
+  code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
+});
+export type LinkRecord = z.infer<typeof linkSchema>;
+export type Link = Versioned<LinkRecord>;
+
+/** Somebody else wrote the link, or leads: what was decided from it is out of date. */
+export class LinkMoved extends Error {
+  override readonly name = 'LinkMoved';
+}
+
+export interface Links {
+  /** As it is now. @throws StoreUnavailable, BadRecord */
+  get(uid: string): Promise<Link | undefined>;
+  /**
+   * What a commit expects and writes so that the link is `after` once it has happened; undefined removes it.
+   * @param before as it was read; undefined: there was none
+   */
+  tie(uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie;
+  /** Writes the link alone. @throws LinkMoved, StoreUnavailable */
+  save(uid: string, before: Link | undefined, after: LinkRecord | undefined): Promise<void>;
+}
+
+/** @param fence what every commit of the leader's term expects */
+export function createLinks(store: Store, fence: readonly Expectation[]): Links {
+  const tie = (uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie => {
+    const key = KEYS.link(uid);
+    return {
+      expect: [{ key, revision: before?.revision ?? ABSENT }, ...fence],
+      write: [after ? put(key, after) : { remove: key }],
+    };
+  };
+  return {
+    async get(uid) {
+      const entry = await store.get(KEYS.link(uid));
+      return entry && parseRecord(linkSchema, entry);
+    },
+    tie,
+    async save(uid, before, after) {
+      const { expect, write } = tie(uid, before, after);
+      const [one, ...others] = expect;
+      if (!one) throw new Error('a tie without expectations');
+      // No consistent read depends on a link: the leader reads them from the store.
+      const { outcome } = await store.commit({ expect: [one, ...others], write, quiet: true });
+      if (outcome === 'conflict') throw new LinkMoved(`The link of ${uid} has changed, or another controller leads.`);
+    },
+  };
+}
+
+/**
+ * A commit of a mutation that conflicts is planned again. Where it was the tie that did not hold, it never will.
+ * @returns a check for the plan to call first: it looks from the second attempt on
+ * @throws LinkMoved, StoreUnavailable
+ */
+export function whileTied(store: Pick<Store, 'get'>, tie: Tie): () => Promise<void> {
+  let attempts = 0;
+  return async () => {
+    attempts += 1;
+    if (attempts === 1) return;
+    for (const { key, revision } of tie.expect) {
+      const entry = await store.get(key);
+      if ((entry?.revision ?? ABSENT) !== revision) throw new LinkMoved(`The key ${key} has changed.`);
+    }
+  };
+}
+
+export const isLinkTrouble = (error: unknown): boolean =>
+  error instanceof LinkMoved || error instanceof StoreUnavailable;

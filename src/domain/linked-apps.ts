@@ -1,0 +1,79 @@
+import { ABSENT, type Store } from '../store/port.ts';
+import { codeExpiry, newApp, withCode } from './app-record.ts';
+import { ownApp, type Caller } from './apps.ts';
+import { LIMITS } from './limits.ts';
+import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
+import { KEYS, put } from './records.ts';
+import { Refusal } from './refusal.ts';
+import type { TallyLanes } from './tally-lane.ts';
+
+/** What the operator of custom resources does with apps, beside `Apps`. The caller's authority is a tie. */
+export interface LinkedApps {
+  /**
+   * An app of an id that was drawn before, without a code.
+   * @throws Refusal `limit_reached`
+   */
+  create(caller: Caller, appId: string, name: string): Promise<void>;
+  /**
+   * Registers a code by its hash. Asked again, it changes nothing, whatever has become of the code.
+   * @returns when the code expires
+   * @throws Refusal `not_found`
+   */
+  registerCode(caller: Caller, appId: string, hash: string): Promise<number>;
+}
+
+export interface LinkedAppsDeps extends MutationDeps {
+  readonly store: Store;
+  readonly lanes: TallyLanes;
+}
+
+export function createLinkedApps(deps: LinkedAppsDeps): LinkedApps {
+  return {
+    create: (caller, appId, name) => create(deps, caller, appId, name),
+    registerCode: (caller, appId, hash) => registerCode(deps, caller, appId, hash),
+  };
+}
+
+async function create(deps: LinkedAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
+  const { accountId, origin, authority } = caller;
+  await deps.lanes<void>(accountId, origin, async (reader, _account, tally) => {
+    const { expect, write } = await authorisedBy(reader, accountId, authority);
+    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    const key = KEYS.app(accountId, appId);
+    return {
+      accountId,
+      action: 'app.created',
+      appId,
+      expect: [...expect, { key, revision: ABSENT }],
+      write: [put(key, newApp(name, tally.nextSlot, origin.at)), ...write],
+      tally: { ...tally, apps: tally.apps + 1, nextSlot: tally.nextSlot + 1 },
+      grows: true,
+      result: undefined,
+    };
+  });
+}
+
+async function registerCode(deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<number> {
+  const { accountId, origin } = caller;
+  const code = { hash, issuedAt: origin.at };
+  return await mutate<number>(
+    deps,
+    origin,
+    async (reader): Promise<Step<number> | Unchanged<number>> => {
+      const { app, expect, write } = await ownApp(caller, reader, appId);
+      const open = app.record.codes.find((known) => known.hash === hash);
+      if (open) return { unchanged: open.expiresAt };
+      if (app.record.spent.some((known) => known.hash === hash)) return { unchanged: origin.at };
+      return {
+        accountId,
+        action: 'code.issued',
+        appId,
+        expect,
+        write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
+        grows: true,
+        result: codeExpiry(origin.at),
+      };
+    },
+    caller.reader,
+  );
+}
