@@ -1,0 +1,24 @@
+import type { Finding } from '../../../src/controller/kubernetes/conditions.ts';
+import type { Decision } from '../../../src/controller/kubernetes/kind.ts';
+import type { Resource } from '../../../src/controller/kubernetes/resource.ts';
+import type { KindName } from '../../../src/controller/kubernetes/schema/common.ts';
+
+/** A custom resource of generation 1, as a decision sees it. */
+export function asResource<Spec, Status>(
+  kind: KindName,
+  spec: Spec,
+  more: Partial<Resource<Spec, Status>>,
+): Resource<Spec, Status> {
+  const { name = 'one', namespace = 'team', uid = 'uid-1' } = more;
+  const metadata = { name, namespace, uid, resourceVersion: '1', generation: 1, finalizers: [] };
+  const made = { kind, name, namespace, uid, generation: 1, deleting: false, spec, status: {}, conditions: [] };
+  return { ...made, object: { metadata }, ...more };
+}
+
+/** The step that is to be done; undefined where nothing is left. */
+export const stepOf = <Step, Status>(decision: Decision<Step, Status>): Step | undefined =>
+  'step' in decision ? decision.step : undefined;
+
+/** The finding `Ready`; undefined where there is a step to be done. */
+export const reasonOf = <Step, Status>(decision: Decision<Step, Status>): Finding | undefined =>
+  'settled' in decision ? decision.settled.findings.find(({ type }) => type === 'Ready') : undefined;
