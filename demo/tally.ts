@@ -27,12 +27,12 @@ export class Tally {
   }
 }
 
-/** A line that tells the tally: rewritten in place on a terminal, else a line every few seconds. */
+/** A line that tells how far things are: rewritten in place on a terminal, else a line every few seconds. */
 export class LiveLine implements Disposable {
-  readonly #tally: Tally;
+  readonly #tally: { toString(): string };
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tally: Tally) {
+  constructor(tally: { toString(): string }) {
     this.#tally = tally;
   }
 

@@ -1,0 +1,39 @@
+import type { Target } from './service.ts';
+
+/** What the service, and an etcd that was started with it, tell of themselves. */
+export interface Figures {
+  readonly residentBytes: number;
+  readonly heapBytes: number;
+  readonly storeRequests: number;
+  readonly heartbeatRecords: number;
+  /** By method; empty where the etcd is not ours to ask. */
+  readonly etcdRequests: ReadonlyMap<string, number>;
+}
+
+export async function figuresOf({ urls, etcdUrls }: Target): Promise<Figures> {
+  const text = await (await fetch(`${urls.ops}/metrics`)).text();
+  const members = await Promise.all(etcdUrls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
+  return {
+    residentBytes: sum(text, 'process_resident_memory_bytes'),
+    heapBytes: sum(text, 'nodejs_heap_size_used_bytes'),
+    storeRequests: sum(text, 'muster_store_operation_duration_seconds_count'),
+    heartbeatRecords: sum(text, 'muster_heartbeat_flushes_total'),
+    etcdRequests: etcdRequests(members.join('\n')),
+  };
+}
+
+/** Over all series of that name, whatever their labels. */
+function sum(metrics: string, name: string): number {
+  const values = metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'));
+  return [...values].reduce((total, [, value]) => total + Number(value), 0);
+}
+
+function etcdRequests(metrics: string): ReadonlyMap<string, number> {
+  const byMethod = new Map<string, number>();
+  for (const [, method = '', count] of metrics.matchAll(
+    /^grpc_server_handled_total\{[^}]*grpc_method="(\w+)"[^}]*\} (\S+)/gm,
+  )) {
+    if (Number(count) > 0) byMethod.set(method, (byMethod.get(method) ?? 0) + Number(count));
+  }
+  return byMethod;
+}

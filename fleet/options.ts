@@ -1,0 +1,55 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Urls } from '../demo/http.ts';
+
+export interface FleetOptions {
+  readonly devices: number;
+  /** Seconds. */
+  readonly interval: number;
+  /** Seconds of polling; undefined: until Ctrl-C. */
+  readonly duration: number | undefined;
+  readonly store: 'sqlite' | 'etcd';
+  readonly connections: number;
+  /** A service that runs already. */
+  readonly urls: Urls | undefined;
+}
+
+const whole =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+
+function httpUrl(text: string): string {
+  if (/^http:\/\/[^/@?#\s]+$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be http://HOST:PORT.');
+}
+
+/** @throws CommanderError for what cannot be meant, and after --help */
+export function fleetOptions(args: readonly string[]): FleetOptions {
+  const program = new Command('npm run fleet --')
+    .description('Enrolls very many daemons with a Muster and lets them poll; tells what that came to.')
+    .addOption(new Option('--devices <number>', 'how many daemons').argParser(whole(1, 5_000_000)).default(1000))
+    .addOption(
+      new Option('--interval <seconds>', 'between two polls of a daemon').argParser(whole(1, 3600)).default(60),
+    )
+    .addOption(new Option('--duration <seconds>', 'of polling; until Ctrl-C without it').argParser(whole(1, 604_800)))
+    .addOption(new Option('--connections <number>', 'that the polls share').argParser(whole(1, 10_000)).default(256))
+    .addOption(
+      new Option('--store <kind>', 'of the service that it starts').choices(['sqlite', 'etcd']).default('sqlite'),
+    )
+    .addOption(new Option('--api <url>', 'of a service that runs already; with --device and --ops').argParser(httpUrl))
+    .addOption(new Option('--device <url>', 'its device listener').argParser(httpUrl))
+    .addOption(
+      new Option('--ops <url>', 'its ops listener; the operator token is in MUSTER_OPERATOR_TOKEN').argParser(httpUrl),
+    )
+    .exitOverride();
+  program.parse(args, { from: 'user' });
+  const given = program.opts<Omit<FleetOptions, 'urls' | 'duration'> & Partial<Urls> & { duration?: number }>();
+  const { api, device, ops } = given;
+  const named = [api, device, ops].filter((url) => url !== undefined).length;
+  if (named !== 0 && named !== 3) program.error('error: --api, --device and --ops go together');
+  const urls = api !== undefined && device !== undefined && ops !== undefined ? { api, device, ops } : undefined;
+  return { ...given, duration: given.duration, urls };
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { urlsOf, type Urls } from '../demo/http.ts';
+import type { Service } from '../src/service.ts';
+import { EtcdCluster } from '../test/support/etcd.ts';
+import { findEtcd, NO_ETCD } from '../test/support/etcd-binary.ts';
+import { guard } from '../test/support/guard.ts';
+import type { FleetOptions } from './options.ts';
+
+const MAIN = join(import.meta.dirname, '../src/main.ts');
+/** etcd's own bound of 2 GiB, with all of its history, is soon met by a million devices. */
+const ETCD_QUOTA_BYTES = 8_589_934_592;
+const READY_EVERY_MS = 50;
+
+/** What the fleet is enrolled with. */
+export interface Target extends AsyncDisposable {
+  readonly urls: Urls;
+  readonly operatorToken: string;
+  /** Of the members of an etcd that was started here, for their metrics. */
+  readonly etcdUrls: readonly string[];
+}
+
+/** A service of one's own, with a store of its own that goes with it; or the one that was named. */
+export async function openTarget(options: FleetOptions): Promise<Target> {
+  if (options.urls) return named(options.urls);
+  await using opened = new AsyncDisposableStack();
+  const dataDir = mkdtempSync(join(tmpdir(), 'muster-fleet-'));
+  opened.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+  const etcd = options.store === 'etcd' ? opened.use(await startEtcd()) : undefined;
+  const keyFile = join(dataDir, 'keys');
+  writeFileSync(keyFile, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+  const operatorToken = randomBytes(32).toString('base64url');
+  const urls = await startService(opened, {
+    ...process.env,
+    MUSTER_DATA_DIR: dataDir,
+    MUSTER_STORE: etcd ? `etcd:${etcd.urls.join(',')}` : `sqlite:${join(dataDir, 'muster.db')}`,
+    MUSTER_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES),
+    MUSTER_KEY_FILE: keyFile,
+    MUSTER_OPERATOR_TOKEN: operatorToken,
+    MUSTER_POLL_INTERVAL_SECONDS: String(options.interval),
+    MUSTER_API_LISTEN: '127.0.0.1:0',
+    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+    MUSTER_OPS_LISTEN: '127.0.0.1:0',
+    // The line that tells the ports is of this level.
+    MUSTER_LOG_LEVEL: 'info',
+  });
+  const whole = opened.move();
+  return {
+    urls,
+    operatorToken,
+    etcdUrls: etcd?.urls ?? [],
+    [Symbol.asyncDispose]: () => whole.disposeAsync(),
+  };
+}
+
+function named(urls: Urls): Target {
+  const operatorToken = process.env['MUSTER_OPERATOR_TOKEN'] ?? '';
+  if (operatorToken === '') throw new Error('MUSTER_OPERATOR_TOKEN is not set: accounts are made with it.');
+  return { urls, operatorToken, etcdUrls: [], [Symbol.asyncDispose]: async () => undefined };
+}
+
+async function startEtcd(): Promise<EtcdCluster> {
+  const binary = findEtcd();
+  if (binary === undefined) throw new Error(NO_ETCD);
+  return await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${ETCD_QUOTA_BYTES}`] });
+}
+
+/** A process of its own: what is measured is the service and not the fleet beside it. */
+async function startService(opened: AsyncDisposableStack, env: NodeJS.ProcessEnv): Promise<Urls> {
+  // In a group of its own: Ctrl-C is for the fleet, which then ends the service, once it has its figures.
+  const child = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', 'inherit'], env, detached: true });
+  guard(child);
+  opened.defer(() => end(child));
+  const urls = await listening(child);
+  while (!(await isReady(urls))) await sleep(READY_EVERY_MS);
+  return urls;
+}
+
+async function listening(child: ChildProcess & { readonly stdout: NodeJS.ReadableStream }): Promise<Urls> {
+  const lines = createInterface({ input: child.stdout });
+  const urls = await new Promise<Urls>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`The service ended with ${code}.`)));
+    lines.on('line', (line) => {
+      if (line.includes('muster is listening')) resolve(urlsOf(JSON.parse(line) as Service));
+    });
+  });
+  lines.close();
+  // Its log is nobody's business here, but must not stop it.
+  child.stdout.on('data', () => undefined).resume();
+  return urls;
+}
+
+async function isReady({ ops }: Urls): Promise<boolean> {
+  return (await fetch(`${ops}/readyz`)).ok;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isCredential, tokenHash } from '../../src/domain/tokens.ts';
+import { Connections, headerOf, requestText, type Reply } from '../../fleet/connections.ts';
+import { Devices } from '../../fleet/devices.ts';
+import { accountsFor } from '../../fleet/enrolling.ts';
+import { Latencies } from '../../fleet/latencies.ts';
+import { Wheel } from '../../fleet/wheel.ts';
+
+test('the wheel hands each device over once, not before it is due, and within a turn after it', () => {
+  const times = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 1, maxLength: 40 });
+  const steps = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 30, maxLength: 60 });
+  fc.assert(
+    fc.property(times, steps, fc.integer({ min: 10, max: 8000 }), (dueAt, pauses, horizonMs) => {
+      const wheel = new Wheel(dueAt.length, horizonMs);
+      for (const [device, due] of dueAt.entries()) wheel.put(device, due);
+      const handedOver = new Map<number, number>();
+      let [now, before] = [0, 0];
+      for (const pause of pauses) {
+        [before, now] = [now, now + pause];
+        wheel.turn(now, (device) => {
+          expect(handedOver.has(device)).toBe(false);
+          expect(dueAt[device]).toBeLessThanOrEqual(now);
+          // Where the horizon holds it, it comes in the first turn that can have it.
+          if (horizonMs > 5000) expect(dueAt[device]).toBeGreaterThanOrEqual(before - 1);
+          handedOver.set(device, now);
+        });
+      }
+      const overdue = dueAt.flatMap((due, device) =>
+        due <= now - horizonMs && !handedOver.has(device) ? [device] : [],
+      );
+      expect(overdue).toEqual([]);
+    }),
+  );
+});
+
+test('a device that is put again comes again', () => {
+  const wheel = new Wheel(2, 1000);
+  const seen: (readonly [device: number, at: number])[] = [];
+  wheel.put(0, 100);
+  wheel.put(1, 150);
+  for (let now = 1; now <= 700; now += 1) {
+    wheel.turn(now, (device) => {
+      seen.push([device, now]);
+      wheel.put(device, now + 200);
+    });
+  }
+  expect(seen.filter(([device]) => device === 0).map(([, at]) => at)).toEqual([100, 300, 500, 700]);
+  expect(seen.filter(([device]) => device === 1).map(([, at]) => at)).toEqual([150, 350, 550]);
+});
+
+test('latencies are read back within two percent', () => {
+  const latencies = new Latencies();
+  expect(latencies.at(0.5)).toBe(0);
+  for (let ms = 1; ms <= 10_000; ms += 1) latencies.add(ms);
+  for (const share of [0.5, 0.9, 0.99]) {
+    expect(latencies.at(share) / (10_000 * share)).toBeGreaterThan(0.98);
+    expect(latencies.at(share) / (10_000 * share)).toBeLessThan(1.02);
+  }
+});
+
+test('a device has one credential, which no other has, and a tag once it has received it', () => {
+  const devices = new Devices(1000);
+  const credentials = new Set(Array.from({ length: 1000 }, (_, device) => devices.credential(device)));
+  expect(credentials.size).toBe(1000);
+  expect([...credentials].every((token) => isCredential(token))).toBe(true);
+  expect(Buffer.from(devices.credentialHash(7), 'hex').toString('base64url')).toBe(tokenHash(devices.credential(7)));
+  expect([devices.tag(3), devices.intervalSeconds(3)]).toEqual(['', 0]);
+  devices.received(3, '"1-a"');
+  devices.received(4, '"1-b"');
+  devices.received(5, '"1-a"');
+  devices.enrolled(3, 61);
+  expect([3, 4, 5, 6].map((device) => devices.tag(device))).toEqual(['"1-a"', '"1-b"', '"1-a"', '']);
+  expect(devices.intervalSeconds(3)).toBe(61);
+});
+
+test.each([
+  [1, 1],
+  [500, 1],
+  [501, 2],
+  [60_000, 120],
+  [100_000, 120],
+  [120_001, 121],
+  [1_000_000, 1000],
+])('%i devices are spread over %i accounts', (devices, accounts) => {
+  expect(accountsFor(devices)).toBe(accounts);
+});
+
+describe('connections', () => {
+  /** A server that says what the test makes it say. */
+  async function serving(onRequest: (socket: Socket, text: string, connection: number) => void) {
+    let connections = 0;
+    const server = createServer((socket) => {
+      const connection = connections;
+      connections += 1;
+      socket.on('error', () => undefined);
+      socket.setEncoding('latin1').on('data', (text: string) => onRequest(socket, text, connection));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return {
+      url,
+      connections: () => connections,
+      async [Symbol.asyncDispose]() {
+        await once(server.close(), 'close');
+      },
+    };
+  }
+
+  const OK = 'HTTP/1.1 200 OK\r\nETag: "1-x"\r\nContent-Length: 4\r\n\r\nbody';
+
+  test('many requests share few connections, in their order', async () => {
+    const paths: string[] = [];
+    await using server = await serving((socket, text) => {
+      paths.push(text.split(' ')[1] ?? '');
+      socket.write(OK);
+    });
+    const connections = new Connections(server.url, 1);
+    const asked = Array.from({ length: 20 }, (_, n) => connections.ask(requestText('GET', `/${n}`, {})));
+    for (const reply of await Promise.all(asked)) expect(reply).toMatchObject({ status: 200, body: 'body' });
+    expect(paths).toEqual(Array.from({ length: 20 }, (_, n) => `/${n}`));
+    expect(server.connections()).toBe(1);
+    connections.close();
+  });
+
+  test('an answer may come in any pieces; a 304 ends with its head, whatever length it tells', async () => {
+    await using server = await serving((socket, text) => {
+      if (text.startsWith('GET /whole')) socket.write('HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n');
+      else for (const character of OK) setImmediate(() => socket.write(character));
+    });
+    const connections = new Connections(server.url, 1);
+    const [pieces, whole] = await Promise.all(
+      ['/pieces', '/whole'].map((path) => connections.ask(requestText('GET', path, {}))),
+    );
+    expect(pieces).toMatchObject({ status: 200, body: 'body' });
+    expect(headerOf(pieces?.head ?? '', 'etag')).toBe('"1-x"');
+    expect(headerOf(pieces?.head ?? '', 'retry-after')).toBeUndefined();
+    expect(whole).toMatchObject({ status: 304, body: '' });
+    connections.close();
+  });
+
+  test('a connection that breaks loses its own request alone; the next ones have another', async () => {
+    await using server = await serving((socket, _text, connection) => {
+      if (connection === 0) socket.destroy();
+      else socket.write(OK);
+    });
+    const connections = new Connections(server.url, 1);
+    const replies: (Reply | undefined)[] = [];
+    for (let n = 0; n < 3; n += 1) replies.push(await connections.ask(requestText('GET', '/', {})));
+    expect(replies.map((reply) => reply?.status)).toEqual([undefined, 200, 200]);
+    connections.close();
+  });
+
+  test('closed, it answers nobody any more, and everybody', async () => {
+    await using server = await serving(() => undefined);
+    const connections = new Connections(server.url, 1);
+    const asked = [1, 2, 3].map(() => connections.ask(requestText('GET', '/', {})));
+    connections.close();
+    asked.push(connections.ask(requestText('GET', '/', {})));
+    expect(await Promise.all(asked)).toEqual([undefined, undefined, undefined, undefined]);
+  });
+});
