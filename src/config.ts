@@ -89,6 +89,11 @@ const environment = z.object({
   MUSTER_API_LISTEN: listen.default({ host: '127.0.0.1', port: 8080 }),
   MUSTER_DEVICE_LISTEN: listen.default({ host: '127.0.0.1', port: 8081 }),
   MUSTER_OPS_LISTEN: listen.default({ host: '127.0.0.1', port: 8082 }),
+  MUSTER_API_TLS_CERT_FILE: file.optional(),
+  MUSTER_API_TLS_KEY_FILE: file.optional(),
+  MUSTER_DEVICE_TLS_CERT_FILE: file.optional(),
+  MUSTER_DEVICE_TLS_KEY_FILE: file.optional(),
+  MUSTER_DRAIN_DELAY_SECONDS: whole(0, 300).default(0),
   MUSTER_OPERATOR_TOKEN: tokenLine.optional(),
   MUSTER_OPERATOR_TOKEN_FILE: file.optional(),
   MUSTER_KEY_FILE: file.optional(),
@@ -134,6 +139,12 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** PEM files: the chain, the listener's own certificate first, and its key. */
+export interface CertificatePaths {
+  readonly certificate: string;
+  readonly key: string;
+}
+
 export interface EtcdConfig {
   readonly kind: 'etcd';
   readonly endpoints: readonly string[];
@@ -158,6 +169,10 @@ export interface Config {
   readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
   /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
   readonly concurrencyMax: { readonly api: number; readonly device: number; readonly ops: number };
+  /** Undefined: the listener speaks HTTP. Read again while the service runs. */
+  readonly tls: { readonly api: CertificatePaths | undefined; readonly device: CertificatePaths | undefined };
+  /** From the signal to end until the listeners take nothing more. */
+  readonly drainDelayMs: number;
   /** Undefined: an embedded store makes one in the data directory. */
   readonly operatorTokens: readonly string[] | undefined;
   /** The text of the key file; undefined: as above. */
@@ -199,6 +214,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       device: values.MUSTER_DEVICE_CONCURRENCY,
       ops: values.MUSTER_OPS_CONCURRENCY,
     },
+    tls: { api: certificatePaths(values, 'API'), device: certificatePaths(values, 'DEVICE') },
+    drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
     operatorTokens: operatorTokens(values),
     keyFile: contentOf(values, 'MUSTER_KEY_FILE')?.toString(),
     keyFilePath: values.MUSTER_KEY_FILE,
@@ -217,6 +234,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
   if (config.store.kind === 'etcd') refuseGuessedSecrets(config);
   return config;
+}
+
+function certificatePaths(values: Environment, listener: 'API' | 'DEVICE'): CertificatePaths | undefined {
+  const names = [`MUSTER_${listener}_TLS_CERT_FILE`, `MUSTER_${listener}_TLS_KEY_FILE`] as const;
+  const [certificate, key] = [values[names[0]], values[names[1]]];
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  if (certificate === undefined && key === undefined) return undefined;
+  throw new ConfigError(`${names.join(' and ')}: set both or neither`);
 }
 
 function storeOf(values: Environment): Config['store'] {

@@ -1,8 +1,10 @@
 import { createDevicePlane } from './api/device/server.ts';
 import { errorBody, ERRORS, type ErrorCode } from './api/errors.ts';
+import type { TlsPair } from './api/http-server.ts';
 import { openListener, type Listener, type ListenerOptions } from './api/listener.ts';
 import { createOpsServer } from './api/ops-server.ts';
 import { createGateway } from './api/server.ts';
+import { watchedCertificate, type Certificate, type CertificateFiles } from './certificate-files.ts';
 import type { ListenAddress, Role } from './config.ts';
 import { configuredPrice, type Core } from './core.ts';
 import { createAuditVerifier } from './domain/audit-verify.ts';
@@ -39,7 +41,10 @@ const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, d
 /** Of a kubelet and of Prometheus: an overload must not have the replica killed, nor hide itself. */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
-export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined };
+export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {
+  /** Of those that speak TLS: to be read again. */
+  readonly certificates: readonly CertificateFiles[];
+};
 
 export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAddress> {
   const address = (listener: Listener | undefined): ListenAddress => ({
@@ -65,6 +70,8 @@ export interface Shared {
   readonly heartbeats: Heartbeats;
   readonly waits: ChangeWaits;
   readonly domain: Domain;
+  /** Others are to take over: not ready any more, and still serving. */
+  readonly leaving: AbortSignal;
   readonly stopping: AbortSignal;
   /** For what many devices wait for together. */
   readonly turns: TurnQueue;
@@ -114,7 +121,9 @@ export async function openListeners(
       usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     },
   });
-  const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(core, bounds[name], name, kind);
+  const certificates: CertificateFiles[] = [];
+  const to: ListenTo = { core, bounds, certificates };
+  const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(to, name, kind);
   const device: ListenerKind = {
     handle: devicePlane,
     belowRouting: 'invalid_request',
@@ -133,6 +142,7 @@ export async function openListeners(
     api: serves('api') ? opened.use(await open('api', api)) : undefined,
     device: serves('device') ? opened.use(await open('device', device)) : undefined,
     ops: opened.use(await open('ops', ops)),
+    certificates,
   };
 }
 
@@ -141,9 +151,14 @@ interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | '
   readonly overloaded: ErrorCode;
 }
 
-function listen(
-  { config, metrics }: Core,
-  bounds: ListenerBounds | undefined,
+interface ListenTo {
+  readonly core: Core;
+  readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
+  readonly certificates: CertificateFiles[];
+}
+
+async function listen(
+  { core, bounds, certificates }: ListenTo,
   name: ListenerName,
   { belowRouting, overloaded, ...kind }: ListenerKind,
 ): Promise<Listener> {
@@ -151,22 +166,48 @@ function listen(
     status: ERRORS[code].status,
     body: errorBody(code),
   });
-  return openListener({
+  const { config, metrics } = core;
+  let listener: Listener | undefined;
+  const certificate = certificateOf(core, name, (pair) => listener?.present(pair));
+  if (certificate) certificates.push(certificate);
+  listener = await openListener({
     name,
+    ...(certificate && { tls: certificate.current.pair }),
     ...config.listen[name],
     ...kind,
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
-    ...(bounds ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
+    ...(bounds[name] ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
     onTurnedAway: (reason) => metrics.requestShed(name, reason),
   });
+  return listener;
+}
+
+function certificateOf(
+  { config, metrics, clock, log }: Core,
+  name: ListenerName,
+  present: (pair: TlsPair) => void,
+): CertificateFiles | undefined {
+  const paths = name === 'ops' ? undefined : config.tls[name];
+  if (name === 'ops' || !paths) return undefined;
+  const told = ({ expiresAt }: Certificate): void => metrics.certificateExpires(name, expiresAt / 1000);
+  const files = watchedCertificate(name, paths, {
+    clock,
+    log,
+    renewed(certificate) {
+      present(certificate.pair);
+      told(certificate);
+    },
+  });
+  told(files.current);
+  return files;
 }
 
 function unreadyReason(
   { config, directory, fleet, keyRing }: Core,
-  { stopping, degraded }: Pick<Shared, 'stopping' | 'degraded'>,
+  { leaving, degraded }: Pick<Shared, 'leaving' | 'degraded'>,
 ): string | undefined {
-  if (stopping.aborted) return 'draining';
+  if (leaving.aborted) return 'draining';
   if (!directory.ready) return 'the store does not answer, or the directory is being filled';
   const serves = config.roles.has('api') || config.roles.has('device');
   // Requests are none of Kubernetes' business: a replica that serves them goes on when the API server is away.

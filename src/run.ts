@@ -29,9 +29,11 @@ function misconfigured(error: ConfigError): undefined {
 export async function run(config: Config, work?: Work): Promise<void> {
   const log = createLog(config.logLevel);
   const ending = new AbortController();
+  let faulty = false;
   const failed = (what: string, error: unknown): undefined => {
     log.error({ err: error }, what);
     process.exitCode = 1;
+    faulty = true;
     ending.abort();
   };
   // A signal that comes again changes nothing, since npm passes on the one that the terminal has sent already.
@@ -52,5 +54,6 @@ export async function run(config: Config, work?: Work): Promise<void> {
     });
   }
   if (!ending.signal.aborted) await once(ending.signal, 'abort');
-  await service.stop().catch((error: unknown) => failed('muster could not stop cleanly', error));
+  // Nobody is to be sent to a process with a fault for a while.
+  await service.stop(faulty).catch((error: unknown) => failed('muster could not stop cleanly', error));
 }

@@ -29,8 +29,11 @@ export interface Service {
   readonly api: ListenAddress;
   readonly device: ListenAddress;
   readonly ops: ListenAddress;
-  /** Leaves the rotation, answers what is under way, writes what is in memory, and closes. Idempotent. */
-  stop(): Promise<void>;
+  /**
+   * Leaves the rotation, answers what is under way, writes what is in memory, and closes. Idempotent.
+   * @param atOnce without the delay in which it is not ready and still serves
+   */
+  stop(atOnce?: boolean): Promise<void>;
 }
 
 export interface ServiceOptions extends CoreOptions {
@@ -51,7 +54,8 @@ const DRAIN_MS = 10_000;
 export async function startService(options: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const core = await openCore(options, opened);
-  const { log, clock, metrics, store, fleet, directory } = core;
+  const { config, log, clock, metrics, store, fleet, directory } = core;
+  const leaving = new AbortController();
   const stopping = new AbortController();
   const rateWindow = await openRateWindow(core);
   const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
@@ -67,6 +71,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       heartbeats,
       waits,
       turns,
+      leaving: leaving.signal,
       stopping: stopping.signal,
       degraded: () => operator?.health.trouble(),
       bounds: options.bounds ?? {},
@@ -77,13 +82,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
-    ...replicaLoops(core, stopping.signal),
+    ...replicaLoops(core, listeners, stopping.signal),
     ...controllerLoops(core, operator, options.election ?? true, stopping.signal),
   ]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
 
-  async function close(): Promise<void> {
+  async function leave(): Promise<void> {
+    log.info({ delayMs: config.drainDelayMs }, 'muster leaves the rotation');
+    for (const listener of [listeners.api, listeners.device]) listener?.leave();
+    await clock.sleep(config.drainDelayMs);
+  }
+
+  async function close(atOnce: boolean): Promise<void> {
+    leaving.abort();
+    if (config.drainDelayMs > 0 && !atOnce) await leave();
     log.info({}, 'muster is stopping');
     stopping.abort();
     // The ops listener stays until the others are done: /readyz says that the replica drains, /livez that it lives.
@@ -97,7 +110,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.info({}, 'muster has stopped');
   }
   let closing: Promise<void> | undefined;
-  return { ...addressesOf(listeners), stop: () => (closing ??= close()) };
+  return { ...addressesOf(listeners), stop: (atOnce = false) => (closing ??= close(atOnce)) };
 }
 
 interface OpenRateWindow {
@@ -143,16 +156,20 @@ function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, 
   });
 }
 
-const KEY_FILE_EVERY_MS = 10_000;
+/** What is mounted may change while the service runs. */
+const FILES_EVERY_MS = 10_000;
 
 /** What every replica does, whatever its roles. */
-function replicaLoops(core: Core, signal: AbortSignal): Promise<void>[] {
+function replicaLoops(core: Core, { certificates }: Listeners, signal: AbortSignal): Promise<void>[] {
   const { keyFile, replicas } = core;
   // It keeps its pace through an outage: once the store is back, a rotation relies on who is on the registry.
   const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
-    runLoop(core, { name: 'key-file', everyMs: KEY_FILE_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
+    runLoop(core, { name: 'key-file', everyMs: FILES_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
     runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
+    ...certificates.map((files) =>
+      runLoop(core, { name: 'certificates', everyMs: FILES_EVERY_MS, reconcile: () => files.reread() }, signal),
+    ),
   ];
 }
 

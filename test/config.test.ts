@@ -62,6 +62,8 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
       device: { host: '127.0.0.1', port: 8081 },
       ops: { host: '127.0.0.1', port: 8082 },
     },
+    tls: { api: undefined, device: undefined },
+    drainDelayMs: 0,
     operatorTokens: undefined,
     keyFile: undefined,
     keyFilePath: undefined,

@@ -16,6 +16,7 @@ const ROOTS = new Set([
   'operator.ts',
   'embedded-secrets.ts',
   'key-file.ts',
+  'certificate-files.ts',
   'configured-store.ts',
 ]);
 const floorOf = (path: string): string => {

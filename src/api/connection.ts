@@ -54,12 +54,17 @@ export class Connection {
     else if (this.#closing || this.#deaf) this.#socket.destroySoon();
   }
 
+  /** The listener is about to drain: the next answer ends the connection, and an idle one may still ask. */
+  leave(): void {
+    this.#closing = true;
+    if (this.#owed.length > 0 && this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
+  }
+
   /** The listener drains: an idle connection ends now, another one with its answers. */
   close(): void {
-    this.#closing = true;
-    if (this.#owed.length > 0) {
-      if (this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
-    } else if (!this.#deaf && this.#socket.bytesRead === this.#bytesReadWhenIdle) this.#socket.destroy();
+    this.leave();
+    const idle = this.#owed.length === 0 && this.#socket.bytesRead === this.#bytesReadWhenIdle;
+    if (idle && !this.#deaf) this.#socket.destroy();
   }
 
   /**

@@ -1,7 +1,16 @@
 import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 
 /** Times in milliseconds; all of them have defaults that fit the decisions. */
+export interface TlsPair {
+  /** PEM: the server's own certificate, then those between it and the authority. */
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 export interface HttpServerOptions {
+  /** HTTPS with this certificate; without it HTTP. */
+  readonly tls?: TlsPair;
   readonly connectionsMax?: number;
   /** H21: the time for a complete request head. */
   readonly headerTimeoutMs?: number;
@@ -14,9 +23,11 @@ export interface HttpServerOptions {
 const HEADER_BYTES_MAX = 16_384;
 /** A backstop for a body that nobody reads; who reads one has its own, shorter limits (H7, H21). */
 const REQUEST_TIMEOUT_MS = 60_000;
+/** A handshake has the time of a request's head (H21). */
+export const TLS = { minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout: 10_000 } as const;
 
 export function createHttpServer(options: HttpServerOptions): Server {
-  const server = createServer({
+  const settings = {
     // Not to be loosened by a flag of the process.
     httpValidation: 'strict',
     // A missing Host is node's own 400 otherwise; no route depends on it.
@@ -30,7 +41,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     // A fifth of the price of a small GET. Such a request is over before it is handled and says nothing when its client
     // leaves: its response does.
     optimizeEmptyRequests: true,
-  });
+  } as const;
+  const server = options.tls ? createTlsServer({ ...settings, ...TLS, ...options.tls }) : createServer(settings);
   // 0 is without limit: above another number node drops headers in silence, perhaps the second Authorization of H16.
   // What bounds them is their size.
   server.maxHeadersCount = 0;

@@ -1,8 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { answer, requestIdOf } from './answer.ts';
 import { Connection, type FixedAnswer } from './connection.ts';
-import { createHttpServer, type HttpServerOptions, listen } from './http-server.ts';
+import { createHttpServer, type HttpServerOptions, listen, TLS, type TlsPair } from './http-server.ts';
 import { Places, type PlaceOptions } from './places.ts';
 import { TurnQueue } from '../turn-queue.ts';
 
@@ -37,6 +38,10 @@ export interface Listener extends AsyncDisposable {
   readonly port: number;
   /** Requests that were handed over and whose answer has not left yet. */
   readonly inFlight: number;
+  /** What new connections are shown from now on; open ones go on. Only of a listener that was opened with TLS. */
+  present(pair: TlsPair): void;
+  /** Goes on serving, but every answer from now on ends its connection: clients come back, and find others. */
+  leave(): void;
   /**
    * Accepts no more, closes what is idle, lets answers in flight complete with `Connection: close`, and destroys what is
    * left after the grace. Resolves when every connection is closed.
@@ -64,6 +69,9 @@ class HttpListener implements Listener {
   readonly #places: Places;
   readonly #arrivals: TurnQueue;
   readonly #sheds = new TurnQueue(SHED_PER_TURN_MAX);
+  /** Of TLS: those that still shake hands, by the address of the other side. */
+  readonly #shakingHands = new Map<string, Socket>();
+  #leaving = false;
   #progressTimer: NodeJS.Timeout | undefined;
   #port = 0;
   #closed: Promise<void> | undefined;
@@ -74,7 +82,13 @@ class HttpListener implements Listener {
     this.#places = new Places(options);
     this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
-    server.on('connection', (socket: Socket) => this.#accept(socket));
+    if (server instanceof TlsServer) {
+      server.on('connection', (socket: Socket) => this.#shakeHands(socket));
+      server.on('secureConnection', (socket: Socket) => {
+        this.#shakingHands.delete(peerOf(socket));
+        this.#accept(socket);
+      });
+    } else server.on('connection', (socket: Socket) => this.#accept(socket));
     server.on('listening', () => {
       this.#port = (server.address() as AddressInfo).port;
       this.#progressTimer = setInterval(() => this.#checkProgress(), options.unreadAnswerMs ?? 30_000).unref();
@@ -107,7 +121,18 @@ class HttpListener implements Listener {
     return this.#places.taken;
   }
 
+  present(pair: TlsPair): void {
+    if (!(this.#server instanceof TlsServer)) throw new TypeError('a listener of HTTP has no certificate');
+    this.#server.setSecureContext({ ...TLS, ...pair });
+  }
+
+  leave(): void {
+    this.#leaving = true;
+    for (const connection of this.#connections.values()) connection.leave();
+  }
+
   async drain(graceMs: number): Promise<void> {
+    this.leave();
     this.#closed ??= this.#close();
     const timer = graceMs > 0 ? setTimeout(() => this.#destroyAll(), graceMs) : this.#destroyAll();
     await this.#closed;
@@ -120,7 +145,9 @@ class HttpListener implements Listener {
   }
 
   async #close(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#shakingHands.values()) socket.destroy();
+    await closed;
     // The server is closed when it has let go of its sockets, and they tell their answers somewhat later.
     for (const socket of this.#connections.keys()) await new Promise((resolve) => socket.once('close', resolve));
   }
@@ -133,8 +160,17 @@ class HttpListener implements Listener {
     for (const connection of this.#connections.values()) connection.checkProgress();
   }
 
+  #shakeHands(socket: Socket): void {
+    const peer = peerOf(socket);
+    this.#shakingHands.set(peer, socket);
+    socket.on('close', () => {
+      if (this.#shakingHands.get(peer) === socket) this.#shakingHands.delete(peer);
+    });
+  }
+
   #accept(socket: Socket): void {
     const connection = new Connection(socket);
+    if (this.#leaving) connection.leave();
     this.#connections.set(socket, connection);
     socket.on('end', () => connection.halfClosed(this.#options.halfClosedMs ?? 5_000));
     socket.on('close', () => this.#connections.delete(socket));
@@ -191,6 +227,8 @@ class HttpListener implements Listener {
     this.#refuse(socket);
   }
 }
+
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 function answerFixed(
   request: IncomingMessage,

@@ -6,13 +6,18 @@ import { once } from 'node:events';
 import process from 'node:process';
 import type { Config, ListenAddress } from '../config.ts';
 import { parseKeyRing, type KeyRing } from '../domain/key-ring.ts';
+import { parseCertificate } from '../certificate-files.ts';
+import { systemClock } from '../clock.ts';
 import { keptKeyPath } from '../embedded-secrets.ts';
 import { VERSION } from '../version.ts';
 import { finding, type Tell } from './finding.ts';
-import { fileTrouble } from './outcome.ts';
+import { fileTrouble, wordsOf } from './outcome.ts';
 
 const NODE_MAJOR = 24;
 const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+/** cert-manager renews at a third of the time that is left; of 90 days these are the last. */
+const CERTIFICATE_WARN_MS = 14 * DAY_MS;
 const FREE_FAIL_BYTES = 64 * MIB;
 const FREE_WARN_BYTES = 1024 * MIB;
 
@@ -23,6 +28,7 @@ export async function lookAtMachine(config: Config, serviceRuns: boolean, tell: 
     tell(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
   } else tell(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
   const keyRing = lookAtKeyFile(config, tell);
+  lookAtCertificates(config, tell);
   if (config.store.kind === 'sqlite') await lookAtDisk(dirname(config.store.path), tell);
   if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await lookAtPort(name, address, tell);
   return keyRing;
@@ -33,9 +39,12 @@ function lookAtKeyFile({ keyFilePath, dataDir }: Config, tell: Tell): KeyRing | 
   const path = keyFilePath ?? keptKeyPath(dataDir);
   try {
     const keyRing = parseKeyRing(readFileSync(path, 'utf8'));
-    const mode = statSync(path).mode & 0o777;
+    const { mode: type, uid } = statSync(path);
+    const mode = type & 0o777;
+    // What a platform mounts is not ours, and ours to read by its group.
+    const exposed = uid === process.getuid?.() ? 0o077 : 0o007;
     const has = `${path} has key ${keyRing.numbers.join(', ')}`;
-    if ((mode & 0o077) === 0) tell(keyFile.ok(has));
+    if ((mode & exposed) === 0) tell(keyFile.ok(has));
     else tell(keyFile.warn(`${has}, and others may read it (mode ${mode.toString(8)}): chmod 600 ${path}`));
     return keyRing;
   } catch (error) {
@@ -43,6 +52,23 @@ function lookAtKeyFile({ keyFilePath, dataDir }: Config, tell: Tell): KeyRing | 
     if (code === 'ENOENT' && keyFilePath === undefined) tell(keyFile.ok(`${path} is made at the first start`));
     else tell(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
     return undefined;
+  }
+}
+
+function lookAtCertificates({ tls }: Config, tell: Tell): void {
+  const certificate = finding('certificate');
+  for (const [listener, paths] of Object.entries(tls)) {
+    if (!paths) continue;
+    try {
+      const pair = { cert: readFileSync(paths.certificate), key: readFileSync(paths.key) };
+      const leftMs = parseCertificate(pair).expiresAt - systemClock.now();
+      const says = `that of the ${listener} listener is valid for ${Math.floor(leftMs / DAY_MS)} days`;
+      if (leftMs <= 0) tell(certificate.fail(`that of the ${listener} listener has expired: renew it`));
+      else if (leftMs < CERTIFICATE_WARN_MS) tell(certificate.warn(`${says}: see why it was not renewed`));
+      else tell(certificate.ok(says));
+    } catch (error) {
+      tell(certificate.fail(`${listener}: ${wordsOf(error)}`));
+    }
   }
 }
 

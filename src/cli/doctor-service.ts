@@ -11,7 +11,11 @@ const CLOCK_FAIL_MS = 30_000;
 const DATE_ROUNDING_MS = 1000;
 
 /** The running service, as its ops listener shows it. */
-export async function lookAtService(env: NodeJS.ProcessEnv, tell: Tell): Promise<{ readonly runs: boolean }> {
+export async function lookAtService(
+  env: NodeJS.ProcessEnv,
+  mustRun: boolean,
+  tell: Tell,
+): Promise<{ readonly runs: boolean }> {
   const service = finding('service');
   let url: string;
   try {
@@ -22,7 +26,7 @@ export async function lookAtService(env: NodeJS.ProcessEnv, tell: Tell): Promise
   }
   const asked = systemClock.now();
   const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(LOOK_MS_MAX) }).catch((error: unknown) => {
-    tell(service.warn(unreachable(url, error)));
+    tell(service[mustRun ? 'fail' : 'warn'](unreachable(url, error)));
   });
   if (!ready) return { runs: false };
   const { reason } = ((await ready.json().catch(() => undefined)) ?? {}) as { reason?: unknown };

@@ -7,8 +7,11 @@ import { finding, type Finding, type Tell } from './finding.ts';
 import { CommandFault, EXIT, oweStdout } from './outcome.ts';
 import { printable } from './table.ts';
 
-/** `muster doctor`: looks, and changes nothing. Exit code 3 where something fails. */
-export async function doctor(env: NodeJS.ProcessEnv): Promise<void> {
+/**
+ * `muster doctor`: looks, and changes nothing. Exit code 3 where something fails.
+ * @param running the service is known to run elsewhere, as in a cluster: it must answer, and its ports are not here
+ */
+export async function doctor(env: NodeJS.ProcessEnv, { running }: { readonly running: boolean }): Promise<void> {
   oweStdout();
   const found: Finding[] = [];
   const tell = (finding: Finding): void => {
@@ -16,10 +19,10 @@ export async function doctor(env: NodeJS.ProcessEnv): Promise<void> {
     process.stdout.write(`${finding.level.padEnd(4)}  ${finding.what.padEnd(13)}  ${printable(finding.says)}\n`);
   };
   const config = configured(env, tell);
-  const service = await lookAtService(env, tell);
+  const service = await lookAtService(env, running, tell);
   if (config) {
-    const keyRing = await lookAtMachine(config, service.runs, tell);
-    await lookAtStore(config, { keyRing, serviceRuns: service.runs }, tell);
+    const keyRing = await lookAtMachine(config, running || service.runs, tell);
+    await lookAtStore(config, { keyRing, serviceRuns: running || service.runs }, tell);
   }
   const fails = found.filter(({ level }) => level === 'fail').length;
   if (fails > 0) throw new CommandFault(fails === 1 ? '1 check failed.' : `${fails} checks failed.`, EXIT.bad);

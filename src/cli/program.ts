@@ -163,10 +163,11 @@ function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
   program
     .command('doctor')
     .description('look at configuration, store, clock, keys, disk and the running service: what is wrong, what to do')
+    .option('--running', 'a service that cannot be reached is a fault', false)
     .addHelpText('after', EXIT_CODES)
-    .action(async () => {
+    .action(async (options: { running: boolean }) => {
       const { doctor } = await import('./doctor.ts');
-      await doctor(env);
+      await doctor(env, options);
     });
 }
 

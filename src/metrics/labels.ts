@@ -6,6 +6,10 @@
 export const LISTENERS = ['api', 'device', 'ops'] as const;
 export type ListenerLabel = (typeof LISTENERS)[number];
 
+/** Those that may speak TLS. */
+export const TLS_LISTENERS = ['api', 'device'] as const;
+export type TlsListenerLabel = (typeof TLS_LISTENERS)[number];
+
 export const TURNED_AWAY = ['below_routing', 'request_bound', 'connection_bound'] as const;
 export type TurnedAwayLabel = (typeof TURNED_AWAY)[number];
 

@@ -1,12 +1,21 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { lazyCounterOf, remembered, SECONDS } from './instruments.ts';
-import { LISTENERS, RATE_DECISIONS, TURNED_AWAY, type ListenerLabel, type TurnedAwayLabel } from './labels.ts';
+import {
+  LISTENERS,
+  RATE_DECISIONS,
+  TURNED_AWAY,
+  type ListenerLabel,
+  type TlsListenerLabel,
+  type TurnedAwayLabel,
+} from './labels.ts';
 
 /** What the listeners and the account window say. */
 export interface RequestMetrics {
   requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
   requestShed(listener: ListenerLabel, why: TurnedAwayLabel): void;
   rateDecided(admitted: boolean): void;
+  /** @param timestampSeconds since 1970 */
+  certificateExpires(listener: TlsListenerLabel, timestampSeconds: number): void;
 }
 
 export function requestMetrics(registers: Registry[]): RequestMetrics {
@@ -31,7 +40,14 @@ export function requestMetrics(registers: Registry[]): RequestMetrics {
     label: 'decision',
     values: RATE_DECISIONS,
   });
+  const expiry = new Gauge({
+    name: 'muster_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that the listener presents expires; of a listener without TLS there is no series.',
+    labelNames: ['listener'],
+    registers,
+  });
   return {
+    certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
     requestEnded: (listener, route, status, code, seconds) =>
       child(listener, route, String(status), code).observe(seconds),
     requestShed: (listener, why) => shed.inc({ listener, why }),

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { KEYS } from '../../src/domain/records.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { putAll } from '../support/backups.ts';
+import { selfSigned } from '../support/certificates.ts';
 import { connectedTo, musterCommand } from '../support/muster-command.ts';
 import { KEY_FILE_TEXT, Muster } from '../support/muster.ts';
 
@@ -46,6 +47,36 @@ test('a place where nothing was started yet is well; only the service is missing
   expect(diagnosis.code).toBe(0);
   expect(diagnosis.findings.filter((line) => !line.startsWith('ok'))).toEqual([
     expect.stringMatching(/^warn {2}service .*127\.0\.0\.1:9 cannot be reached.*start it/),
+  ]);
+});
+
+test('where the service must run, it is a fault that it cannot be reached; what it would hold is left alone', async () => {
+  const { code, stdout } = await musterCommand(['doctor', '--running'], env);
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^fail {2}service .*127\.0\.0\.1:9 cannot be reached/m);
+  expect(stdout).not.toMatch(/^\w+ +port /m);
+});
+
+test('the certificates of the listeners: how long they are valid, or what is wrong', async () => {
+  const { cert, key } = selfSigned(dataDir, 'api');
+  const [certFile, keyFile, other] = ['tls.crt', 'tls.key', 'other.key'].map((name) => join(dataDir, name));
+  for (const [path, text] of [
+    [certFile, cert],
+    [keyFile, key],
+    [other, selfSigned(dataDir, 'other').key],
+  ] as const) {
+    writeFileSync(path ?? '', text);
+  }
+  const paths = { MUSTER_API_TLS_CERT_FILE: certFile ?? '', MUSTER_API_TLS_KEY_FILE: keyFile ?? '' };
+  const well = await diagnosed(paths);
+  expect(well.code).toBe(0);
+  expect(well.findings).toContainEqual(
+    expect.stringMatching(/^warn {2}certificate .*api listener is valid for [01] days/),
+  );
+  const mismatched = await diagnosed({ ...paths, MUSTER_API_TLS_KEY_FILE: other ?? '' });
+  expect(mismatched.code).toBe(3);
+  expect(failsOf(mismatched)).toEqual([
+    expect.stringMatching(/certificate .*api: the key is not that of the certificate/),
   ]);
 });
 

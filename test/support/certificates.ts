@@ -46,3 +46,18 @@ export function makeCertificates(directory: string): Certificates {
     serverFlags: [...serving, '--client-cert-auth', '--trusted-ca-file', file('ca.crt')],
   };
 }
+
+export interface SelfSigned {
+  /** PEM: its own authority, too. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate for 127.0.0.1 that expires in a day, of a key of its own. */
+export function selfSigned(directory: string, name: string): SelfSigned {
+  const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.crt`)];
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
+  const forItself = ['-days', '1', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', ['req', '-x509', ...newKey, '-out', cert, ...forItself], { stdio: 'pipe' });
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+}
