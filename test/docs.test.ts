@@ -18,6 +18,7 @@ const DOCUMENTS = [
   'CHANGELOG.md',
   'docs/ARCHITECTURE.md',
   'docs/METRICS.md',
+  'docs/RUNBOOK.md',
   ...readdirSync(join(ROOT, 'docs/adr')).map((name) => `docs/adr/${name}`),
 ];
 
