@@ -1,9 +1,11 @@
 import type { Entry } from '../store/port.ts';
+import { PackedNumbers, type Numbers } from '../store/packed-numbers.ts';
+import { withRoom } from '../store/packed-table.ts';
+import type { AppTable } from './app-table.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './fleet-reader.ts';
 import {
   accountSchema,
   apiKeySchema,
-  appSchema,
   KEYS,
   NO_TALLY,
   otelSchema,
@@ -15,7 +17,7 @@ import {
   type TallyRecord,
   type Versioned,
 } from './records.ts';
-import { unpackSeen } from './seen-codec.ts';
+import { eachSeen } from './seen-codec.ts';
 
 /** Where a key of the directory lies: whose it is, what it is, and which one. */
 export interface Place {
@@ -25,9 +27,19 @@ export interface Place {
   readonly id: string;
 }
 
+function endOfPart(key: string, start: number): number {
+  const slash = key.indexOf('/', start);
+  return slash < 0 ? key.length : slash;
+}
+
 export function placeOf(key: string): Place | undefined {
   if (!key.startsWith(KEYS.accounts)) return undefined;
-  const [accountId = '', kind = 'account', id = ''] = key.slice(KEYS.accounts.length).split('/');
+  // By hand: a start comes here a million times.
+  const afterId = endOfPart(key, KEYS.accounts.length);
+  const afterKind = endOfPart(key, afterId + 1);
+  const accountId = key.slice(KEYS.accounts.length, afterId);
+  const kind = afterId === key.length ? 'account' : key.slice(afterId + 1, afterKind);
+  const id = key.slice(afterKind + 1, endOfPart(key, afterKind + 1));
   switch (kind) {
     case 'account':
     case 'key':
@@ -51,22 +63,35 @@ export class AccountMemory implements AccountReader {
   seenRevision = 0;
   /** Never given twice in this process, not even to an account that is listed anew. */
   appsVersion = (versions += 1);
-  readonly #apps = new Map<string, AppEntry>();
+  /** Among the accounts of the memory, as its apps are marked with it in the table. */
+  readonly number: number;
+  readonly #table: AppTable;
+  /** Rows of the account's apps in the table, the first `#appCount` of them. */
+  #rows = NO_ROWS;
+  #appCount = 0;
   readonly #keys = new Map<string, ApiKeyEntry>();
   #otel: Versioned<OtelRecord> | undefined;
   #tally: Versioned<TallyRecord> = NO_TALLY;
-  #seen: ReadonlyMap<number, number> = new Map();
+  #seen: Numbers = NOTHING_SEEN;
 
-  constructor(id: string) {
+  constructor(id: string, number: number, table: AppTable) {
     this.id = id;
+    this.number = number;
+    this.#table = table;
   }
 
   app(appId: string): AppEntry | undefined {
-    return this.#apps.get(appId);
+    const row = this.#table.find(appId, this.number);
+    return row < 0 ? undefined : this.#table.recent(row, this.id);
   }
 
   apps(): readonly AppEntry[] {
-    return [...this.#apps.values()];
+    return Array.from(this.#held(), (row) => this.#table.app(row, this.id));
+  }
+
+  /** Of its apps, in no particular order. */
+  slots(): Iterable<number> {
+    return Array.from(this.#held(), (row) => this.#table.slotOf(row));
   }
 
   apiKey(keyId: string): ApiKeyEntry | undefined {
@@ -85,7 +110,7 @@ export class AccountMemory implements AccountReader {
     return this.#tally;
   }
 
-  seen(): ReadonlyMap<number, number> {
+  seen(): Numbers {
     return this.#seen;
   }
 
@@ -101,7 +126,7 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'app': {
-        this.#apps.set(id, { id, accountId: this.id, ...parseRecord(appSchema, entry) });
+        this.#putApp(id, entry);
         this.appsVersion = versions += 1;
         break;
       }
@@ -114,7 +139,9 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'seen': {
-        this.#seen = unpackSeen(parseRecord(seenSchema, entry).record.packed);
+        const seen = new PackedNumbers({ expected: this.#appCount });
+        eachSeen(parseRecord(seenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
+        this.#seen = seen;
         this.seenRevision = entry.revision;
         this.appsVersion = versions += 1;
         break;
@@ -133,7 +160,7 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'app': {
-        this.#apps.delete(id);
+        this.#dropApp(id);
         this.appsVersion = versions += 1;
         break;
       }
@@ -146,7 +173,7 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'seen': {
-        this.#seen = new Map();
+        this.#seen = NOTHING_SEEN;
         this.seenRevision = 0;
         this.appsVersion = versions += 1;
         break;
@@ -162,7 +189,7 @@ export class AccountMemory implements AccountReader {
       case 'key':
         return this.#keys.get(id)?.revision ?? 0;
       case 'app':
-        return this.#apps.get(id)?.revision ?? 0;
+        return this.#table.revisionOf(this.#table.find(id, this.number));
       case 'otel':
         return this.#otel?.revision ?? 0;
       case 'tally':
@@ -175,9 +202,34 @@ export class AccountMemory implements AccountReader {
   *held(): Iterable<readonly [key: string, revision: number]> {
     if (this.revision > 0) yield [KEYS.account(this.id), this.revision];
     for (const key of this.#keys.values()) yield [KEYS.apiKey(this.id, key.id), key.revision];
-    for (const app of this.#apps.values()) yield [KEYS.app(this.id, app.id), app.revision];
+    for (const row of this.#held()) yield [KEYS.app(this.id, this.#table.idOf(row)), this.#table.revisionOf(row)];
     if (this.#otel) yield [KEYS.otel(this.id), this.#otel.revision];
     if (this.#tally.revision > 0) yield [KEYS.tally(this.id), this.#tally.revision];
     if (this.seenRevision > 0) yield [KEYS.seen(this.id), this.seenRevision];
   }
+
+  #held(): Uint32Array {
+    return this.#rows.subarray(0, this.#appCount);
+  }
+
+  #putApp(id: string, entry: Entry): void {
+    const known = this.#table.find(id, this.number);
+    const row = this.#table.put(known, this.number, id, entry);
+    if (known >= 0) return;
+    this.#rows = withRoom(this.#rows, Uint32Array, this.#appCount);
+    this.#rows[this.#appCount] = row;
+    this.#appCount += 1;
+  }
+
+  #dropApp(id: string): void {
+    const row = this.#table.find(id, this.number);
+    if (row < 0) return;
+    this.#table.remove(row);
+    this.#appCount -= 1;
+    // The last one takes its place.
+    this.#rows[this.#rows.indexOf(row)] = this.#rows[this.#appCount] ?? 0;
+  }
 }
+
+const NO_ROWS = new Uint32Array();
+const NOTHING_SEEN: Numbers = new Map();

@@ -67,7 +67,7 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
     pollIntervalSeconds,
     of({ account, app }) {
       // O11: cloud devices of accounts that are Enterprise now.
-      const entitled = app.record.connection === 'cloud' && account.record.entitlement === 'enterprise';
+      const entitled = app.connection === 'cloud' && account.record.entitlement === 'enterprise';
       if (!entitled) return tell(app.id, NOTHING);
       return andThen(account.otel(), (otel) => tell(app.id, deliver(account.id, otel)));
     },

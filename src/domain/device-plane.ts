@@ -26,7 +26,7 @@ export function credentialHash(token: string | undefined): string {
  */
 export function authenticateDevice(reader: FleetReader, hash: string): MaybePromise<FoundApp> {
   return andThen(reader.appOfCredential(hash), (found) => {
-    if (found?.app.record.status !== 'active') throw new Refusal('invalid_credential');
+    if (found?.app.status !== 'active') throw new Refusal('invalid_credential');
     if (found.account.record.disabled) throw new Refusal('account_disabled');
     return found;
   });
@@ -136,7 +136,7 @@ export async function acknowledge(
  */
 export async function stillBound(reader: FleetReader, app: AppEntry): Promise<FoundApp> {
   const now = await reader.appById(app.id);
-  if (!now || now.app.record.status !== 'active' || now.app.record.credential !== app.record.credential) {
+  if (!now || now.app.status !== 'active' || now.app.record.credential !== app.record.credential) {
     throw new Refusal('invalid_credential');
   }
   if (now.account.record.disabled) throw new Refusal('account_disabled');

@@ -1,6 +1,15 @@
+import type { Numbers } from '../store/packed-numbers.ts';
 import { PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Store } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
-import type { AccountReader, ApiKeyEntry, AppEntry, FleetReader, FoundApp, MaybePromise } from './fleet-reader.ts';
+import {
+  appEntry,
+  type AccountReader,
+  type ApiKeyEntry,
+  type AppEntry,
+  type FleetReader,
+  type FoundApp,
+  type MaybePromise,
+} from './fleet-reader.ts';
 import { daySchema } from './night-records.ts';
 import {
   accountSchema,
@@ -99,16 +108,14 @@ class DirectAccount implements AccountReader {
 
   async app(appId: string): Promise<AppEntry | undefined> {
     const entry = await this.#store.get(KEYS.app(this.id, appId));
-    return entry && { id: appId, accountId: this.id, ...parseRecord(appSchema, entry) };
+    return entry && appEntry(appId, this.id, parseRecord(appSchema, entry));
   }
 
   async apps(): Promise<readonly AppEntry[]> {
     const prefix = KEYS.apps(this.id);
-    return (await this.#all(prefix)).map((entry) => ({
-      id: entry.key.slice(prefix.length),
-      accountId: this.id,
-      ...parseRecord(appSchema, entry),
-    }));
+    return (await this.#all(prefix)).map((entry) =>
+      appEntry(entry.key.slice(prefix.length), this.id, parseRecord(appSchema, entry)),
+    );
   }
 
   async apiKey(keyId: string): Promise<ApiKeyEntry | undefined> {
@@ -134,7 +141,7 @@ class DirectAccount implements AccountReader {
     return entry ? parseRecord(tallySchema, entry) : NO_TALLY;
   }
 
-  async seen(): Promise<ReadonlyMap<number, number>> {
+  async seen(): Promise<Numbers> {
     const entry = await this.#store.get(KEYS.seen(this.id));
     return entry ? unpackSeen(parseRecord(seenSchema, entry).record.packed) : new Map<number, number>();
   }

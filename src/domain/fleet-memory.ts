@@ -1,7 +1,8 @@
 import type { DirectorySink } from '../store/directory.ts';
 import type { Entry } from '../store/port.ts';
 import { AccountMemory, placeOf, type Place } from './account-memory.ts';
-import type { AccountReader, ApiKeyEntry, AppEntry, FleetReader, FoundApp } from './fleet-reader.ts';
+import { AppTable } from './app-table.ts';
+import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp } from './fleet-reader.ts';
 import { LoneMemory } from './lone-memory.ts';
 import type { DayRecord } from './night-records.ts';
 import { KEYS, type Versioned } from './records.ts';
@@ -18,14 +19,15 @@ export interface FleetMemoryOptions {
   readonly onUnreadable: (error: unknown) => void;
 }
 
-/** The directory's records, parsed and indexed: what every request reads. */
+/** The directory's records, indexed, those of apps packed: what every request reads. */
 export class FleetMemory implements DirectorySink, FleetReader {
   readonly #options: FleetMemoryOptions;
   readonly #accounts = new Map<string, AccountMemory>();
   readonly #lone = new LoneMemory();
   readonly #accountIdOfKey = new Map<string, string>();
-  readonly #appById = new Map<string, AppEntry>();
-  readonly #appByCredential = new Map<string, AppEntry>();
+  #apps = new AppTable();
+  /** By their number. */
+  #numbered: AccountMemory[] = [];
   readonly #listeners = new Set<FleetListener>();
   /** Keys of the range that this program does not know or cannot read, by revision: the directory asks for those too. */
   readonly #unread = new Map<string, number>();
@@ -48,7 +50,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   }
 
   get appCount(): number {
-    return this.#appById.size;
+    return this.#apps.size;
   }
 
   onChange(listener: FleetListener): () => void {
@@ -91,11 +93,11 @@ export class FleetMemory implements DirectorySink, FleetReader {
   }
 
   appOfCredential(hash: string): FoundApp | undefined {
-    return this.#found(this.#appByCredential.get(hash));
+    return this.#found(this.#apps.findCredential(hash));
   }
 
   appById(appId: string): FoundApp | undefined {
-    return this.#found(this.#appById.get(appId));
+    return this.#found(this.#apps.find(appId));
   }
 
   day(): Versioned<DayRecord> | undefined {
@@ -106,9 +108,11 @@ export class FleetMemory implements DirectorySink, FleetReader {
     return this.#lone.writingKey;
   }
 
-  #found(app: AppEntry | undefined): FoundApp | undefined {
-    const account = app && this.account(app.accountId);
-    return account && app && { account, app };
+  #found(row: number): FoundApp | undefined {
+    if (row < 0) return undefined;
+    const account = this.#numbered[this.#apps.accountOf(row)];
+    if (!account || account.revision === 0) return undefined;
+    return { account, app: this.#apps.recent(row, account.id) };
   }
 
   // What the directory feeds.
@@ -116,7 +120,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   put(entry: Entry): void {
     if (this.#lone.knows(entry.key)) return this.#putLone(entry);
     const place = placeOf(entry.key);
-    this.#unread.delete(entry.key);
+    if (this.#unread.size > 0) this.#unread.delete(entry.key);
     if (!place) {
       this.#unread.set(entry.key, entry.revision);
       return;
@@ -155,7 +159,8 @@ export class FleetMemory implements DirectorySink, FleetReader {
   #touch({ accountId, kind, id }: Place): void {
     if (kind === 'seen' || kind === 'tally') return;
     const touched = this.#touched.get(accountId);
-    const what = kind === 'app' ? id : undefined;
+    // While memory is filled, its account stands for an app: nobody sleeps through that either.
+    const what = kind === 'app' && this.#whole ? id : undefined;
     if (touched) touched.add(what);
     else this.#touched.set(accountId, new Set([what]));
   }
@@ -166,8 +171,9 @@ export class FleetMemory implements DirectorySink, FleetReader {
     this.#accounts.clear();
     this.#lone.clear();
     this.#accountIdOfKey.clear();
-    this.#appById.clear();
-    this.#appByCredential.clear();
+    // Whoever still holds an account of before reads on in the table of before.
+    this.#apps = new AppTable();
+    this.#numbered = [];
     this.#unread.clear();
     this.#whole = false;
   }
@@ -186,7 +192,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   }
 
   revisionOf(key: string): number | undefined {
-    const unread = this.#unread.get(key);
+    const unread = this.#unread.size > 0 ? this.#unread.get(key) : undefined;
     if (unread !== undefined) return unread;
     if (this.#lone.knows(key)) return this.#lone.revisionOf(key);
     const place = placeOf(key);
@@ -207,38 +213,22 @@ export class FleetMemory implements DirectorySink, FleetReader {
 
   #accountOf(accountId: string): AccountMemory {
     let account = this.#accounts.get(accountId);
-    if (!account) this.#accounts.set(accountId, (account = new AccountMemory(accountId)));
+    if (account) return account;
+    account = new AccountMemory(accountId, this.#numbered.length, this.#apps);
+    this.#numbered.push(account);
+    this.#accounts.set(accountId, account);
     return account;
   }
 
   #store(place: Place, entry: Entry): void {
     const account = this.#accountOf(place.accountId);
-    const before = place.kind === 'app' ? account.app(place.id) : undefined;
     account.put(place, entry);
     if (place.kind === 'key') this.#accountIdOfKey.set(place.id, account.id);
-    if (place.kind !== 'app') return;
-    this.#forgetCredential(before);
-    const app = account.app(place.id);
-    if (!app) return;
-    this.#appById.set(app.id, app);
-    if (app.record.credential !== undefined) this.#appByCredential.set(app.record.credential, app);
-  }
-
-  #forgetCredential(app: AppEntry | undefined): void {
-    const credential = app?.record.credential;
-    // While memory is filled, the removal of an app may come after the next owner of its credential.
-    if (credential !== undefined && this.#appByCredential.get(credential) === app) {
-      this.#appByCredential.delete(credential);
-    }
   }
 
   #drop(place: Place): void {
     const account = this.#accounts.get(place.accountId);
     if (place.kind === 'key') this.#accountIdOfKey.delete(place.id);
-    if (place.kind === 'app') {
-      this.#forgetCredential(account?.app(place.id));
-      this.#appById.delete(place.id);
-    }
     account?.drop(place);
   }
 }

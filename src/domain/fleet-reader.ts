@@ -1,14 +1,25 @@
 import type { MaybePromise } from '../maybe-promise.ts';
+import type { Numbers } from '../store/packed-numbers.ts';
+import { glanceOf, type AppGlance } from './app-glance.ts';
 import type { DayRecord } from './night-records.ts';
 import type { AccountRecord, ApiKeyRecord, AppRecord, OtelRecord, TallyRecord, Versioned } from './records.ts';
 import type { WritingKeyRecord } from './replica-records.ts';
 
 export type { MaybePromise } from '../maybe-promise.ts';
 
-export interface AppEntry extends Versioned<AppRecord> {
+/** An app; what is asked for all the time lies beside its record, which may have to be parsed first. */
+export interface AppEntry extends Versioned<AppRecord>, AppGlance {
   readonly id: string;
   readonly accountId: string;
 }
+
+export const appEntry = (id: string, accountId: string, { record, revision }: Versioned<AppRecord>): AppEntry => ({
+  id,
+  accountId,
+  record,
+  revision,
+  ...glanceOf(record),
+});
 
 export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
   readonly id: string;
@@ -25,7 +36,7 @@ export interface AccountReader extends Versioned<AccountRecord> {
   otel(): MaybePromise<Versioned<OtelRecord> | undefined>;
   tally(): MaybePromise<Versioned<TallyRecord>>;
   /** Last contacts by slot, as written to the store. */
-  seen(): MaybePromise<ReadonlyMap<number, number>>;
+  seen(): MaybePromise<Numbers>;
   /** Changes whenever an app or a last contact does; undefined where nobody counts. */
   readonly appsVersion: number | undefined;
 }
@@ -51,7 +62,7 @@ export interface FleetReader {
 }
 
 /** A13: by enrollment or poll, whichever is later; null before the first enrollment. */
-export function lastSeenAt(app: AppRecord, seen: ReadonlyMap<number, number>): number | null {
+export function lastSeenAt(app: AppRecord, seen: Numbers): number | null {
   if (app.enrolledAt === undefined) return null;
   return Math.max(app.enrolledAt, seen.get(app.slot) ?? 0);
 }

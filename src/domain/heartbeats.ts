@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { PackedNumbers, type Numbers } from '../store/packed-numbers.ts';
 import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { AppEntry } from './fleet-reader.ts';
@@ -39,20 +40,18 @@ const endsRound = (error: unknown): boolean =>
   error instanceof StoreUnavailable && OF_THE_WHOLE_STORE.has(error.reason);
 
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
-  let pending = new Map<string, Map<number, number>>();
+  let pending = new Map<string, PackedNumbers>();
 
   function seen(app: AppEntry, at: number): void {
     let slots = pending.get(app.accountId);
-    if (!slots) pending.set(app.accountId, (slots = new Map<number, number>()));
-    if ((slots.get(app.record.slot) ?? 0) < at) slots.set(app.record.slot, at);
+    if (!slots) pending.set(app.accountId, (slots = new PackedNumbers()));
+    if ((slots.get(app.slot) ?? 0) < at) slots.set(app.slot, at);
   }
 
   /** What was not written waits for the next round, unless it has been overtaken. */
-  function putBack(accountId: string, slots: ReadonlyMap<number, number>): void {
-    const newer = pending.get(accountId);
-    const merged = new Map(slots);
-    for (const [slot, at] of newer ?? []) merged.set(slot, Math.max(at, merged.get(slot) ?? 0));
-    pending.set(accountId, merged);
+  function putBack(accountId: string, slots: PackedNumbers): void {
+    for (const [slot, at] of pending.get(accountId) ?? []) slots.set(slot, Math.max(at, slots.get(slot) ?? 0));
+    pending.set(accountId, slots);
   }
 
   async function flush(signal?: AbortSignal): Promise<number> {
@@ -119,12 +118,12 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 async function flushAccount(
   deps: HeartbeatDeps,
   accountId: string,
-  slots: ReadonlyMap<number, number>,
+  slots: Numbers,
   isOver: () => boolean,
 ): Promise<number | undefined> {
   const account = deps.memory.account(accountId);
   if (!account) return 0;
-  const alive = new Set(account.apps().map((app) => app.record.slot));
+  const alive = new Set(account.slots());
   const known = { seen: account.seen(), revision: account.seenRevision };
   const written = await write(deps, accountId, known, slots, alive);
   if (written !== 'conflict') return written;
@@ -137,7 +136,7 @@ async function flushAccount(
 }
 
 interface Known {
-  readonly seen: ReadonlyMap<number, number>;
+  readonly seen: Numbers;
   readonly revision: number;
 }
 
@@ -152,7 +151,7 @@ async function write(
   deps: HeartbeatDeps,
   accountId: string,
   known: Known,
-  slots: ReadonlyMap<number, number>,
+  slots: Numbers,
   alive: ReadonlySet<number>,
 ): Promise<number | 'conflict'> {
   const merged = merge(known.seen, slots, alive);
@@ -166,12 +165,8 @@ async function write(
 }
 
 /** The later contact of each slot that an app still has; undefined where none has moved. */
-function merge(
-  known: ReadonlyMap<number, number>,
-  slots: ReadonlyMap<number, number>,
-  alive: ReadonlySet<number>,
-): ReadonlyMap<number, number> | undefined {
-  const merged = new Map<number, number>();
+function merge(known: Numbers, slots: Numbers, alive: ReadonlySet<number>): Numbers | undefined {
+  const merged = new PackedNumbers({ expected: alive.size });
   let moved = false;
   for (const [slot, at] of known) if (alive.has(slot)) merged.set(slot, at);
   for (const [slot, at] of slots) {

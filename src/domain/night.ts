@@ -121,7 +121,7 @@ function stateOf(memory: FleetMemory, accountId: string): AccountNow {
   // While memory is filled anew, an account may be there with some of its apps.
   if (!account || !memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
   const active: string[] = [];
-  for (const app of account.apps()) if (app.record.status === 'active') active.push(app.id);
+  for (const app of account.apps()) if (app.status === 'active') active.push(app.id);
   return { accountId, disabled: account.record.disabled, active };
 }
 

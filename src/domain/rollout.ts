@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import type { Numbers } from '../store/packed-numbers.ts';
 import type { Entry, Store } from '../store/port.ts';
 import type { Fleet } from './fleet.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from './fleet-reader.ts';
@@ -35,7 +36,7 @@ export interface RolloutFacts {
   readonly revision: number;
   readonly apps: readonly AppEntry[];
   /** Last contacts by slot, as far as they are written. */
-  readonly seen: ReadonlyMap<number, number>;
+  readonly seen: Numbers;
   /** By app; of apps that are gone since, too. */
   readonly acks: ReadonlyMap<string, AckRecord>;
   readonly now: number;
@@ -57,20 +58,26 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
   const counts = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const failures: RolloutFailure[] = [];
   const devices = facts.entitlement === 'enterprise' ? facts.apps.filter(receives) : [];
-  for (const { id, record } of devices) {
+  const isStale = (device: AppEntry): boolean => {
+    // The last contact mostly tells, and leaves the record unread.
+    if (now - (seen.get(device.slot) ?? 0) <= facts.staleAfterMs) return false;
+    return now - (lastSeenAt(device.record, seen) ?? 0) > facts.staleAfterMs;
+  };
+  for (const device of devices) {
+    const { id } = device;
     const ack = acks.get(id);
     if (ack?.revision === revision) {
       counts[ack.status] += 1;
       if (ack.status === 'failed') failures.push({ appId: id, error: ack.error ?? '', at: ack.at });
     } else {
-      counts[now - (lastSeenAt(record, seen) ?? 0) > facts.staleAfterMs ? 'stale' : 'pending'] += 1;
+      counts[isStale(device) ? 'stale' : 'pending'] += 1;
     }
   }
   failures.sort((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
   return { revision, devices: devices.length, ...counts, failures: failures.slice(0, LIMITS.rolloutFailuresMax) };
 }
 
-const receives = ({ record }: AppEntry): boolean => record.status === 'active' && record.connection === 'cloud';
+const receives = ({ status, connection }: AppEntry): boolean => status === 'active' && connection === 'cloud';
 
 export interface Rollouts {
   /** Refuses with `not_found`. */

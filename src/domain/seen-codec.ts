@@ -1,13 +1,15 @@
+import type { Numbers } from '../store/packed-numbers.ts';
+
 /**
  * Last contacts of an account's devices in one small text. Behind the newest contact come the runs of neighbouring slots
  * in ascending order: the distance from the run before, the length, and each slot's age against the newest contact, all
  * as base-128 varints; base64. A thousand devices that poll every minute take about 4 KiB; where the slots are dense, a
  * thousand that were last seen at any time within a century take at most 8 KiB.
  */
-export type SeenBySlot = ReadonlyMap<number, number>;
+export type SeenBySlot = Numbers;
 
 export function packSeen(seen: SeenBySlot): string {
-  const slots = [...seen.keys()].sort((a, b) => a - b);
+  const slots = Array.from(seen, ([slot]) => slot).sort((a, b) => a - b);
   const newest = slots.reduce((latest, slot) => Math.max(latest, seen.get(slot) ?? 0), 0);
   const bytes: number[] = [];
   pushVarint(bytes, newest);
@@ -23,8 +25,17 @@ export function packSeen(seen: SeenBySlot): string {
 
 /** @throws RangeError where the text was not made by `packSeen` */
 export function unpackSeen(packed: string): Map<number, number> {
-  const bytes = Buffer.from(packed, 'base64');
   const seen = new Map<number, number>();
+  eachSeen(packed, (slot, at) => seen.set(slot, at));
+  return seen;
+}
+
+/**
+ * Slots in ascending order, each with its last contact.
+ * @throws RangeError where the text was not made by `packSeen`
+ */
+export function eachSeen(packed: string, take: (slot: number, at: number) => void): void {
+  const bytes = Buffer.from(packed, 'base64');
   let at = 0;
   const next = (): number => {
     let value = 0;
@@ -36,13 +47,12 @@ export function unpackSeen(packed: string): Map<number, number> {
       if (byte < 128) return value;
     }
   };
-  if (bytes.length === 0) return seen;
+  if (bytes.length === 0) return;
   const newest = next();
   for (let slot = 0; at < bytes.length;) {
     slot += next();
-    for (let left = next(); left > 0; left -= 1, slot += 1) seen.set(slot, newest - next());
+    for (let left = next(); left > 0; left -= 1, slot += 1) take(slot, newest - next());
   }
-  return seen;
 }
 
 interface Run {

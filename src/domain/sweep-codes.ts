@@ -45,7 +45,7 @@ async function appsWithExpired(memory: FleetMemory, now: number, signal: AbortSi
   let accounts = 0;
   for (const account of memory.accounts()) {
     for (const app of account.apps()) {
-      if (app.record.codes.some(({ expiresAt }) => expiresAt <= now)) found.push(app);
+      if (app.hasOpenCodes && app.record.codes.some(({ expiresAt }) => expiresAt <= now)) found.push(app);
       if (found.length === APPS_PER_PIECE_MAX) return found;
     }
     accounts += 1;

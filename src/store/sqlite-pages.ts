@@ -18,12 +18,13 @@ function boundsOf({ prefix, after }: PageRequest): Bounds {
 /** A page of the newest revision, which is given. */
 export function pageNow(database: Database, request: PageRequest, revision: number): Page {
   const { start, end } = boundsOf(request);
-  return pageOf(database.range(start, end, request.keysOnly), request, revision);
+  return pageOf(database.page(start, end, request.limit + 1, request.keysOnly), request, revision);
 }
 
 /** A page of a past revision, which the history must reach. */
 export function pageThen(database: Database, history: History, request: PageRequest, revision: number): Page {
-  return pageOf(rangeThen(database, history, boundsOf(request), revision), request, revision);
+  const found = rangeThen(database, history, boundsOf(request), revision).take(request.limit + 1);
+  return pageOf(found.toArray(), request, revision);
 }
 
 /** The entries of a past revision: those of now, with every later change undone. */
@@ -51,11 +52,10 @@ function* rangeThen(
 
 const byKey = (a: Entry, b: Entry): number => (a.key < b.key ? -1 : 1);
 
-/** The page that begins with the first entry found. */
-function pageOf(found: Generator<Entry, undefined>, { limit, keysOnly }: PageRequest, revision: number): Page {
-  const entries = found.take(limit + 1).toArray();
-  const more = entries.length > limit;
-  if (more) entries.pop();
+/** The page of what was found, one entry more than it may have if there is one. */
+function pageOf(found: readonly Entry[], { limit, keysOnly }: PageRequest, revision: number): Page {
+  const more = found.length > limit;
+  const entries = more ? found.slice(0, limit) : found;
   const next = entries.at(-1)?.key;
   const shown = keysOnly === true ? entries.map(({ key, revision }) => ({ key, value: '', revision })) : entries;
   return { entries: shown, revision, ...(more && next !== undefined ? { next } : {}) };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
-import type { AppEntry } from '../../src/domain/fleet-reader.ts';
+import { appEntry, type AppEntry } from '../../src/domain/fleet-reader.ts';
 import { createHeartbeats, type Heartbeats } from '../../src/domain/heartbeats.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { accountSchema, appSchema, KEYS, put } from '../../src/domain/records.ts';
@@ -40,7 +40,7 @@ function app(slot: number): AppEntry {
   const state = { name: '', status: 'active', statusAt: 1, createdAt: 1, slot, platform: '', agentVersion: '' };
   const record = appSchema.parse({ ...state, connection: 'cloud', codes: [], spent: [] });
   memory.put({ key: KEYS.app(ACCOUNT, id), value: JSON.stringify(record), revision: 2 });
-  return { id, accountId: ACCOUNT, record, revision: 2 };
+  return appEntry(id, ACCOUNT, { record, revision: 2 });
 }
 
 /** What another replica wrote; memory learns of it only if told. */
@@ -167,7 +167,7 @@ describe('many accounts on a store in trouble', () => {
     for (const accountId of accountIds) {
       memory.put({ key: KEYS.account(accountId), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
       memory.put({ key: KEYS.app(accountId, 'a'.repeat(20)), value: JSON.stringify(record), revision: 2 });
-      beats.seen({ id: 'a'.repeat(20), accountId, record, revision: 2 }, 1000);
+      beats.seen(appEntry('a'.repeat(20), accountId, { record, revision: 2 }), 1000);
     }
     return { clock, unlucky, logged, beats };
   }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createControllerMetrics } from '../../src/controller-metrics.ts';
 import type { Reconciler } from '../../src/controller/loop.ts';
 import { rolloutReconciler } from '../../src/controller/rollout.ts';
-import type { AppEntry } from '../../src/domain/fleet-reader.ts';
+import { appEntry, type AppEntry } from '../../src/domain/fleet-reader.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { KEYS, put, type AckRecord, type AppRecord } from '../../src/domain/records.ts';
 import { rolloutTotals } from '../../src/domain/rollout-totals.ts';
@@ -33,12 +33,8 @@ const record = (slot: number, more: Partial<AppRecord> = {}): AppRecord => ({
   spent: [],
   ...more,
 });
-const app = (slot: number, more: Partial<AppRecord> = {}): AppEntry => ({
-  id: `app-${String(slot).padStart(3, '0')}`,
-  accountId: 'account',
-  revision: 1,
-  record: record(slot, more),
-});
+const app = (slot: number, more: Partial<AppRecord> = {}): AppEntry =>
+  appEntry(`app-${String(slot).padStart(3, '0')}`, 'account', { record: record(slot, more), revision: 1 });
 const ack = (more: Partial<AckRecord> = {}): AckRecord => ({ revision: REVISION, status: 'applied', at: NOW, ...more });
 
 interface Device {

@@ -26,8 +26,7 @@ export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromis
  * costs none. Its refusal, like anybody's, is what the store said after it came.
  */
 function readerFor(hash: string, deps: DeviceDeps): MaybePromise<FleetReader> {
-  const knocks =
-    deps.refusedLately.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.record.status !== 'active';
+  const knocks = deps.refusedLately.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.status !== 'active';
   const reader = knocks ? deps.fleet.currentInPassing() : deps.fleet.current();
   return reader instanceof Promise ? inTurn(reader, deps) : reader;
 }

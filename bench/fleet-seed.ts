@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { enrolled, newApp } from '../src/domain/app-record.ts';
+import { settleFormat } from '../src/domain/format.ts';
+import { KEYS, put } from '../src/domain/records.ts';
+import { drawAccountId, drawAppId, systemDraw } from '../src/domain/secrets.ts';
+import type { Store, Write } from '../src/store/port.ts';
+
+const draw = systemDraw();
+const APPS_PER_ACCOUNT = 1000;
+const WRITES_PER_COMMIT = 120;
+const COMMITS_AT_ONCE = 64;
+/** So many accounts have stored an OTel configuration: one in ten. */
+const CONFIGURED_EVERY = 10;
+
+/** A SHA-256 as the records have it; of what does not matter here. */
+const anyHash = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * Writes a fleet straight into the store: accounts of 1000 apps, each enrolled with one credential, in key order, so
+ * that a million take a minute or two. Nobody knows the credentials' words, only their hashes.
+ */
+export async function seedFleet(store: Store, apps: number, told: (apps: number) => void): Promise<void> {
+  await settleFormat(store);
+  const format = await store.get(KEYS.format);
+  if (!format) throw new Error('the store has no format');
+  const expect = [{ key: KEYS.format, revision: format.revision }] as const;
+  const ids = Array.from({ length: Math.ceil(apps / APPS_PER_ACCOUNT) }, () => drawAccountId(draw)).sort();
+  let under: Promise<unknown>[] = [];
+  for (const [index, accountId] of ids.entries()) {
+    const writes = account(accountId, Math.min(APPS_PER_ACCOUNT, apps - index * APPS_PER_ACCOUNT), index);
+    for (let i = 0; i < writes.length; i += WRITES_PER_COMMIT) {
+      under.push(store.commit({ expect, write: writes.slice(i, i + WRITES_PER_COMMIT) }));
+      if (under.length === COMMITS_AT_ONCE) {
+        await Promise.all(under);
+        under = [];
+      }
+    }
+    if ((index + 1) % 100 === 0) told((index + 1) * APPS_PER_ACCOUNT);
+  }
+  await Promise.all(under);
+}
+
+function account(accountId: string, apps: number, index: number): Write[] {
+  const at = Date.now();
+  const configured = index % CONFIGURED_EVERY === 0;
+  const writes: Write[] = [
+    put(KEYS.account(accountId), {
+      name: `account ${index}`,
+      entitlement: configured ? 'enterprise' : 'standard',
+      disabled: false,
+      createdAt: at,
+    }),
+    put(KEYS.tally(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
+  ];
+  if (configured) writes.push(put(KEYS.otel(accountId), configuration(at)));
+  const appIds = Array.from({ length: apps }, () => drawAppId(draw)).sort();
+  for (const [slot, appId] of appIds.entries()) {
+    const [code, credential] = [anyHash(), anyHash()];
+    const pending = newApp(`daemon ${slot}`, slot, at, { hash: code, issuedAt: at });
+    const told = { platform: 'linux/amd64', agentVersion: '1.4.2', connection: 'cloud' } as const;
+    writes.push(
+      put(KEYS.app(accountId, appId), enrolled(pending, { code, credential, ...told, at })),
+      put(KEYS.credential(credential), { accountId, appId }),
+    );
+  }
+  return writes;
+}
+
+const configuration = (at: number): object => ({
+  revision: 1,
+  tag: randomBytes(8).toString('hex'),
+  at,
+  config: { enabled: true, endpoint: 'https://otel.example.com', evidenceLevel: 'hashes' },
+});
