@@ -23,6 +23,12 @@
   value: /etc/muster/tls-{{ $name }}/tls.key
 {{- end }}
 {{- end }}
+{{- if has "kubernetes" $.roles }}
+- name: MUSTER_KUBERNETES_NAMESPACES
+  value: {{ join "," (fromYamlArray (include "muster.operatorNamespaces" $root)) | quote }}
+- name: MUSTER_KUBERNETES_DEVICE_URL
+  value: {{ default (include "muster.deviceUrl" $root) .operator.deviceUrl | quote }}
+{{- end }}
 {{ include "muster.configEnv" $root }}
 {{- end }}
 {{- end }}
@@ -78,6 +84,12 @@
   value: {{ .pollIntervalSeconds | int | quote }}
 - name: MUSTER_DEVICE_RATE_PER_MINUTE
   value: {{ .deviceRatePerMinute | int | quote }}
+- name: MUSTER_API_CONCURRENCY
+  value: {{ .apiConcurrency | int | quote }}
+- name: MUSTER_DEVICE_CONCURRENCY
+  value: {{ .deviceConcurrency | int | quote }}
+- name: MUSTER_OPS_CONCURRENCY
+  value: {{ .opsConcurrency | int | quote }}
 - name: MUSTER_RATE_WINDOW
   value: {{ .rateWindow | quote }}
 - name: MUSTER_METERING_DELAY_SECONDS

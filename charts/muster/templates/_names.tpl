@@ -78,6 +78,12 @@ imagePullSecrets:
 {{- default (printf "%s-secrets" (include "muster.fullname" .)) .Values.secrets.existingSecret -}}
 {{- end }}
 
+{{/* Where pods of the cluster find the device listener. */}}
+{{- define "muster.deviceUrl" -}}
+{{- $scheme := ternary "https" "http" (not (empty .Values.tls.device.existingSecret)) -}}
+{{- printf "%s://%s-device.%s.svc:%d" $scheme (include "muster.fullname" .) .Release.Namespace (int .Values.service.device.port) -}}
+{{- end }}
+
 {{- define "muster.operatorNamespaces" -}}
 {{- toYaml (default (list .Release.Namespace) .Values.operator.namespaces | uniq) -}}
 {{- end }}
