@@ -27,8 +27,9 @@ export class MusterProcess implements Addresses, AsyncDisposable {
     ({ api: this.api, device: this.device, ops: this.ops } = addresses);
   }
 
-  static async start(env: Readonly<Record<string, string>>): Promise<MusterProcess> {
-    const child = spawn(process.execPath, [MAIN], {
+  /** @param entry what to run in place of the service as it is */
+  static async start(env: Readonly<Record<string, string>>, entry = MAIN): Promise<MusterProcess> {
+    const child = spawn(process.execPath, [entry], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         PATH: process.env['PATH'],
@@ -55,6 +56,15 @@ export class MusterProcess implements Addresses, AsyncDisposable {
     const muster = new MusterProcess(child, logged, addresses);
     await until(async () => (await fetch(`${muster.ops}/readyz`)).status === 200);
     return muster;
+  }
+
+  /** Alive to the network, and doing nothing. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT');
   }
 
   /** @returns the exit code, or the signal */

@@ -1,0 +1,47 @@
+import { CORRECTNESS } from './checkers/all.ts';
+import type { Violation } from './checkers/checker.ts';
+import { SHORT } from './nemesis/all.ts';
+import { hold, type Fault } from './nemesis/fault.ts';
+import { answersLost, flowDropped } from './nemesis/wires.ts';
+import type { Random } from './random.ts';
+import { underLoad, warm } from './runner.ts';
+import { BUGS } from './sabotage/bugs.ts';
+import { World } from './world.ts';
+
+/** Under which fault a bug shows; the others show in ordinary work. */
+const SHOWS: ReadonlyMap<string, Fault> = new Map([
+  ['cached-authentication', flowDropped],
+  ['repeated-commit', answersLost],
+]);
+
+/** So many times at most, before it is said that the suite does not catch it. */
+const LOOKS_MAX = 12;
+const LOOK_EVERY_MS = 4000;
+/** Enough that a window of one replica would let more than 600 a minute through soon. */
+const HAMMER_PER_SECOND = 90;
+
+export interface Caught {
+  readonly bug: string;
+  readonly breaks: string;
+  /** Of the rule that the bug breaks; empty where it was not caught. */
+  readonly violations: readonly Violation[];
+}
+
+/** Runs the service with a bug in it until its rule is found broken. */
+export async function catchBug(etcd: string, bug: string, random: Random): Promise<Caught> {
+  const breaks = BUGS.get(bug)?.breaks ?? '';
+  await using world = await World.start({ etcd, quick: true, bug });
+  const violations = await underLoad(world, random, HAMMER_PER_SECOND, async () => {
+    await warm(world);
+    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+      await (SHOWS.get(bug)?.strike(world, SHORT, random) ?? hold(LOOK_EVERY_MS));
+      const outcome = await world.outcome();
+      const found = CORRECTNESS.flatMap((check) => check(world.recorder, outcome)).filter(
+        ({ rule }) => rule === breaks,
+      );
+      if (found.length > 0) return found;
+    }
+    return [];
+  });
+  return { bug, breaks, violations };
+}

@@ -1,0 +1,23 @@
+import { answers } from './answers.ts';
+import { audit } from './audit.ts';
+import { cap } from './cap.ts';
+import type { Checker } from './checker.ts';
+import { halfWritten } from './half-written.ts';
+import { isolation } from './isolation.ts';
+import { kept } from './kept.ts';
+import { rateWindow } from './rate-window.ts';
+import { revocation } from './revocation.ts';
+import { singleUse } from './single-use.ts';
+
+/** What holds on any machine, however slow. */
+export const CORRECTNESS: readonly Checker[] = [
+  singleUse,
+  cap,
+  revocation,
+  rateWindow,
+  isolation,
+  audit,
+  kept,
+  halfWritten,
+  answers,
+];

@@ -1,0 +1,61 @@
+import type { Written } from '../follower.ts';
+import { isOk, isWrite, type Call } from '../history.ts';
+import { placeOf } from '../state.ts';
+import { grouped, named, type Checker, type Outcome, type Violation } from './checker.ts';
+
+/** Each leaves one entry: the others may find that all is as it was asked to be. */
+const ALWAYS: ReadonlySet<Call['kind']> = new Set([
+  'app.create',
+  'app.delete',
+  'code.issue',
+  'otel.write',
+  'account.create',
+  'key.create',
+  'key.revoke',
+]);
+
+/** It tells of what did not happen. */
+const REFUSED = 'enrollment.refused';
+
+/** One entry for each mutation, in the same revision: acknowledged ones have theirs, nothing has two, none stands alone. */
+export const audit: Checker = (history, outcome) => [
+  ...perRequest(history.calls, outcome),
+  ...outcome.written.flatMap(perRevision),
+];
+
+function perRequest(calls: readonly Call[], { state }: Outcome): Violation[] {
+  const entries = grouped(
+    state.audits.filter(({ action }) => action !== REFUSED),
+    ({ requestId }) => requestId,
+  );
+  return calls.filter(isWrite).flatMap((call) => {
+    const count = entries.get(call.requestId)?.length ?? 0;
+    const least = isOk(call) && ALWAYS.has(call.kind) ? 1 : 0;
+    if (count >= least && count <= 1) return [];
+    const words = `${named(call)}, answered ${call.status}, has ${count} entries in the audit`;
+    return [{ rule: 'audit', at: call.end, words }];
+  });
+}
+
+function perRevision({ revision, audits, touched }: Written): Violation[] {
+  const places = touched.flatMap((key) => placeOf(key) ?? []);
+  const silent = places.filter(({ account, what, id }) => {
+    const ofAccount = audits.filter((entry) => entry.account === account);
+    return what === 'app' ? !ofAccount.some(({ app }) => app === id) : ofAccount.length === 0;
+  });
+  const alone = audits.filter(
+    ({ action, account, app }) =>
+      action !== REFUSED &&
+      !places.some(
+        (place) => place.account === account && (app === undefined || place.what !== 'app' || place.id === app),
+      ),
+  );
+  return [
+    ...silent.map(
+      ({ account, what, id }) => `revision ${revision} changed ${what} ${id} of ${account} without an entry`,
+    ),
+    ...alone.map(
+      ({ action, account }) => `revision ${revision} has the entry ${action} of ${account} and nothing else of it`,
+    ),
+  ].map((words) => ({ rule: 'audit', words }));
+}

@@ -1,0 +1,23 @@
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { grouped, type Checker } from './checker.ts';
+
+/** At most 1000 apps an account, whoever counts: a list, the store, and the tally that must count the same. */
+export const cap: Checker = ({ calls }, { state }) => {
+  const lists = calls.filter(({ told }) => (told.count ?? 0) > LIMITS.appsPerAccountMax);
+  const apps = grouped(state.apps.values(), ({ account }) => account);
+  const stored = [...state.accounts].flatMap(([account, { tally }]) => {
+    const count = apps.get(account)?.length ?? 0;
+    const faults: string[] = [];
+    if (count > LIMITS.appsPerAccountMax) faults.push(`${account} has ${count} apps`);
+    if (count !== tally) faults.push(`the tally of ${account} counts ${tally} apps of ${count}`);
+    return faults;
+  });
+  return [
+    ...lists.map(({ end, asked, told }) => ({
+      rule: 'cap',
+      at: end,
+      words: `${asked.account} listed ${told.count} apps`,
+    })),
+    ...stored.map((words) => ({ rule: 'cap', words })),
+  ];
+};

@@ -1,0 +1,83 @@
+import { isOk, latestEffect, type Call, type History } from '../history.ts';
+import { grouped, named, type Checker, type Violation } from './checker.ts';
+
+/*
+ * Once a revocation is answered, no request that starts later is accepted, by any replica (A12). What ends a credential
+ * or key for good: revoking or deleting its app, enrolling the app anew (A4), revoking the key. What ends it until the
+ * account is enabled again: disabling.
+ */
+
+/** Authenticated: it was refused later, if at all. A service that cannot tell refuses everybody. */
+const isAccepted = ({ status }: Call): boolean => ![0, 401, 502, 503].includes(status);
+
+/** From `from` on the bearer is refused, to any request that ends by `until`. */
+interface Ban {
+  readonly from: number;
+  readonly until: number;
+  readonly by: Call;
+}
+
+export const revocation: Checker = (history) => {
+  const bans = { credential: bannedCredentials(history), key: bannedKeys(history), account: bannedAccounts(history) };
+  const accountOfApp = new Map(
+    history.calls.flatMap(({ asked, told }) => {
+      const [app, account] = [asked.app ?? told.app, asked.account];
+      return app !== undefined && account !== undefined ? [[app, account] as const] : [];
+    }),
+  );
+  const violations: Violation[] = [];
+  for (const call of history.calls.filter(isAccepted)) {
+    const { asked } = call;
+    const bearers = call.kind === 'poll' ? bans.credential.get(asked.credential ?? '') : bans.key.get(asked.key ?? '');
+    const isOperators = asked.key === undefined && call.kind !== 'poll' && call.kind !== 'enroll';
+    const account = asked.account ?? accountOfApp.get(asked.app ?? '') ?? '';
+    const all = [...(bearers ?? []), ...((isOperators ? undefined : bans.account.get(account)) ?? [])];
+    const broken = all.find(({ from, until }) => call.start > from && call.end < until);
+    if (!broken) continue;
+    const late = Math.round(call.start - broken.from);
+    const words = `${named(call)} was answered ${call.status}, ${late} ms after ${named(broken.by)} was answered`;
+    violations.push({ rule: 'revocation', at: call.start, words });
+  }
+  return violations;
+};
+
+const forGood = (by: Call): Ban => ({ from: by.end, until: Number.POSITIVE_INFINITY, by });
+
+function bannedKeys({ calls }: History): ReadonlyMap<string, Ban[]> {
+  const revoked = calls.filter((call) => call.kind === 'key.revoke' && isOk(call));
+  const byKey = grouped(revoked, ({ asked }) => asked.target);
+  return new Map([...byKey].map(([key, all]) => [key, all.map(forGood)]));
+}
+
+/** Of each app, the credentials that were bound for certain before its end, or before another one was bound. */
+function bannedCredentials({ calls }: History): ReadonlyMap<string, Ban[]> {
+  const bans = new Map<string, Ban[]>();
+  for (const ofApp of grouped(calls, ({ asked }) => asked.app).values()) {
+    const enrolled = ofApp.filter((call) => call.kind === 'enroll' && isOk(call));
+    const ends = ofApp.filter((call) => (call.kind === 'app.revoke' || call.kind === 'app.delete') && isOk(call));
+    for (const { asked, told, end } of enrolled) {
+      const credential = asked.credential ?? told.credential ?? '';
+      const swaps = enrolled.filter((swap) => (swap.asked.credential ?? swap.told.credential) !== credential);
+      const after = [...ends, ...swaps].filter(({ start }) => start > end);
+      bans.set(credential, [...(bans.get(credential) ?? []), ...after.map(forGood)]);
+    }
+  }
+  return bans;
+}
+
+/** Until the next attempt at enabling it, whatever its answer. */
+function bannedAccounts({ calls }: History): ReadonlyMap<string, Ban[]> {
+  const byAccount = grouped(calls, ({ asked }) => asked.account);
+  return new Map(
+    [...byAccount].map(([account, ofAccount]) => {
+      const enabling = ofAccount.filter(({ kind }) => kind === 'account.enable');
+      const disabled = ofAccount.filter((call) => call.kind === 'account.disable' && isOk(call));
+      const bans = disabled.map((by) => {
+        const isCrossed = enabling.some((undo) => undo.start < by.end && latestEffect(undo) > by.start);
+        const later = enabling.map(({ start }) => start).filter((start) => start >= by.end);
+        return { from: by.end, until: isCrossed ? by.end : Math.min(...later, Number.POSITIVE_INFINITY), by };
+      });
+      return [account, bans.filter(({ from, until }) => from < until)] as const;
+    }),
+  );
+}

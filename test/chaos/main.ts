@@ -1,0 +1,99 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
+import { catchBug } from './bugs-caught.ts';
+import { ANSWER_MS_MAX, lateAfter } from './checkers/late.ts';
+import { FAULTS, LONG, SHORT } from './nemesis/all.ts';
+import type { Fault } from './nemesis/fault.ts';
+import { seeded, shuffled, type Random } from './random.ts';
+import { closingLines, sectionLines, verdictOf, type Verdict } from './report.ts';
+import { judgeRestore } from './restored.ts';
+import { run } from './runner.ts';
+import { BUGS } from './sabotage/bugs.ts';
+import { World } from './world.ts';
+
+/*
+ * `npm run chaos -- [--short] [--minutes N] [--seed N] [--only NAME,NAME] [--history FILE]`: docs/CHAOS.md. Exit codes:
+ * 0 passed, 1 a rule or a limit was broken, 2 the run proves nothing.
+ */
+
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '0' },
+    seed: { type: 'string' },
+    only: { type: 'string', default: '' },
+    history: { type: 'string' },
+  },
+});
+const RESTORE = 'restore';
+const known = [...FAULTS.map(({ name }) => name), RESTORE, ...BUGS.keys()];
+const only = values.only === '' ? known : values.only.split(',');
+const strangers = only.filter((name) => !known.includes(name));
+if (strangers.length > 0) throw new Error(`--only: ${strangers.join()} is none of ${known.join()}`);
+
+const say = (lines: readonly string[]): void => void process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+// What was started ends with this process, and that only where it exits by itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+const etcd = findEtcd();
+if (etcd === undefined) throw new Error(NO_ETCD);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const random = seeded(seed);
+const quick = values.short;
+say([`chaos, ${quick ? 'short' : 'long'}, seed ${seed}`]);
+
+/** One round of the faults in an order by chance, and further rounds until the minutes are over. */
+function* rounds(faults: readonly Fault[], chance: Random): Generator<Fault> {
+  const endsAt = performance.now() + Number(values.minutes) * 60_000;
+  do yield* shuffled(chance, faults);
+  while (performance.now() < endsAt);
+}
+
+async function faults(binary: string): Promise<Verdict> {
+  const chosen = FAULTS.filter(({ name }) => only.includes(name));
+  if (chosen.length === 0) return 0;
+  await using world = await World.start({ etcd: binary, quick });
+  const done = await run(world, rounds(chosen, random), {
+    extent: quick ? SHORT : LONG,
+    random,
+    checkers: quick ? [] : [lateAfter(ANSWER_MS_MAX)],
+    onSection: (section) => say(sectionLines(section)),
+  });
+  const verdict = verdictOf(done, !quick);
+  say(closingLines(done, verdict));
+  if (verdict !== 0) {
+    const file = values.history ?? join(mkdtempSync(join(tmpdir(), 'muster-chaos-history-')), 'history.jsonl');
+    world.recorder.save(file);
+    say([`the history is kept in ${file}`]);
+  }
+  return verdict;
+}
+
+async function restore(binary: string): Promise<Verdict> {
+  if (!only.includes(RESTORE)) return 0;
+  const faultsFound = await judgeRestore(binary);
+  say([
+    RESTORE,
+    ...(faultsFound.length === 0 ? ['  noticed by every replica'] : faultsFound.map((words) => `  FAILED: ${words}`)),
+  ]);
+  return faultsFound.length === 0 ? 0 : 1;
+}
+
+async function bugs(binary: string): Promise<Verdict> {
+  let missed = 0;
+  for (const name of [...BUGS.keys()].filter((bug) => only.includes(bug))) {
+    const { violations, breaks } = await catchBug(binary, name, random);
+    if (violations.length === 0) missed += 1;
+    const words = violations.length === 0 ? 'NOT CAUGHT' : `caught: ${violations[0]?.words}`;
+    say([`planted ${name} (${breaks}): ${words}`]);
+  }
+  return missed === 0 ? 0 : 1;
+}
+
+const verdicts: Verdict[] = [];
+for (const part of [faults, restore, bugs]) verdicts.push(await part(etcd));
+process.exitCode = verdicts.includes(1) ? 1 : verdicts.includes(2) ? 2 : 0;

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.ts';
+import type { World } from '../world.ts';
+
+/** How long and how often, in the long form and in the short one. */
+export interface Extent {
+  readonly holdMs: number;
+  readonly cutMs: number;
+  readonly kills: number;
+  readonly rollingPerSecond: number;
+}
+
+/** A figure of the report; `limit` in the same unit, where it is a pass figure. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: 'ms' | 'requests/s' | 'requests' | 'states' | 'replicas';
+  readonly limit?: number;
+  /** The limit is a least, not a most. */
+  readonly atLeast?: true;
+}
+
+export interface Struck {
+  readonly figures?: readonly Figure[];
+  /** What was seen to be wrong by the fault itself, in words. */
+  readonly violations?: readonly string[];
+}
+
+/** One way to break things. `strike` breaks and mends; the runner sees to load before it and to recovery after it. */
+export interface Fault {
+  readonly name: string;
+  readonly limits?: { readonly writeGapMs?: number; readonly recoveryMs?: number };
+  strike(world: World, extent: Extent, random: Random): Promise<Struck>;
+}
+
+export const hold = (ms: number): Promise<void> => sleep(ms);
+
+const LOOK_MS = 20;
+
+/** Looks again and again; how long it took in milliseconds, infinite when it never came in time. */
+export async function took(holds: () => Promise<boolean>, maxMs: number): Promise<number> {
+  const startedAt = performance.now();
+  for (;;) {
+    const holdsNow = await holds().catch(() => false);
+    const ms = performance.now() - startedAt;
+    if (holdsNow) return ms;
+    if (ms > maxMs) return Number.POSITIVE_INFINITY;
+    await sleep(LOOK_MS);
+  }
+}

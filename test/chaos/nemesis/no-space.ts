@@ -1,0 +1,22 @@
+import { fill, makeRoom } from '../etcd-admin.ts';
+import type { Replica } from '../replica.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { hold, took, type Fault } from './fault.ts';
+
+const NOTICED_MS_MAX = 60_000;
+
+const isRoomy = async (replica: Replica): Promise<boolean> =>
+  (await replica.metric('muster_store_fullness_ratio')) < LIMITS.storeFullnessMax;
+
+/** etcd is full and refuses every write, until an operator makes room. */
+export const noSpace: Fault = {
+  name: 'no-space',
+  async strike({ cluster, replicas }, { holdMs }) {
+    await fill(cluster.member);
+    await hold(holdMs);
+    await makeRoom(cluster);
+    // What grows the store is refused until a replica has looked how full it is.
+    const value = await took(async () => (await Promise.all(replicas.map(isRoomy))).every(Boolean), NOTICED_MS_MAX);
+    return { figures: [{ name: 'room noticed', value, unit: 'ms' }] };
+  },
+};

@@ -1,0 +1,59 @@
+import { throughput } from '../measure.ts';
+import { seeded, whole } from '../random.ts';
+import { work } from '../workload/worker.ts';
+import { steady, STEADY } from '../workload/steady.ts';
+import { hold, type Fault } from './fault.ts';
+
+const STEADY_MS = 3000;
+const PROBE_MS = 100;
+/** Of the rate that was asked for: a machine that is busy elsewhere sends a little less. */
+const RATE_SHARE_MIN = 0.9;
+
+/** Every replica is replaced by SIGTERM, one after the other, behind a load balancer that asks for readiness. */
+export const rollingRestart: Fault = {
+  name: 'rolling-restart',
+  async strike(world, { rollingPerSecond }, random) {
+    const ending = new AbortController();
+    let ready: readonly number[] = [0, 1, 2];
+    const prober = (async () => {
+      for (; !ending.signal.aborted; await hold(PROBE_MS)) {
+        const states = await Promise.all(world.replicas.map((replica) => replica.isReady()));
+        ready = states.flatMap((isReady, replica) => (isReady ? [replica] : []));
+      }
+    })();
+    const deps = {
+      replicas: world,
+      recorder: world.recorder,
+      random: seeded(whole(random, 2 ** 31)),
+      signal: ending.signal,
+    };
+    const load = work(
+      STEADY,
+      steady(rollingPerSecond, () => ready),
+      deps,
+    );
+    await hold(STEADY_MS);
+    const from = world.recorder.now();
+    const codes: unknown[] = [];
+    for (const replica of world.replicas) {
+      codes.push(await replica.restart('SIGTERM'));
+      await hold(STEADY_MS);
+    }
+    const { perSecond, failed } = throughput(world.recorder, from, world.recorder.now(), (name) => name === STEADY);
+    ending.abort();
+    await Promise.all([load, prober]);
+    return {
+      figures: [
+        { name: 'failed requests', value: failed, unit: 'requests', limit: 0 },
+        {
+          name: 'answered well',
+          value: perSecond,
+          unit: 'requests/s',
+          limit: rollingPerSecond * RATE_SHARE_MIN,
+          atLeast: true,
+        },
+      ],
+      violations: codes.filter((code) => code !== 0).map((code) => `a replica ended with ${String(code)} on SIGTERM`),
+    };
+  },
+};

@@ -1,0 +1,78 @@
+import { whole } from '../random.ts';
+import type { Replica } from '../replica.ts';
+import type { World } from '../world.ts';
+import { compactAll } from '../etcd-admin.ts';
+import { hold, took, type Fault } from './fault.ts';
+
+const LIVE_MS_MAX = 30_000;
+
+/** All connections between replicas and etcd are cut, and new ones refused, for a while. */
+export const allCut: Fault = {
+  name: 'all-cut',
+  limits: { recoveryMs: 5000 },
+  async strike({ replicas }, { cutMs }) {
+    const wires = replicas.flatMap((replica) => replica.wires);
+    await Promise.all(wires.map((wire) => wire.refuse()));
+    await hold(cutMs);
+    await Promise.all(wires.map((wire) => wire.accept()));
+    return {};
+  },
+};
+
+/** Milliseconds until the replica's memory has reached what the store was at some moment since the call. */
+async function liveAgain({ store }: World, replica: Replica): Promise<number> {
+  const { revision } = await store.head();
+  const isLive = async (): Promise<boolean> => (await replica.metric('muster_directory_applied_revision')) > revision;
+  return await took(isLive, LIVE_MS_MAX);
+}
+
+/** Every connection of a replica that there is falls silent, as when a firewall forgets it; new ones work. */
+export const flowDropped: Fault = {
+  name: 'flow-dropped',
+  async strike(world, _, random) {
+    const replica = world.replicas[whole(random, world.replicas.length)];
+    if (!replica) return {};
+    for (const wire of replica.wires) wire.silenceFlows('everything');
+    const value = await liveAgain(world, replica);
+    return { figures: [{ name: 'watch live again', value, unit: 'ms', limit: 10_000 }] };
+  },
+};
+
+/** The history that a replica's watch would go on from is compacted while the replica hears nothing. */
+export const compacted: Fault = {
+  name: 'compacted',
+  async strike(world, _, random) {
+    const replica = world.replicas[whole(random, world.replicas.length)];
+    if (!replica) return {};
+    const before = await replica.metric('muster_directory_relists_total');
+    await Promise.all(replica.wires.map((wire) => wire.refuse()));
+    await hold(UNHEARD_MS);
+    await compactAll(world.cluster.member);
+    await Promise.all(replica.wires.map((wire) => wire.accept()));
+    const value = await liveAgain(world, replica);
+    const relisted = (await replica.metric('muster_directory_relists_total')) > before;
+    return {
+      figures: [{ name: 'watch live again', value, unit: 'ms', limit: 2000 }],
+      violations: relisted ? [] : ['the replica was not made to list anew: the fault did not strike'],
+    };
+  },
+};
+const UNHEARD_MS = 1000;
+
+const ROUNDS = 12;
+const UNANSWERED_MS = 60;
+
+/** Answers of etcd get lost and their connections reset, while what was asked for is carried out. */
+export const answersLost: Fault = {
+  name: 'answers-lost',
+  async strike({ replicas }) {
+    const wires = replicas.flatMap((replica) => replica.wires);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const wire of wires) wire.silenceFlows('answers');
+      await hold(UNANSWERED_MS);
+      for (const wire of wires) wire.cut();
+      await hold(UNANSWERED_MS * 8);
+    }
+    return {};
+  },
+};

@@ -1,0 +1,56 @@
+import type { Violation } from './checkers/checker.ts';
+import type { Figure } from './nemesis/fault.ts';
+import type { Run, Section } from './runner.ts';
+
+const VIOLATIONS_SHOWN_MAX = 20;
+
+/** Whether a figure keeps its limit; true where it has none. */
+export function isKept({ value, limit, atLeast }: Figure): boolean {
+  if (limit === undefined) return true;
+  return atLeast === true ? value >= limit : value <= limit;
+}
+
+const shown = (value: number): string => (Number.isFinite(value) ? value.toFixed(0) : 'never');
+
+function figureLine(figure: Figure): string {
+  const { name, value, unit, limit, atLeast } = figure;
+  const bound =
+    limit === undefined
+      ? ''
+      : `, limit ${atLeast === true ? '≥' : '≤'} ${limit} ${unit}: ${isKept(figure) ? 'kept' : 'BROKEN'}`;
+  return `  ${name.padEnd(30)} ${shown(value).padStart(7)} ${unit}${bound}`;
+}
+
+export const sectionLines = ({ name, figures }: Section): readonly string[] => [name, ...figures.map(figureLine)];
+
+function violationLines(violations: readonly Violation[]): readonly string[] {
+  const first = violations.slice(0, VIOLATIONS_SHOWN_MAX);
+  const rest = violations.length - first.length;
+  return [
+    ...first.map(
+      ({ rule, at, words }) => `  ${rule}${at === undefined ? '' : ` at ${(at / 1000).toFixed(2)} s`}: ${words}`,
+    ),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ];
+}
+
+/** What a run amounts to: 0 passed, 1 a rule or a limit was broken, 2 it proves nothing. */
+export type Verdict = 0 | 1 | 2;
+
+/** @param judgesTimes whether limits count; else they are only printed */
+export function verdictOf({ violations, invalid, sections }: Run, judgesTimes: boolean): Verdict {
+  const broken = sections.flatMap(({ figures }) => figures).filter((figure) => !isKept(figure));
+  if (violations.length > 0 || broken.some(({ unit }) => judgesTimes || unit === 'states')) return 1;
+  return invalid.length > 0 ? 2 : 0;
+}
+
+export function closingLines(run: Run, verdict: Verdict): readonly string[] {
+  const words = { 0: 'passed', 1: 'FAILED', 2: 'INVALID: it proves nothing' };
+  return [
+    `${run.calls} requests, ${run.acknowledged} acknowledged writes`,
+    `${run.violations.length} violations`,
+    ...violationLines(run.violations),
+    ...run.invalid.map((why) => `invalid: ${why}`),
+    `chaos: ${words[verdict]}`,
+  ];
+}

@@ -1,0 +1,151 @@
+import { CORRECTNESS } from './checkers/all.ts';
+import type { Checker, Violation } from './checkers/checker.ts';
+import { createAccount } from './calls.ts';
+import { Client } from './client.ts';
+import { isOk, isWrite } from './history.ts';
+import { recoveryMs, writeGapMs } from './measure.ts';
+import { took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
+import { seeded, whole, type Random } from './random.ts';
+import { invalidities, LOAD_MIN, loadBefore } from './validity.ts';
+import { capped } from './workload/capped.ts';
+import { configs } from './workload/configs.ts';
+import { hammer } from './workload/hammer.ts';
+import { keys } from './workload/keys.ts';
+import { lives } from './workload/lives.ts';
+import { REPLICAS, work, type Job } from './workload/worker.ts';
+import type { World } from './world.ts';
+
+/** What a fault did, in figures. */
+export interface Section {
+  readonly name: string;
+  readonly figures: readonly Figure[];
+}
+
+export interface Run {
+  readonly sections: readonly Section[];
+  readonly violations: readonly Violation[];
+  /** Why it proves nothing; empty when it does. */
+  readonly invalid: readonly string[];
+  readonly calls: number;
+  readonly acknowledged: number;
+}
+
+const WARM_MS_MAX = 60_000;
+/** A replica that has acknowledged nothing for so long after the end of a fault will not. */
+const SETTLE_MS_MAX = 60_000;
+
+export function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job> {
+  return new Map<string, Job>([
+    ['lives-1', lives],
+    ['lives-2', lives],
+    ['lives-3', lives],
+    ['keys-1', keys],
+    ['keys-2', keys],
+    ['configs-1', configs],
+    ['configs-2', configs],
+    ['capped', capped(world.nearlyFull)],
+    ['hammer', hammer(hammerPerSecond)],
+  ]);
+}
+
+/** Runs the work of all jobs around what is done meanwhile. */
+export async function underLoad<T>(
+  world: World,
+  random: Random,
+  hammerPerSecond: number,
+  during: () => Promise<T>,
+): Promise<T> {
+  const ending = new AbortController();
+  const deps = { replicas: world, recorder: world.recorder, signal: ending.signal };
+  const all = [...jobsOf(world, hammerPerSecond)].map(([name, job]) =>
+    work(name, job, { ...deps, random: seeded(whole(random, 2 ** 31)) }),
+  );
+  try {
+    return await during();
+  } finally {
+    ending.abort();
+    await Promise.all(all);
+  }
+}
+
+/** Resolves when the service does enough that breaking it means something; what it did is judged afterwards. */
+export async function warm({ recorder }: World): Promise<void> {
+  await took(async () => loadBefore(recorder, recorder.now()) > LOAD_MIN, WARM_MS_MAX);
+}
+
+export async function strike(
+  world: World,
+  fault: Fault,
+  extent: Extent,
+  random: Random,
+): Promise<Section & { violations: Violation[] }> {
+  const { recorder } = world;
+  await warm(world);
+  const from = recorder.now();
+  const struck = await fault.strike(world, extent, random);
+  const until = recorder.now();
+  recorder.marks.push({ what: 'fault', name: fault.name, from, until });
+  await took(async () => recoveryMs(recorder, until) < Number.POSITIVE_INFINITY, SETTLE_MS_MAX);
+  const recovery = recoveryMs(recorder, until);
+  const { writeGapMs: gapLimit, recoveryMs: recoveryLimit } = fault.limits ?? {};
+  const words = [
+    ...(struck.violations ?? []),
+    ...(recovery === Number.POSITIVE_INFINITY ? ['a replica did not recover'] : []),
+  ];
+  return {
+    name: fault.name,
+    figures: [
+      ...(struck.figures ?? []),
+      {
+        name: 'write gap',
+        value: writeGapMs(recorder, from, until),
+        unit: 'ms',
+        ...(gapLimit !== undefined && { limit: gapLimit }),
+      },
+      { name: 'recovery', value: recovery, unit: 'ms', ...(recoveryLimit !== undefined && { limit: recoveryLimit }) },
+    ],
+    violations: words.map((text) => ({ rule: fault.name, at: until, words: text })),
+  };
+}
+
+/** The last operation on every replica: one write each, when all else is over. */
+export async function closing(world: World): Promise<void> {
+  const client = new Client('closing', world, world.recorder);
+  for (let replica = 0; replica < REPLICAS; replica += 1) await client.send(replica, createAccount('closing'));
+  client.close();
+}
+
+/** Faults one after the other under one workload, and then everything is judged. */
+export async function run(
+  world: World,
+  faults: Iterable<Fault>,
+  { extent, random, checkers, onSection }: RunOptions,
+): Promise<Run> {
+  const sections: Section[] = [];
+  const violations: Violation[] = [];
+  await underLoad(world, random, HAMMER_PER_SECOND, async () => {
+    for (const fault of faults) {
+      const { violations: seen, ...section } = await strike(world, fault, extent, random);
+      sections.push(section);
+      violations.push(...seen);
+      onSection(section);
+    }
+  });
+  await closing(world);
+  const outcome = await world.outcome();
+  const { recorder } = world;
+  violations.push(...[...CORRECTNESS, ...checkers].flatMap((check) => check(recorder, outcome)));
+  const acknowledged = recorder.calls.filter((call) => isOk(call) && isWrite(call)).length;
+  return { sections, violations, invalid: invalidities(recorder), calls: recorder.calls.length, acknowledged };
+}
+
+/** Of an account that is admitted 600 a minute: more than twice that. */
+const HAMMER_PER_SECOND = 22;
+
+export interface RunOptions {
+  readonly extent: Extent;
+  readonly random: Random;
+  /** Beside those that hold on any machine. */
+  readonly checkers: readonly Checker[];
+  readonly onSection: (section: Section) => void;
+}
