@@ -9,7 +9,8 @@ const PURGE_SHARE = 0.1;
 export const configs: Job = async (worker) => {
   const owner = await newOwner(worker);
   const daemon = owner && (await enrolled(worker, owner));
-  for (let number = 1; owner && daemon && !worker.signal.aborted; number += 1) {
+  if (!owner || !daemon) return;
+  for (let number = 1; !worker.signal.aborted; number += 1) {
     await worker.send(worker.random() < PURGE_SHARE ? purgeOtel(owner) : writeOtel(owner, number));
     await worker.send(poll(owner, daemon.app, daemon.own));
     await worker.send(readOtel(owner));

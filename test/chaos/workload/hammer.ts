@@ -8,8 +8,9 @@ export const hammer =
   (perSecond: number): Job =>
   async (worker) => {
     const owner = await newOwner(worker);
+    if (!owner) return;
     let due = 0;
-    while (owner && !worker.signal.aborted) {
+    while (!worker.signal.aborted) {
       due += (perSecond * PAUSE_MS) / 1000;
       const burst = Math.floor(due);
       due -= burst;

@@ -23,7 +23,8 @@ const APPS_ALIVE_MAX = 300;
 /** Apps from their creation to their end, each step through whichever replica, and at the end a look through all. */
 export const lives: Job = async (worker) => {
   const owner = await newOwner(worker);
-  for (let number = 1; owner && !worker.signal.aborted; number += 1) {
+  if (!owner) return;
+  for (let number = 1; !worker.signal.aborted; number += 1) {
     const created = await worker.send(createApp(owner, number));
     if (isOk(created)) await life(worker, owner, appOf(created.body), number > APPS_ALIVE_MAX);
     await worker.pace(PAUSE_MS);
