@@ -43,9 +43,16 @@ export class Replica implements AsyncDisposable {
     return this.#process?.logged ?? [];
   }
 
-  /** Resolves when it is ready. */
+  /** Resolves when it is ready. A start that finds no store in time ends in words; whoever runs it tries again. */
   async start(): Promise<void> {
-    this.#process = await MusterProcess.start(this.#env, this.#bug === undefined ? undefined : SABOTAGED);
+    for (let attempt = 1; this.#process === undefined; attempt += 1) {
+      this.#process = await MusterProcess.start(this.#env, this.#bug === undefined ? undefined : SABOTAGED).catch(
+        (error: unknown) => {
+          if (attempt === STARTS_MAX) throw error;
+          return undefined;
+        },
+      );
+    }
   }
 
   /** Ends the process and starts another one; while it is down nothing is asked of it that it could answer. */
@@ -97,6 +104,7 @@ export class Replica implements AsyncDisposable {
 }
 
 const PROBE_MS = 2000;
+const STARTS_MAX = 10;
 
 export interface ReplicaOptions {
   readonly cluster: EtcdCluster;

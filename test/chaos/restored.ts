@@ -12,7 +12,9 @@ import { World } from './world.ts';
 
 const NOTICED_MS_MAX = 60_000;
 /** Slow enough that a listing takes a while, and can be seen from outside. */
-const WIRE_MS = 100;
+const WIRE_MS = 20;
+const LOOK_MS = 20;
+const APPLIED = 'muster_directory_applied_revision';
 const RELISTS = 'muster_directory_relists_total';
 
 /**
@@ -44,11 +46,15 @@ async function scenario(world: World, worker: Worker): Promise<readonly string[]
   if (!owner || !kept || !lost) return ['nothing could be enrolled'];
   const before = await statuses(worker, { owner, ...lost });
   if (before.some((status) => status !== 200)) return [`before the restore a daemon was answered ${before.join()}`];
+  // A memory that has not seen what is about to be undone has nothing to forget.
+  const { revision } = await world.store.head();
+  const follows = async (replica: Replica): Promise<boolean> =>
+    (await took(async () => (await replica.metric(APPLIED)) >= revision, NOTICED_MS_MAX)) < Number.POSITIVE_INFINITY;
+  if (!(await Promise.all(world.replicas.map(follows))).every(Boolean)) return ['a replica does not follow the store'];
   const relists = await Promise.all(world.replicas.map((replica) => replica.metric(RELISTS)));
 
   const wires = world.replicas.flatMap((replica) => replica.wires);
   await Promise.all(wires.map((wire) => wire.refuse()));
-  const { revision } = await world.store.head();
   await putCopyBack(world.cluster);
   await growPast(world.store, revision);
   for (const wire of wires) wire.delayMs = WIRE_MS;
@@ -57,7 +63,7 @@ async function scenario(world: World, worker: Worker): Promise<readonly string[]
   const noticing = world.replicas.map((replica, n) => noticed(replica, relists[n] ?? 0));
   const accepted: string[] = [];
   const looking = (async () => {
-    for (let done = false; !done; await hold(WIRE_MS)) {
+    for (let done = false; !done; await hold(LOOK_MS)) {
       done = await Promise.race([Promise.all(noticing).then(() => true), hold(0).then(() => false)]);
       const answers = await statuses(worker, { owner, ...lost });
       accepted.push(
@@ -95,7 +101,7 @@ function watchReadiness(replicas: readonly Replica[]): () => readonly boolean[] 
   const watch = async (replica: Replica, n: number): Promise<void> => {
     while (!over.signal.aborted) {
       if (!(await replica.isReady())) left[n] = true;
-      await hold(WIRE_MS / 5);
+      await hold(LOOK_MS);
     }
   };
   for (const [n, replica] of replicas.entries()) void watch(replica, n);
