@@ -4,8 +4,9 @@ import { SHORT } from './nemesis/all.ts';
 import { hold, type Fault } from './nemesis/fault.ts';
 import { answersLost, flowDropped } from './nemesis/wires.ts';
 import type { Random } from './random.ts';
-import { underLoad, warm } from './runner.ts';
+import { warm } from './runner.ts';
 import { BUGS } from './sabotage/bugs.ts';
+import { underLoad } from './workload/all.ts';
 import { World } from './world.ts';
 
 /** Under which fault a bug shows; the others show in ordinary work. */
@@ -35,10 +36,11 @@ export async function catchBug(etcd: string, bug: string, random: Random): Promi
     await warm(world);
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       await (SHOWS.get(bug)?.strike(world, SHORT, random) ?? hold(LOOK_EVERY_MS));
+      // The work goes on: what is answered from here on is not in the store that is read.
+      const { calls, marks, stalls, taintOf } = world.recorder;
+      const history = { calls: [...calls], marks, stalls, taintOf };
       const outcome = await world.outcome();
-      const found = CORRECTNESS.flatMap((check) => check(world.recorder, outcome)).filter(
-        ({ rule }) => rule === breaks,
-      );
+      const found = CORRECTNESS.flatMap((check) => check(history, outcome)).filter(({ rule }) => rule === breaks);
       if (found.length > 0) return found;
     }
     return [];

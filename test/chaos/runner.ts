@@ -5,14 +5,10 @@ import { Client } from './client.ts';
 import { isOk, isWrite } from './history.ts';
 import { recoveryMs, writeGapMs } from './measure.ts';
 import { took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
-import { seeded, whole, type Random } from './random.ts';
+import type { Random } from './random.ts';
 import { invalidities, LOAD_MIN, loadBefore } from './validity.ts';
-import { capped } from './workload/capped.ts';
-import { configs } from './workload/configs.ts';
-import { hammer } from './workload/hammer.ts';
-import { keys } from './workload/keys.ts';
-import { lives } from './workload/lives.ts';
-import { REPLICAS, work, type Job } from './workload/worker.ts';
+import { underLoad } from './workload/all.ts';
+import { REPLICAS } from './workload/worker.ts';
 import type { World } from './world.ts';
 
 /** What a fault did, in figures. */
@@ -33,40 +29,6 @@ export interface Run {
 const WARM_MS_MAX = 60_000;
 /** A replica that has acknowledged nothing for so long after the end of a fault will not. */
 const SETTLE_MS_MAX = 60_000;
-
-export function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job> {
-  return new Map<string, Job>([
-    ['lives-1', lives],
-    ['lives-2', lives],
-    ['lives-3', lives],
-    ['keys-1', keys],
-    ['keys-2', keys],
-    ['configs-1', configs],
-    ['configs-2', configs],
-    ['capped', capped(world.nearlyFull)],
-    ['hammer', hammer(hammerPerSecond)],
-  ]);
-}
-
-/** Runs the work of all jobs around what is done meanwhile. */
-export async function underLoad<T>(
-  world: World,
-  random: Random,
-  hammerPerSecond: number,
-  during: () => Promise<T>,
-): Promise<T> {
-  const ending = new AbortController();
-  const deps = { replicas: world, recorder: world.recorder, signal: ending.signal };
-  const all = [...jobsOf(world, hammerPerSecond)].map(([name, job]) =>
-    work(name, job, { ...deps, random: seeded(whole(random, 2 ** 31)) }),
-  );
-  try {
-    return await during();
-  } finally {
-    ending.abort();
-    await Promise.all(all);
-  }
-}
 
 /** Resolves when the service does enough that breaking it means something; what it did is judged afterwards. */
 export async function warm({ recorder }: World): Promise<void> {

@@ -1,0 +1,42 @@
+import { seeded, whole, type Random } from '../random.ts';
+import type { World } from '../world.ts';
+import { capped } from './capped.ts';
+import { configs } from './configs.ts';
+import { hammer } from './hammer.ts';
+import { keys } from './keys.ts';
+import { lives } from './lives.ts';
+import { work, type Job } from './worker.ts';
+
+function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job> {
+  return new Map<string, Job>([
+    ['lives-1', lives],
+    ['lives-2', lives],
+    ['lives-3', lives],
+    ['keys-1', keys],
+    ['keys-2', keys],
+    ['configs-1', configs],
+    ['configs-2', configs],
+    ['capped', capped(world.nearlyFull)],
+    ['hammer', hammer(hammerPerSecond)],
+  ]);
+}
+
+/** Runs the work of all jobs around what is done meanwhile. */
+export async function underLoad<T>(
+  world: World,
+  random: Random,
+  hammerPerSecond: number,
+  during: () => Promise<T>,
+): Promise<T> {
+  const ending = new AbortController();
+  const deps = { replicas: world, recorder: world.recorder, signal: ending.signal };
+  const all = [...jobsOf(world, hammerPerSecond)].map(([name, job]) =>
+    work(name, job, { ...deps, random: seeded(whole(random, 2 ** 31)) }),
+  );
+  try {
+    return await during();
+  } finally {
+    ending.abort();
+    await Promise.all(all);
+  }
+}
