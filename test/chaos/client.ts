@@ -31,6 +31,8 @@ export interface Replicas {
 
 /** Longer than any answer takes, so that it is the service that is measured. */
 const GIVEN_UP_MS = 12_000;
+/** Well before a replica closes an idle connection: a request that crosses its end would look like a broken one. */
+const IDLE_MS = 2000;
 export const TAINT = /taint[0-9a-f]{12}/g;
 
 interface Raw {
@@ -45,7 +47,7 @@ export class Client {
   readonly #name: string;
   readonly #replicas: Replicas;
   readonly #recorder: Recorder;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: IDLE_MS });
 
   constructor(name: string, replicas: Replicas, recorder: Recorder) {
     this.#name = name;
