@@ -115,7 +115,7 @@ const environment = z.object({
   MUSTER_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
     .default('info'),
-  MUSTER_RATE_WINDOW: z.enum(['local', 'shared'], 'must be local or shared').default('local'),
+  MUSTER_RATE_WINDOW: z.enum(['local', 'shared'], 'must be local or shared').default('shared'),
   MUSTER_ETCD_COMPACT: z.enum(['own', 'never'], 'must be own or never').default('own'),
   MUSTER_ETCD_PREFIX: z
     .string()

@@ -73,7 +73,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     roles: new Set(['api', 'device', 'controller']),
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
     auditRetentionDays: 400,
-    rateWindow: 'local',
+    rateWindow: 'shared',
     kubernetes: undefined,
     logLevel: 'info',
   } satisfies Config);
@@ -111,7 +111,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_DEVICE_CONCURRENCY: '1000000' }, { concurrencyMax: { device: 1_000_000 } }],
     [{ MUSTER_OPS_CONCURRENCY: '7' }, { concurrencyMax: { ops: 7 } }],
     [{ MUSTER_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
-    [{ MUSTER_RATE_WINDOW: 'shared' }, { rateWindow: 'shared' }],
+    [{ MUSTER_RATE_WINDOW: 'local' }, { rateWindow: 'local' }],
     [{ MUSTER_ROLES: 'api' }, { roles: new Set(['api']) }],
     [{ MUSTER_ROLES: 'controller,device' }, { roles: new Set(['device', 'controller']) }],
     [{ MUSTER_METERING_DELAY_SECONDS: '0' }, { metering: { delaySeconds: 0 } }],

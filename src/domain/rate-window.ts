@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { MaybePromise } from './fleet-reader.ts';
+import { Instants } from './instants.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import { LIMITS } from './limits.ts';
 
 /** The account's window after a request was charged, or refused. */
@@ -32,20 +33,20 @@ export interface LocalRateWindow extends RateWindow {
 
 /** The window of one process: exact, in memory, the instants of the last 60 s of each account. */
 export function createLocalRateWindow(clock: Clock): LocalRateWindow {
-  const rings = new Map<string, Ring>();
+  const rings = new Map<string, Instants>();
   const limitedAt = new Map<string, number>();
   let sweptAt = clock.monotonic();
 
   function sweep(now: number): void {
     if (now - sweptAt < LIMITS.rateWindowMs) return;
     sweptAt = now;
-    for (const [accountId, ring] of rings) if (ring.countAt(now) === 0) rings.delete(accountId);
+    for (const [accountId, ring] of rings) if (countAt(ring, now) === 0) rings.delete(accountId);
     for (const [accountId, at] of limitedAt) if (now - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
   }
 
-  function ringOf(accountId: string): Ring {
+  function ringOf(accountId: string): Instants {
     let ring = rings.get(accountId);
-    if (!ring) rings.set(accountId, (ring = new Ring()));
+    if (!ring) rings.set(accountId, (ring = new Instants()));
     return ring;
   }
 
@@ -54,7 +55,7 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
       const now = clock.monotonic();
       sweep(now);
       const ring = ringOf(accountId);
-      const admitted = ring.countAt(now) < LIMITS.requestsPerWindowMax;
+      const admitted = countAt(ring, now) < LIMITS.requestsPerWindowMax;
       if (admitted) ring.push(now);
       else limitedAt.set(accountId, now);
       const freesInMs = LIMITS.rateWindowMs - (now - ring.oldest());
@@ -68,7 +69,7 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
     fills() {
       const now = clock.monotonic();
       return [...rings.values()]
-        .map((ring) => ring.countAt(now) / LIMITS.requestsPerWindowMax)
+        .map((ring) => countAt(ring, now) / LIMITS.requestsPerWindowMax)
         .filter((ratio) => ratio > 0);
     },
 
@@ -81,7 +82,7 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
       const [now, wall] = [clock.monotonic(), clock.now()];
       const saved = new Map<string, number[]>();
       for (const [accountId, ring] of rings) {
-        if (ring.countAt(now) > 0)
+        if (countAt(ring, now) > 0)
           saved.set(
             accountId,
             ring.instants().map((at) => Math.round(wall - (now - at))),
@@ -104,41 +105,8 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
   };
 }
 
-/** A growing ring of instants, oldest first; at most 600 of them. */
-class Ring {
-  #instants = new Float64Array(8);
-  #first = 0;
-  size = 0;
-
-  /** Forgets what has left the window, and counts the rest. */
-  countAt(now: number): number {
-    while (this.size > 0 && now - this.oldest() >= LIMITS.rateWindowMs) {
-      this.#first = (this.#first + 1) % this.#instants.length;
-      this.size -= 1;
-    }
-    return this.size;
-  }
-
-  oldest(): number {
-    return this.#instants[this.#first] ?? 0;
-  }
-
-  push(at: number): void {
-    if (this.size === this.#instants.length) this.#grow();
-    this.#instants[(this.#first + this.size) % this.#instants.length] = at;
-    this.size += 1;
-  }
-
-  instants(): number[] {
-    return Array.from({ length: this.size }, (_, i) => this.#instants[(this.#first + i) % this.#instants.length] ?? 0);
-  }
-
-  #grow(): void {
-    const kept = this.instants();
-    this.#instants = new Float64Array(
-      Math.min(kept.length * 2, Math.max(kept.length + 1, LIMITS.requestsPerWindowMax)),
-    );
-    this.#instants.set(kept);
-    this.#first = 0;
-  }
+/** Forgets what has left the window, and counts the rest. */
+function countAt(ring: Instants, now: number): number {
+  while (ring.size > 0 && now - ring.oldest() >= LIMITS.rateWindowMs) ring.shift();
+  return ring.size;
 }

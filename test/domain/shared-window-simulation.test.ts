@@ -25,8 +25,9 @@ async function broken(
 }
 
 describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 }, () => {
-  test(`${SEEDS} seeds without faults: never too many, nobody refused early`, async () => {
-    expect(await broken([overAdmissions, falseRefusals], { faults: false, seeds: SEEDS })).toEqual([]);
+  test(`${SEEDS} seeds without faults: never too many, nobody refused early, 4 writes a minute while 200 are left`, async () => {
+    const checks = [overAdmissions, falseRefusals, tooManyWrites];
+    expect(await broken(checks, { faults: false, seeds: SEEDS })).toEqual([]);
   });
 
   test(`${SEEDS} seeds of crashes, pauses, cuts and lost answers: never too many, and short only of what was held`, async () => {
@@ -41,12 +42,36 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
     },
   );
 
-  test('a replica writes 4 times a minute while more than 200 are left, and rarely more', async () => {
-    const seeds = Math.min(SEEDS, 50);
-    const many = await broken([tooManyWrites], { faults: false, seeds, max: seeds });
-    expect(many.slice(Math.ceil(seeds / 10))).toEqual([]);
+  const BURSTS = [1, 2, 3, 4, 5].flatMap((replicas) => [0, 300].map((used) => ({ replicas, used })));
+  test.each(BURSTS)('900 at once on $replicas replicas, $used used before: 600 pass, in all', async (burst) => {
+    for (const concentrated of [true, false]) {
+      const { admitted, refused, failed } = await simulate({ ...bursting(burst, concentrated), rules: WINDOW_RULES });
+      expect({ admitted: admitted.length, refused: refused.length, failed }).toEqual({
+        admitted: 600,
+        refused: burst.used + 300,
+        failed: 0,
+      });
+    }
   });
 });
+
+/** A few at a time on all replicas, and 900 after that: on one of them, or some on each. */
+function bursting({ replicas, used }: { replicas: number; used: number }, concentrated: boolean) {
+  const few = Array.from({ length: used / 10 }, (_, n) => ({
+    at: 1000 + 100 * n,
+    replica: n % replicas,
+    requests: 10,
+  }));
+  const all = Array.from(
+    { length: concentrated ? 1 : replicas },
+    (_, replica, parts = concentrated ? 1 : replicas) => ({
+      at: 20_000,
+      replica,
+      requests: Math.floor(900 / parts) + (replica < 900 % parts ? 1 : 0),
+    }),
+  );
+  return { seed: 10 * replicas + used, faults: false, replicas, asked: [...few, ...all] };
+}
 
 describe('the simulation notices a broken rule', { timeout: 600_000 }, () => {
   const overMany: Check = overAdmissions;
@@ -56,7 +81,8 @@ describe('the simulation notices a broken rule', { timeout: 600_000 }, () => {
     ['a hold is used for longer than the others were told', { sliceUsedMs: 300_000 }, overMany, true],
     ['nobody waits for what others return', { recallMs: 0 }, falseRefusals, false],
     ['buckets count for longer than was promised', { bucketCountsMs: 66_000 }, falseRefusals, false],
-    ['slices last for a second', { sliceForMs: 1000, shareMax: 5 }, tooManyWrites, false],
+    ['all slices are small', { sliceMax: 20, secondMin: 5 }, tooManyWrites, false],
+    ['a replica forgets its own units too early', { ownCountsMs: 58_000 }, overMany, false],
   ])('%s', async (_, change, check, faults) => {
     const rules = { ...WINDOW_RULES, ...change };
     expect(await broken([check], { faults, seeds: PLANTED_SEEDS_MAX, rules, max: 1 })).not.toEqual([]);

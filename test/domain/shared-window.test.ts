@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { rateRecordsSweep } from '../../src/domain/sweep-records.ts';
 import { decide, type Situation } from '../../src/domain/shared-window/decide.ts';
 import { NO_PART, type OwnHold, reconciled, usableUnits } from '../../src/domain/shared-window/own-hold.ts';
+import { OwnUnits } from '../../src/domain/shared-window/own-units.ts';
 import {
   NO_WINDOW,
   putWindow,
@@ -21,10 +22,13 @@ const base: Situation = {
   record: NO_WINDOW,
   replicaId: 'me',
   part: NO_PART,
+  own: { live: 0, lately: 0, byBucket: new Map() },
   now,
   demand: 1,
   asked: new Map(),
   giveBack: false,
+  ends: false,
+  writes: 0,
   chargeMs: 250,
 };
 const spent = (units: number, ageMs = 1000): WindowRecord['spent'] => [{ at: NOW - ageMs, units }];
@@ -37,10 +41,40 @@ const own = (hold: Partial<OwnHold> = {}): OwnHold => ({
   spent: 40,
   ...hold,
 });
+/** The units, in slices of so many other replicas. */
+const held = (units: number, replicas = 5): WindowRecord => ({
+  ...NO_WINDOW,
+  holds: Object.fromEntries(Array.from({ length: replicas }, (_, n) => [`other${n}`, slice(units / replicas)])),
+});
+const sharedByTen = held(0, 10);
 
 describe('what a replica does next', () => {
   test.each<[string, Partial<Situation>, object]>([
-    ['a fresh window gives a slice', {}, { act: 'commit', take: { units: 100, slice: true } }],
+    ['a fresh window gives a slice', {}, { act: 'commit', take: { units: 40, slice: true } }],
+    ['one that is shared a smaller one', { record: sharedByTen }, { act: 'commit', take: { units: 18, slice: true } }],
+    [
+      'what was used lately speaks for more',
+      { own: { live: 80, lately: 80, byBucket: new Map() } },
+      { act: 'commit', take: { units: 120, slice: true } },
+    ],
+    ['the second commit within a minute takes more', { writes: 1 }, { act: 'commit', take: { units: 160 } }],
+    ['the third one takes as much as one may hold', { writes: 2 }, { act: 'commit', take: { units: 200 } }],
+    ['a first slice leaves some of what is free', { record: held(550) }, { act: 'commit', take: { units: 30 } }],
+    [
+      'one that is scant asks for more at once',
+      { record: held(580, 10), writes: 1 },
+      { act: 'commit', take: { units: 20, slice: true, wants: 180 }, asks: ['other0/7'] },
+    ],
+    [
+      'for many that wait, as many slices are asked for as may bring twice what is lacking',
+      { record: held(580, 4), demand: 120, writes: 1 },
+      { act: 'commit', take: { units: 20, slice: true, wants: 180 }, asks: ['other0/7', 'other1/7'] },
+    ],
+    [
+      'while much is left, too, no answer counts as spent in the end',
+      { record: held(600, 1), asked: new Map([['other0/7', NOW]]) },
+      { act: 'refuse' },
+    ],
     ['the own hold serves at once', { part: { hold: own(), unanswered: [] } }, { act: 'serve', units: 1 }],
     [
       'not when its settling is unanswered',
@@ -58,6 +92,22 @@ describe('what a replica does next', () => {
       { act: 'commit', take: { units: 3, slice: false } },
     ],
     ['with none left all are refused', { record: { ...NO_WINDOW, spent: spent(600) } }, { act: 'refuse' }],
+    [
+      'what this replica admitted counts by its own memory, for no longer than 60 s',
+      {
+        record: { ...NO_WINDOW, spent: spent(600, 60_500) },
+        own: { live: 500, lately: 0, byBucket: new Map([[NOW - 60_500, 600]]) },
+      },
+      { act: 'commit', take: { units: 1, slice: false } },
+    ],
+    [
+      'and no shorter',
+      {
+        record: { ...NO_WINDOW, spent: spent(600, 60_500) },
+        own: { live: 600, lately: 0, byBucket: new Map([[NOW - 60_500, 600]]) },
+      },
+      { act: 'refuse' },
+    ],
     ['a bucket counts for 61.25 s', { record: { ...NO_WINDOW, spent: spent(600, 61_249) } }, { act: 'refuse' }],
     ['and no longer', { record: { ...NO_WINDOW, spent: spent(600, 61_250) } }, { act: 'commit' }],
     [
@@ -104,11 +154,35 @@ describe('what a replica does next', () => {
     [
       'a slice that was used is taken anew when it is settled',
       { demand: 0, part: { hold: own(), unanswered: [] } },
-      { act: 'commit', take: { units: 100, slice: true }, record: { spent: spent(40) } },
+      { act: 'commit', take: { units: 40, slice: true }, record: { spent: spent(40) } },
     ],
     [
-      'one that is asked back is not',
-      { demand: 0, giveBack: true, part: { hold: own(), unanswered: [] } },
+      'of one that is asked back a part is kept, and the rest goes to whoever wants it',
+      {
+        demand: 0,
+        giveBack: true,
+        part: { hold: own(), unanswered: [] },
+        record: { ...NO_WINDOW, holds: { me: slice(100), other: { ...slice(0), wants: 200 } } },
+      },
+      {
+        act: 'commit',
+        take: { units: 30, slice: true },
+        record: { spent: spent(40), holds: { other: { units: 200, wants: 0 } } },
+      },
+    ],
+    [
+      'with 200 left all of it is given back',
+      {
+        demand: 0,
+        giveBack: true,
+        part: { hold: own(), unanswered: [] },
+        record: { ...NO_WINDOW, spent: spent(360), holds: { me: slice(100), other: { ...slice(0), wants: 200 } } },
+      },
+      { act: 'commit', take: { units: 0 }, record: { spent: spent(400), holds: { other: { units: 0 } } } },
+    ],
+    [
+      'and before a stop',
+      { demand: 0, ends: true, part: { hold: own(), unanswered: [] } },
       { act: 'commit', take: { units: 0 }, record: { spent: spent(40) } },
     ],
   ])('%s', (_, change, decision) => {
@@ -126,6 +200,8 @@ test('after a lost answer the record tells whether the commit happened', () => {
   expect(reconciled(part, known(8, 4), 'me'), 'it did').toEqual({ hold: after, unanswered: [] });
   expect(reconciled(part, known(7, 3), 'me'), 'it may yet').toEqual(part);
   expect(reconciled(part, known(7, 4), 'me'), 'it never will').toEqual({ hold: before, unanswered: [] });
+  const more = { record: { ...NO_WINDOW, holds: { me: { ...slice(130), nonce: 7 } } }, revision: 4 };
+  expect(reconciled({ hold: before, unanswered: [] }, more, 'me').hold?.units, 'others added to it').toBe(130);
   const foreign = reconciled(part, known(9, 4), 'me');
   expect(usableUnits(foreign, now), 'a record that does not know the hold').toBe(0);
 });
@@ -155,6 +231,32 @@ test('a clock that jumps or stands still is doubted for a minute: others count l
     wall();
   }
   expect(wall()).toEqual({ earliest: clock.now(), latest: clock.now() });
+});
+
+describe('what a replica remembers of its own units', () => {
+  const at = (ms: number) => ({ earliest: NOW + ms, latest: NOW + ms });
+  const bucket = NOW + 250;
+
+  test('each is alive for 60 s, and known as its own for as long as the record counts it', () => {
+    const units = new OwnUnits(rules);
+    units.admitted(at(300));
+    units.admitted(at(400));
+    expect(units.count(at(400))).toEqual({ live: 2, lately: 2, byBucket: new Map([[bucket, 2]]) });
+    expect(units.freesAt(at(400))).toBe(NOW + 60_300);
+    expect(units.live(at(60_299))).toBe(2);
+    expect(units.live(at(60_300))).toBe(1);
+    expect(units.count(at(61_499))).toEqual({ live: 0, lately: 0, byBucket: new Map([[bucket, 2]]) });
+    expect(units.count(at(61_500)).byBucket.size).toBe(0);
+  });
+
+  test('those that another record was told of are alive, and not taken off from this one', () => {
+    const units = new OwnUnits(rules);
+    units.admitted(at(300));
+    units.doubt();
+    units.admitted(at(400));
+    expect(units.count(at(400))).toMatchObject({ live: 2, byBucket: new Map([[bucket, 1]]) });
+    expect(units.count(at(61_500)).byBucket.size).toBe(0);
+  });
 });
 
 test('the clean-up of saved windows leaves shared ones alone', async () => {

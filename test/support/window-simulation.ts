@@ -4,7 +4,8 @@ import type { Clock } from '../../src/clock.ts';
 import type { WindowRules } from '../../src/domain/shared-window/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../src/domain/shared-window/shared-rate-window.ts';
 import { SimulatedStore, type Network } from './simulated-store.ts';
-import { seeded, Timeline, type Random } from './timeline.ts';
+import { seeded, Timeline } from './timeline.ts';
+import { demand } from './window-demand.ts';
 
 /*
  * Replicas of the shared rate window in simulated time: the code of the service on a store whose answers are late or
@@ -29,10 +30,21 @@ export interface History {
   readonly writes: ReadonlyMap<string, readonly number[]>;
 }
 
+/** So many requests at once. */
+export interface Asked {
+  readonly at: number;
+  readonly replica: number;
+  readonly requests: number;
+}
+
 export interface Scenario {
   readonly seed: number;
   readonly faults: boolean;
   readonly rules: WindowRules;
+  /** 1 to 5 by chance where it is not given. */
+  readonly replicas?: number;
+  /** All that is asked; as it comes by chance where it is not given. */
+  readonly asked?: readonly Asked[];
 }
 
 const ACCOUNT = 'account';
@@ -106,7 +118,7 @@ class Replica implements Clock {
 }
 
 /** Runs it from begin to end. */
-export async function simulate({ seed, faults, rules }: Scenario): Promise<History> {
+export async function simulate({ seed, faults, rules, asked, ...scenario }: Scenario): Promise<History> {
   const random = seeded(seed);
   const timeline = new Timeline();
   const store = new SimulatedStore(timeline, random);
@@ -118,7 +130,7 @@ export async function simulate({ seed, faults, rules }: Scenario): Promise<Histo
     const offset = (random() * 2 - 1) * CLOCK_OFFSET_MS;
     const replica = new Replica(name, timeline, store, offset, rules);
     replicas.push(replica);
-    demand(random, timeline, (requests) => ask(replica, requests));
+    if (!asked) demand(random, timeline, (requests) => ask(replica, requests));
     if (faults) trouble(replica);
     return replica;
   };
@@ -172,43 +184,14 @@ export async function simulate({ seed, faults, rules }: Scenario): Promise<Histo
     },
   ];
 
-  const count = 1 + Math.floor(random() * 5);
-  for (let n = 0; n < count; n += 1) start(`r${n}`);
+  const count = scenario.replicas ?? 1 + Math.floor(random() * 5);
+  const begun = Array.from({ length: count }, (_, n) => start(`r${n}`));
+  for (const { at, replica, requests } of asked ?? []) {
+    const one = begun[replica];
+    if (one) timeline.at(at, () => ask(one, requests));
+  }
   while (timeline.now < LASTS_MS && timeline.next()) if (timeline.isAsync) await setImmediate();
   for (const replica of replicas) replica.crash();
   const writes = new Map(replicas.map((replica) => [replica.id, replica.writes]));
   return { admitted, refused, failed, faults: told, writes };
-}
-
-/** What one replica is asked: quiet, light, steady, flooded, or by bursts, for a while each. */
-function demand(random: Random, timeline: Timeline, ask: (requests: number) => void): void {
-  const scale = random() < 0.5 ? 1 : 0.3;
-  let until = timeline.now;
-  let next = (): { ms: number; requests: number } => ({ ms: 0, requests: 0 });
-  const step = (): void => {
-    if (timeline.now >= until) {
-      until = timeline.now + 2000 + random() * 40_000;
-      next = pattern(random, scale);
-    }
-    const { ms, requests } = next();
-    timeline.after(ms, () => {
-      timeline.isAsync = requests > 0;
-      if (requests > 0) ask(requests);
-      step();
-    });
-  };
-  step();
-}
-
-function pattern(random: Random, scale: number): () => { ms: number; requests: number } {
-  const spread = (perSecond: number) => () => ({ ms: (-Math.log(1 - random()) * 1000) / perSecond, requests: 1 });
-  const kind = random();
-  if (kind < 0.2) return () => ({ ms: 3000, requests: 0 });
-  if (kind < 0.45) return spread((0.1 + random() * 2) * scale);
-  if (kind < 0.7) return spread((1 + random() * 7) * scale);
-  if (kind < 0.85) return spread((10 + random() * 20) * scale);
-  return () => ({
-    ms: 500 + random() * 15_000,
-    requests: 1 + Math.floor(random() * (random() < 0.2 ? 700 : 120) * scale),
-  });
 }

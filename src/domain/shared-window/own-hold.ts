@@ -1,5 +1,5 @@
 import type { Versioned } from '../records.ts';
-import { addSpent, type Hold, type Spent, type WindowRecord } from './record.ts';
+import { addSpent, bucketOf, type Hold, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Span } from './wall.ts';
 
@@ -51,8 +51,8 @@ export function usableUnits({ hold, unanswered }: OwnPart, now: Span): number {
 }
 
 /** One unit goes. The bucket is that of the latest time it may be: counted too long rather than too short. */
-export function spendUnit(hold: OwnHold, now: Span, { bucketMs }: WindowRules): void {
-  const at = Math.floor(now.latest / bucketMs) * bucketMs;
+export function spendUnit(hold: OwnHold, now: Span, rules: WindowRules): void {
+  const at = bucketOf(now.latest, rules);
   hold.spends.set(at, (hold.spends.get(at) ?? 0) + 1);
   hold.spent += 1;
 }
@@ -62,12 +62,16 @@ export const spendsOf = (hold: OwnHold | undefined): readonly Spent[] =>
 
 /** What is in force by a record that was read: after a lost answer the nonce tells whether the commit happened. */
 export function reconciled(part: OwnPart, known: Versioned<WindowRecord>, replicaId: string): OwnPart {
-  const nonce = known.record.holds[replicaId]?.nonce;
-  const happened = part.unanswered.find(({ hold }) => hold.nonce === nonce);
-  if (happened) return { hold: happened.hold, unanswered: [] };
+  const mine = known.record.holds[replicaId];
+  // Others may have added to it.
+  const asKnown = (hold: OwnHold): OwnHold =>
+    mine && mine.units !== hold.units ? { ...hold, units: mine.units } : hold;
+  const happened = part.unanswered.find(({ hold }) => hold.nonce === mine?.nonce);
+  if (happened) return { hold: asKnown(happened.hold), unanswered: [] };
   // Once the record has moved on, what expected an older revision can happen no more.
   const unanswered = part.unanswered.filter(({ expects }) => expects >= known.revision);
-  if (!part.hold || part.hold.nonce === nonce) return { hold: part.hold, unanswered };
+  if (!part.hold) return { hold: undefined, unanswered };
+  if (part.hold.nonce === mine?.nonce) return { hold: asKnown(part.hold), unanswered };
   // Not what the store knows: forgotten as too old, or another store. Nothing more comes out of it; what did is told.
   return { hold: { ...part.hold, units: part.hold.spent }, unanswered };
 }

@@ -20,6 +20,8 @@ export interface Hold {
   /** By its wall clock its holder admits nothing from it from then on. */
   readonly until: number;
   readonly slice: boolean;
+  /** So many units more its holder would like to have of a slice: who returns some while much is left adds them here. */
+  readonly wants?: number | undefined;
 }
 
 export interface WindowRecord {
@@ -33,6 +35,8 @@ export interface WindowRecord {
 
 export const NO_WINDOW: WindowRecord = { spent: [], holds: {}, wanted: [] };
 
+export const bucketOf = (at: number, { bucketMs }: WindowRules): number => Math.floor(at / bucketMs) * bucketMs;
+
 export const sliceName = (replicaId: string, nonce: number): string => `${replicaId}/${nonce}`;
 
 export const hasHold = ({ holds }: WindowRecord, name: string): boolean =>
@@ -43,6 +47,7 @@ const holdSchema = z.looseObject({
   units: z.int().min(0),
   until: z.int().min(0),
   slice: z.boolean(),
+  wants: z.int().min(0).optional(),
 });
 export const sharedWindowSchema = z.looseObject({
   /** The instant that `spent` counts from, in milliseconds. */
@@ -96,7 +101,7 @@ export function withoutFuture(record: WindowRecord, now: Span, rules: WindowRule
   if ((record.spent.at(-1)?.at ?? 0) <= latest && Object.values(record.holds).every(isSound)) return record;
   const ahead = record.spent.filter(({ at }) => at > latest);
   const units = ahead.reduce((sum, one) => sum + one.units, 0);
-  const at = Math.floor(now.latest / rules.bucketMs) * rules.bucketMs;
+  const at = bucketOf(now.latest, rules);
   return {
     ...record,
     spent: addSpent(record.spent.slice(0, record.spent.length - ahead.length), units > 0 ? [{ at, units }] : []),

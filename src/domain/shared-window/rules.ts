@@ -12,6 +12,8 @@ export interface WindowRules {
   readonly bucketMs: number;
   /** How long a bucket counts from its begin, by another's clock. */
   readonly bucketCountsMs: number;
+  /** How long a unit counts on the replica that admitted it. */
+  readonly ownCountsMs: number;
   /** How long a hold that was never settled counts after its end, as if all of it had been spent then. */
   readonly endedCountsMs: number;
   /** How far the wall clocks of two replicas differ at most. */
@@ -19,11 +21,17 @@ export interface WindowRules {
 
   /** With more than these left a replica takes a slice ahead; with fewer it charges what it admits. */
   readonly sliceAboveLeft: number;
-  /** Of one replica. Where no pace is known, those that serve the account share it, up to so much for each. */
+  /** A slice of one replica has no more; the first one that no earlier use speaks for no more than the next. */
   readonly sliceMax: number;
-  readonly shareMax: number;
-  /** A slice is meant to last so long at the pace of the one before it. */
-  readonly sliceForMs: number;
+  readonly firstMax: number;
+  /** The second one within a minute has at least so many, where that is free. */
+  readonly secondMin: number;
+  /** Of what is free, the part that a first slice leaves to others. */
+  readonly reserved: number;
+  /** With less than this a slice is scant: its holder asks for what another one holds at once. */
+  readonly scantMax: number;
+  /** The use of so long a time tells what a slice will need. */
+  readonly latelyMs: number;
   /** A slice ends so long after it was asked for: what is told to the others, and what its holder goes by. */
   readonly sliceToldMs: number;
   readonly sliceUsedMs: number;
@@ -38,21 +46,25 @@ export interface WindowRules {
 
 const BUCKET_MS = 250;
 const CLOCKS_DIFFER_MS = 1000;
-const SLICE_MS = 30_000;
+const SLICE_MS = 31_500;
 
 export const WINDOW_RULES: WindowRules = {
   requestsMax: LIMITS.requestsPerWindowMax,
   bucketMs: BUCKET_MS,
   bucketCountsMs: BUCKET_MS + LIMITS.rateWindowMs + CLOCKS_DIFFER_MS,
+  ownCountsMs: LIMITS.rateWindowMs,
   endedCountsMs: LIMITS.rateWindowMs + CLOCKS_DIFFER_MS,
   clocksDifferMs: CLOCKS_DIFFER_MS,
   sliceAboveLeft: 200,
   sliceMax: 200,
-  shareMax: 100,
-  sliceForMs: 25_000,
+  firstMax: 40,
+  secondMin: 160,
+  reserved: 0.4,
+  scantMax: 40,
+  latelyMs: 25_000,
   sliceToldMs: SLICE_MS,
   sliceUsedMs: SLICE_MS,
-  settledBeforeMs: 2000,
+  settledBeforeMs: 1000,
   chargeMs: 250,
   chargeMsMax: 1500,
   recallMs: 250,
