@@ -18,14 +18,23 @@ export class Child<Ports> implements AsyncDisposable {
 
   static async start<Ports>(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child<Ports>> {
     const child = fork(new URL(file, import.meta.url), args, { env: { ...process.env, ...env }, stdio: 'inherit' });
-    const [ports] = (await once(child, 'message')) as [Ports];
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`${file} ended with ${code}`)));
+    // Once it has begun, an end is what was asked for.
+    ended.catch(() => undefined);
+    const [ports] = (await Promise.race([once(child, 'message'), ended])) as [Ports];
     return new Child(child, ports);
+  }
+
+  /** What it answers to any message. */
+  async ask<Told>(): Promise<Told> {
+    this.#process.send('cost');
+    const [told] = (await once(this.#process, 'message')) as [Told];
+    return told;
   }
 
   /** Processor time so far, in microseconds. */
   async cpuMicros(): Promise<number> {
-    this.#process.send('cost');
-    const [cost] = (await once(this.#process, 'message')) as [Cost];
+    const cost = await this.ask<Cost>();
     return cost.cpu.user + cost.cpu.system;
   }
 
