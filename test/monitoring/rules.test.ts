@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cataloguedLabels, cataloguedSeries } from '../support/metrics-catalogue.ts';
 import { findPrometheus, NO_PROMETHEUS } from '../support/prometheus-binary.ts';
 import { alerts, records, ruleFiles } from '../support/rules.ts';
-import { ALERT_CASES, type Situation } from './alert-cases.ts';
+import { ALERT_CASES } from './alert-cases/all.ts';
+import type { Situation } from './alert-cases/case.ts';
 
 const binaries = findPrometheus();
 if (!binaries) process.stdout.write(`The tests on Prometheus are skipped: ${NO_PROMETHEUS}\n`);

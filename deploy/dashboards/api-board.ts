@@ -1,0 +1,171 @@
+import type { Board } from './board.ts';
+import { atLeast, lines, number, of, rising, type Panel } from './panel.ts';
+import { INSTALLATION, max, quantile, rate, series, sum } from './query.ts';
+
+const REQUESTS = 'muster_http_request_duration_seconds';
+const LISTENERS = ['api', 'device'] as const;
+const recorded = (name: string, more: string): string => `sum(muster:${name}{${INSTALLATION},${more}})`;
+
+/** The share that was good within three days, of one listener. */
+const objective = (listener: string, bad: string, all: string, words: Pick<Panel, 'title' | 'description'>): Panel =>
+  number(
+    { ...words, unit: 'percentunit', max: 1, steps: atLeast(bad === 'errors' ? 0.999 : 0.99) },
+    `1 - ${recorded(`${bad}:rate3d`, `listener="${listener}"`)} / ${recorded(`${all}:rate3d`, `listener="${listener}"`)}`,
+  );
+
+const objectives = LISTENERS.flatMap((listener) => [
+  objective(listener, 'errors', 'requests', {
+    title: `Availability, ${listener}, 3 days`,
+    description: 'Requests that were neither answered with 5xx nor turned away. The objective is 99.9 % over 30 days.',
+  }),
+  objective(listener, 'slow', 'answers', {
+    title: `Within 250 ms, ${listener}, 3 days`,
+    description: 'Answers of 2xx and 304, without held polls, that took at most 250 ms. The objective is 99 %.',
+  }),
+]);
+
+const burn = (bad: string, all: string, allowed: number): string =>
+  `sum by (listener) (muster:${bad}:rate1h{${INSTALLATION}}) / sum by (listener) (muster:${all}:rate1h{${INSTALLATION}}) / ${allowed}`;
+
+const burns = [
+  lines(
+    {
+      title: 'Burn of the availability budget, 1 hour',
+      description:
+        'How many times faster than allowed the budget of errors goes: 1 uses it up in 30 days, 14.4 in two. Above 14.4 somebody is woken.',
+      unit: 'suffix: ×',
+      steps: rising(1, 14.4),
+    },
+    of(burn('errors', 'requests', 0.001), '{{listener}}'),
+  ),
+  lines(
+    {
+      title: 'Burn of the latency budget, 1 hour',
+      description: 'The same for answers that took longer than 250 ms.',
+      unit: 'suffix: ×',
+      steps: rising(1, 14.4),
+    },
+    of(burn('slow', 'answers', 0.01), '{{listener}}'),
+  ),
+];
+
+const traffic = [
+  lines(
+    {
+      title: 'Requests by listener and status',
+      description: 'What is answered. 429 are accounts at their limit, 401 keys that are wrong or revoked.',
+      unit: 'reqps',
+      stacked: true,
+    },
+    of(sum(rate(`${REQUESTS}_count`), 'listener', 'status'), '{{listener}} {{status}}'),
+  ),
+  lines(
+    { title: 'Requests by route', description: 'Which operations are used most.', unit: 'reqps' },
+    of(sum(rate(`${REQUESTS}_count`, 'listener=~"api|device"'), 'route'), '{{route}}'),
+  ),
+  lines(
+    {
+      title: 'Refusals and failures by code',
+      description: 'Answers with an error code: the service’s own failures are upstream_unavailable and overloaded.',
+      unit: 'reqps',
+    },
+    of(sum(rate(`${REQUESTS}_count`, 'code!=""'), 'code'), '{{code}}'),
+  ),
+  lines(
+    {
+      title: 'Turned away',
+      description: 'Above a bound of a listener, or no request of HTTP at all (below routing).',
+      unit: 'reqps',
+    },
+    of(sum(rate('muster_http_turned_away_total'), 'listener', 'why'), '{{listener}} {{why}}'),
+  ),
+  lines(
+    {
+      title: 'Latency of /v1',
+      description: 'Of answers of 2xx and 304 on the api listener.',
+      unit: 's',
+      steps: rising(0.25, 1),
+    },
+    ...[0.5, 0.9, 0.99].map((share) =>
+      of(quantile(share, REQUESTS, 'listener="api",status=~"2..|304"'), `p${share * 100}`),
+    ),
+  ),
+  lines(
+    { title: 'Latency by route, p99', description: 'One answer in a hundred takes longer.', unit: 's' },
+    of(quantile(0.99, REQUESTS, 'listener="api",status=~"2..|304"', 'route'), '{{route}}'),
+  ),
+  lines(
+    {
+      title: 'Requests in flight',
+      description: 'Whose answer has not left yet; on the device listener held polls are among them.',
+      unit: 'short',
+    },
+    of(sum(series('muster_http_requests_in_flight'), 'listener'), '{{listener}}'),
+  ),
+  lines(
+    {
+      title: 'Certificates expire in',
+      description: 'Of the listeners that have TLS; empty where a proxy brings it.',
+      unit: 's',
+      steps: [
+        { color: 'red', from: null },
+        { color: 'yellow', from: 86_400 },
+        { color: 'green', from: 604_800 },
+      ],
+    },
+    of(`min by (listener) (${series('muster_tls_certificate_expiry_timestamp_seconds')}) - time()`, '{{listener}}'),
+  ),
+];
+
+const processes = [
+  lines(
+    { title: 'Processor', description: 'Cores in use; a replica can use little more than one.', unit: 'short' },
+    of(sum(rate('process_cpu_seconds_total'), 'instance'), '{{instance}}'),
+  ),
+  lines(
+    { title: 'Memory', description: 'Resident; it grows with the number of apps, and with held polls.', unit: 'bytes' },
+    of(max(series('process_resident_memory_bytes'), 'instance'), '{{instance}}'),
+  ),
+  lines(
+    {
+      title: 'Event loop, p99 of its lag',
+      description: 'How late work begins that is due. Everything waits for it.',
+      unit: 's',
+      steps: rising(0.1, 0.25),
+    },
+    of(max(series('nodejs_eventloop_lag_p99_seconds'), 'instance'), '{{instance}}'),
+  ),
+  lines(
+    {
+      title: 'File descriptors in use',
+      description: 'Connections, most of all.',
+      unit: 'percentunit',
+      max: 1,
+      steps: rising(0.7, 0.8),
+    },
+    of(`${series('process_open_fds')} / ${series('process_max_fds')}`, '{{instance}}'),
+  ),
+  lines(
+    {
+      title: 'Versions',
+      description: 'Replicas by version: more than one only during an update.',
+      unit: 'short',
+    },
+    of(`count by (version) (${series('muster_build_info')})`, '{{version}}'),
+  ),
+  lines(
+    { title: 'Running for', description: 'A line that falls to zero is a restart.', unit: 's' },
+    of(`time() - max by (instance) (${series('process_start_time_seconds')})`, '{{instance}}'),
+  ),
+];
+
+export const apiBoard: Board = {
+  name: 'api',
+  title: 'Muster: API',
+  description: 'Objectives, traffic and latency of the listeners, and the processes behind them.',
+  rows: [
+    { title: 'Objectives', panels: [...objectives, ...burns] },
+    { title: 'Traffic', panels: traffic },
+    { title: 'Replicas', panels: processes },
+  ],
+};

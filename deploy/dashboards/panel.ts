@@ -1,0 +1,72 @@
+/* A panel in few words: what it shows, in which unit, and why somebody would look at it. */
+
+export interface Target {
+  readonly expr: string;
+  /** Of the series: text with `{{label}}`; `''` where there is one. */
+  readonly legend: string;
+}
+
+/** A colour from this value on; the first has none. */
+export interface Step {
+  readonly color: 'green' | 'yellow' | 'orange' | 'red';
+  readonly from: number | null;
+}
+
+export interface Panel {
+  readonly type: 'timeseries' | 'stat';
+  readonly title: string;
+  readonly description: string;
+  /** Of Grafana's: https://github.com/grafana/grafana/blob/main/packages/grafana-data/src/valueFormats/categories.ts */
+  readonly unit: string;
+  readonly targets: readonly Target[];
+  readonly steps: readonly Step[];
+  readonly width: number;
+  readonly height: number;
+  readonly max?: number;
+  readonly stacked?: boolean;
+}
+
+export interface Row {
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}
+
+type Words = Pick<Panel, 'title' | 'description' | 'unit'> &
+  Partial<Pick<Panel, 'steps' | 'max' | 'stacked' | 'width'>>;
+
+const CALM: readonly Step[] = [{ color: 'green', from: null }];
+
+/** Lines over time, half as wide as the board. */
+export const lines = (words: Words, ...targets: Target[]): Panel => ({
+  type: 'timeseries',
+  steps: CALM,
+  width: 12,
+  height: 8,
+  ...words,
+  targets,
+});
+
+/** One number, of which four to six stand side by side. */
+export const number = (words: Words, expr: string, legend = ''): Panel => ({
+  type: 'stat',
+  steps: CALM,
+  width: 6,
+  height: 4,
+  ...words,
+  targets: [{ expr, legend }],
+});
+
+export const of = (expr: string, legend = ''): Target => ({ expr, legend });
+
+/** Green, then these colours from these values on. */
+export const rising = (yellow: number, red: number): readonly Step[] => [
+  { color: 'green', from: null },
+  { color: 'yellow', from: yellow },
+  { color: 'red', from: red },
+];
+
+/** Red below, green from this value on. */
+export const atLeast = (green: number): readonly Step[] => [
+  { color: 'red', from: null },
+  { color: 'green', from: green },
+];

@@ -1,0 +1,25 @@
+/* Queries over the replicas that the variables of a board select. */
+
+/** Labels of what recording rules sum up: of no replica. */
+export const INSTALLATION = 'namespace=~"$namespace",job=~"$job"';
+const REPLICAS = `${INSTALLATION},instance=~"$instance"`;
+
+/** A series of the selected replicas. */
+export const series = (name: string, more = ''): string => `${name}{${REPLICAS}${more === '' ? '' : `,${more}`}}`;
+
+export const rate = (name: string, more = ''): string => `rate(${series(name, more)}[$__rate_interval])`;
+export const increase = (name: string, more = ''): string => `increase(${series(name, more)}[$__rate_interval])`;
+
+/** Sums over replicas; without labels one number. */
+export const sum = (inner: string, ...by: string[]): string => over('sum', inner, by);
+export const max = (inner: string, ...by: string[]): string => over('max', inner, by);
+
+const over = (operator: string, inner: string, by: readonly string[]): string =>
+  by.length === 0 ? `${operator}(${inner})` : `${operator} by (${by.join(', ')}) (${inner})`;
+
+/** Of a histogram: the value that this share of what came lately stays below. */
+export const quantile = (share: number, name: string, more = '', ...by: string[]): string =>
+  `histogram_quantile(${share}, ${sum(rate(`${name}_bucket`, more), ...by, 'le')})`;
+
+/** 0 where there is nothing of the kind, as long as there is anything of the whole. */
+export const orNone = (part: string, whole: string): string => `(${part} or 0 * ${whole})`;

@@ -1,0 +1,212 @@
+import { DAY, gauge, JOB, type AlertCases } from './case.ts';
+
+export const CONTROL_PLANE_CASES: AlertCases = {
+  MusterNoLeader: {
+    fires: {
+      why: 'two controllers, and none leads',
+      series: {
+        ...gauge('muster_controller_leading', '0x30'),
+        ...gauge('muster_controller_leading', '0x30', 'instance="b"'),
+        ...gauge('muster_role', '1x30', 'instance="a",role="controller"'),
+        ...gauge('muster_role', '1x30', 'instance="b",role="controller"'),
+      },
+      at: '5m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'one leads',
+        series: {
+          ...gauge('muster_controller_leading', '0x30'),
+          ...gauge('muster_controller_leading', '1x30', 'instance="b"'),
+          ...gauge('muster_role', '1x30', 'instance="a",role="controller"'),
+        },
+        at: '5m',
+      },
+      {
+        why: 'a hand-over takes less than two minutes',
+        series: {
+          ...gauge('muster_controller_leading', '1x3 0 1x30'),
+          ...gauge('muster_role', '1x30', 'instance="a",role="controller"'),
+        },
+        at: '5m',
+      },
+      {
+        why: 'these processes have another role',
+        series: {
+          ...gauge('muster_controller_leading', '0x30'),
+          ...gauge('muster_role', '0x30', 'instance="a",role="controller"'),
+        },
+        at: '5m',
+      },
+    ],
+  },
+  MusterSeveralLeaders: {
+    fires: {
+      why: 'two at once',
+      series: {
+        ...gauge('muster_controller_leading', '1x30'),
+        ...gauge('muster_controller_leading', '1x30', 'instance="b"'),
+      },
+      at: '5m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'both are seen for one scrape, of a hand-over',
+        series: {
+          ...gauge('muster_controller_leading', '1x4 0x30'),
+          ...gauge('muster_controller_leading', '0x3 1x30', 'instance="b"'),
+        },
+        at: '5m',
+      },
+      {
+        why: 'two installations have one each',
+        series: {
+          ...gauge('muster_controller_leading', '1x30'),
+          ...gauge('muster_controller_leading', '1x30', 'instance="b",job="other"'),
+        },
+        at: '5m',
+      },
+    ],
+  },
+  MusterLeadershipUnsteady: {
+    fires: {
+      why: 'lost six times in an hour',
+      series: gauge('muster_controller_terms_total', '0 1 2 3 4 5 6x60', 'why="lost"'),
+      at: '30m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'an update hands it over',
+        series: gauge('muster_controller_terms_total', '0 1 2 3 4 5 6x60', 'why="stopped"'),
+        at: '30m',
+      },
+    ],
+  },
+  MusterLoopFailing: {
+    fires: {
+      why: 'nearly every round fails',
+      series: {
+        ...gauge('muster_loop_duration_seconds_count', '0+1x60', 'loop="sweep",result="ok"'),
+        ...gauge('muster_loop_duration_seconds_count', '0+9x60', 'loop="sweep",result="failed"'),
+      },
+      at: '40m',
+    },
+    labels: { ...JOB, loop: 'sweep' },
+    quiet: [
+      {
+        why: 'one round in ten fails',
+        series: {
+          ...gauge('muster_loop_duration_seconds_count', '0+9x60', 'loop="sweep",result="ok"'),
+          ...gauge('muster_loop_duration_seconds_count', '0+1x60', 'loop="sweep",result="failed"'),
+        },
+        at: '40m',
+      },
+    ],
+  },
+  MusterMeteringLate: {
+    fires: {
+      why: 'the last night ended 27 hours ago',
+      series: {
+        ...gauge('muster_metering_last_night_timestamp_seconds', `1x${2 * DAY}`),
+        ...gauge('muster_accounts', `3x${2 * DAY}`),
+      },
+      at: '27h',
+      step: '10m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: '25 hours ago: it is not late yet',
+        series: {
+          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${2 * DAY}`),
+          ...gauge('muster_accounts', `3x${2 * DAY}`),
+        },
+        at: '25h',
+        step: '10m',
+      },
+      {
+        why: 'a replica that led long ago knows of an older night',
+        series: {
+          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${2 * DAY}`),
+          ...gauge('muster_metering_last_night_timestamp_seconds', `86400x${2 * DAY}`, 'instance="b"'),
+          ...gauge('muster_accounts', `3x${2 * DAY}`),
+        },
+        at: '27h',
+        step: '10m',
+      },
+      {
+        why: 'nobody is here to be metered',
+        series: {
+          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${2 * DAY}`),
+          ...gauge('muster_accounts', `0x${2 * DAY}`),
+        },
+        at: '27h',
+        step: '10m',
+      },
+    ],
+  },
+  MusterNightMissing: {
+    fires: {
+      why: 'the last night ended 51 hours ago',
+      series: {
+        ...gauge('muster_metering_last_night_timestamp_seconds', `1x${3 * DAY}`),
+        ...gauge('muster_accounts', `3x${3 * DAY}`),
+      },
+      at: '51h',
+      step: '10m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: '27 hours ago is late, and nothing is missing yet',
+        series: {
+          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${3 * DAY}`),
+          ...gauge('muster_accounts', `3x${3 * DAY}`),
+        },
+        at: '27h',
+        step: '10m',
+      },
+    ],
+  },
+  MusterMeteringNotBegun: {
+    fires: {
+      why: 'accounts for 27 hours, and no night',
+      series: {
+        ...gauge('muster_metering_last_night_timestamp_seconds', `0x${2 * DAY}`),
+        ...gauge('muster_accounts', `3x${2 * DAY}`),
+      },
+      at: '27h',
+      step: '10m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'the accounts are of today',
+        series: {
+          ...gauge('muster_metering_last_night_timestamp_seconds', `0x${2 * DAY}`),
+          ...gauge('muster_accounts', `0x${DAY} 3x${DAY}`),
+        },
+        at: '27h',
+        step: '10m',
+      },
+    ],
+  },
+  MusterNightMeteredLate: {
+    fires: {
+      why: 'one night',
+      series: gauge('muster_metering_nights_total', '0x10 1x30', 'late="true"'),
+      at: '20m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'a night in time',
+        series: gauge('muster_metering_nights_total', '0x10 1x30', 'late="false"'),
+        at: '20m',
+      },
+    ],
+  },
+};

@@ -1,0 +1,57 @@
+import { gauge, JOB, type AlertCases } from './case.ts';
+
+const RECONCILES = 'muster_kubernetes_reconcile_duration_seconds_count';
+
+export const KUBERNETES_CASES: AlertCases = {
+  MusterInformerStale: {
+    fires: {
+      why: 'ten minutes of silence',
+      series: gauge('muster_kubernetes_informer_age_seconds', '0+60x30', 'resource="fleetapps"'),
+      at: '15m',
+    },
+    labels: { ...JOB, resource: 'fleetapps' },
+    quiet: [
+      {
+        why: 'a bookmark every minute',
+        series: gauge('muster_kubernetes_informer_age_seconds', '50x30', 'resource="fleetapps"'),
+        at: '15m',
+      },
+    ],
+  },
+  MusterReconcilesFailing: {
+    fires: {
+      why: 'nine looks of ten',
+      series: {
+        ...gauge(RECONCILES, '0+1x60', 'kind="FleetApp",outcome="settled"'),
+        ...gauge(RECONCILES, '0+9x60', 'kind="FleetApp",outcome="failed"'),
+      },
+      at: '40m',
+    },
+    labels: { ...JOB, kind: 'FleetApp' },
+    quiet: [
+      {
+        why: 'a conflict is tried again, and is no failure',
+        series: {
+          ...gauge(RECONCILES, '0+1x60', 'kind="FleetApp",outcome="settled"'),
+          ...gauge(RECONCILES, '0+9x60', 'kind="FleetApp",outcome="conflict"'),
+        },
+        at: '40m',
+      },
+    ],
+  },
+  MusterResourcesNotReady: {
+    fires: {
+      why: 'two apps for an hour',
+      series: gauge('muster_kubernetes_resources', '2x60', 'kind="FleetApp",ready="False"'),
+      at: '50m',
+    },
+    labels: { ...JOB, kind: 'FleetApp' },
+    quiet: [
+      {
+        why: 'all are Ready',
+        series: gauge('muster_kubernetes_resources', '2x60', 'kind="FleetApp",ready="True"'),
+        at: '50m',
+      },
+    ],
+  },
+};

@@ -1,0 +1,54 @@
+import { API, type AlertCases } from './case.ts';
+
+const count = (labels: string): string => `muster_http_request_duration_seconds_count{instance="a",${labels}}`;
+const bucket = (labels: string): string =>
+  `muster_http_request_duration_seconds_bucket{instance="a",le="0.25",${labels}}`;
+const OK = 'listener="api",route="/v1/apps",status="200",code=""';
+const BAD = 'listener="api",route="/v1/apps",status="502",code="upstream_unavailable"';
+const HELD = 'listener="device",route="/device/v1/config (held)",status="304",code=""';
+
+const requests = (good: string, bad: string): Record<string, string> => ({ [count(OK)]: good, [count(BAD)]: bad });
+const answers = (all: string, fast: string): Record<string, string> => ({ [count(OK)]: all, [bucket(OK)]: fast });
+
+export const SLO_CASES: AlertCases = {
+  MusterAvailabilityBurningFast: {
+    fires: { why: '5 % fail for an hour', series: requests('0+95x200', '0+5x200'), at: '70m' },
+    labels: API,
+    quiet: [
+      { why: '0.5 % fail', series: requests('0+995x200', '0+5x200'), at: '70m' },
+      { why: 'seven failures are too few to say', series: requests('0+1x200', '0+0x60 1+1x6 7+0x120'), at: '70m' },
+      { why: 'it failed, and is well again', series: requests('0+95x200', '0+5x60 300+0x140'), at: '95m' },
+      {
+        why: 'limited and refused requests are answers',
+        series: { [count(OK)]: '0+1x200', [count('listener="api",route="/v1/apps",status="429"')]: '0+90x200' },
+        at: '70m',
+      },
+    ],
+  },
+  MusterAvailabilityBurningSlowly: {
+    fires: { why: '0.5 % fail for a day', series: requests('0+995x1600', '0+5x1600'), at: '1500m' },
+    labels: API,
+    quiet: [
+      { why: '0.05 % fail', series: requests('0+1999x1600', '0+1x1600'), at: '1500m' },
+      { why: 'one failure in a quiet night', series: requests('0+0x1600', '0+0x1390 1+0x200'), at: '1400m' },
+    ],
+  },
+  MusterLatencyBurningFast: {
+    fires: { why: 'every fourth takes longer than 250 ms', series: answers('0+100x200', '0+75x200'), at: '70m' },
+    labels: API,
+    quiet: [
+      { why: 'one in a hundred does', series: answers('0+100x200', '0+99x200'), at: '70m' },
+      { why: 'nine slow ones are too few to say', series: answers('0+0x60 0+1x140', '0+0x200'), at: '69m' },
+      {
+        why: 'a held poll is meant to take long',
+        series: { [count(HELD)]: '0+100x200', [bucket(HELD)]: '0+0x200' },
+        at: '70m',
+      },
+    ],
+  },
+  MusterLatencyBurningSlowly: {
+    fires: { why: '5 % take longer, for a day', series: answers('0+100x1600', '0+95x1600'), at: '1500m' },
+    labels: API,
+    quiet: [{ why: 'one in two hundred does', series: answers('0+200x1600', '0+199x1600'), at: '1500m' }],
+  },
+};

@@ -1,0 +1,137 @@
+import { gauge, JOB, REPLICA, type AlertCases } from './case.ts';
+
+const CALLS = 'muster_store_operation_duration_seconds';
+
+export const STORE_CASES: AlertCases = {
+  MusterStoreDown: {
+    fires: {
+      why: 'no replica has it',
+      series: {
+        ...gauge('muster_directory_ready', '0x30'),
+        ...gauge('muster_directory_ready', '0x30', 'instance="b"'),
+      },
+      at: '5m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'one has it',
+        series: {
+          ...gauge('muster_directory_ready', '0x30'),
+          ...gauge('muster_directory_ready', '1x30', 'instance="b"'),
+        },
+        at: '5m',
+      },
+    ],
+  },
+  MusterReplicaWithoutStore: {
+    fires: { why: 'not for ten minutes', series: gauge('muster_directory_ready', '0x30'), at: '10m' },
+    labels: REPLICA,
+    quiet: [{ why: 'it just starts', series: gauge('muster_directory_ready', '0x2 1x30'), at: '10m' }],
+  },
+  MusterStoreErrors: {
+    fires: {
+      why: 'every tenth is lost',
+      series: {
+        ...gauge(`${CALLS}_count`, '0+90x30', 'result="ok"'),
+        ...gauge(`${CALLS}_count`, '0+10x30', 'result="timeout"'),
+      },
+      at: '20m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'conflicts are ordinary answers',
+        series: {
+          ...gauge(`${CALLS}_count`, '0+90x30', 'result="ok"'),
+          ...gauge(`${CALLS}_count`, '0+50x30', 'result="conflict"'),
+        },
+        at: '20m',
+      },
+    ],
+  },
+  MusterStoreSlow: {
+    fires: {
+      why: 'half of the commits take more than half a second',
+      series: {
+        ...gauge(`${CALLS}_bucket`, '0+50x30', 'operation="commit",le="0.5"'),
+        ...gauge(`${CALLS}_bucket`, '0+100x30', 'operation="commit",le="1"'),
+        ...gauge(`${CALLS}_bucket`, '0+100x30', 'operation="commit",le="+Inf"'),
+      },
+      at: '20m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'only listings do',
+        series: {
+          ...gauge(`${CALLS}_bucket`, '0+100x30', 'operation="commit",le="0.5"'),
+          ...gauge(`${CALLS}_bucket`, '0+100x30', 'operation="commit",le="+Inf"'),
+          ...gauge(`${CALLS}_bucket`, '0+0x30', 'operation="list",le="0.5"'),
+          ...gauge(`${CALLS}_bucket`, '0+100x30', 'operation="list",le="+Inf"'),
+        },
+        at: '20m',
+      },
+    ],
+  },
+  MusterStoreNearlyFull: {
+    fires: { why: '75 %', series: gauge('muster_store_fullness_ratio', '0.75x30'), at: '20m' },
+    labels: JOB,
+    quiet: [{ why: '70 %', series: gauge('muster_store_fullness_ratio', '0.7x30'), at: '20m' }],
+  },
+  MusterStoreFull: {
+    fires: { why: '80 %, where creates are refused', series: gauge('muster_store_fullness_ratio', '0.8x30'), at: '5m' },
+    labels: JOB,
+    quiet: [{ why: '79 %', series: gauge('muster_store_fullness_ratio', '0.79x30'), at: '5m' }],
+  },
+  MusterDirectoryLags: {
+    fires: { why: 'always behind', series: gauge('muster_directory_lag_revisions', '0x10 3x30'), at: '25m' },
+    labels: REPLICA,
+    quiet: [
+      { why: 'behind now and then', series: gauge('muster_directory_lag_revisions', '3 0 3 3 0 3 3 0x30'), at: '8m' },
+    ],
+  },
+  MusterDirectoryMismatch: {
+    fires: {
+      why: 'one difference',
+      series: gauge('muster_directory_proofs_total', '0x10 1x30', 'instance="a",verdict="different"'),
+      at: '20m',
+    },
+    labels: { ...REPLICA, verdict: 'different' },
+    quiet: [
+      {
+        why: 'what could not be compared is none',
+        series: gauge('muster_directory_proofs_total', '0+1x30', 'instance="a",verdict="unknown"'),
+        at: '20m',
+      },
+    ],
+  },
+  MusterRecordsUnreadable: {
+    fires: { why: 'one record', series: gauge('muster_records_unreadable_total', '0x10 1x30'), at: '20m' },
+    labels: REPLICA,
+    quiet: [{ why: 'none', series: gauge('muster_records_unreadable_total', '0x30'), at: '20m' }],
+  },
+  MusterPurgesAwaitKeyRetirement: {
+    fires: {
+      why: 'for longer than 30 days',
+      series: gauge('muster_purges_awaiting_key_retirement', `2x${32 * 24}`),
+      at: `${31 * 24}h`,
+      step: '1h',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'for two days',
+        series: gauge('muster_purges_awaiting_key_retirement', `0x${29 * 24} 2x${3 * 24}`),
+        at: `${31 * 24}h`,
+        step: '1h',
+      },
+      {
+        why: 'the keys were retired in between',
+        series: gauge('muster_purges_awaiting_key_retirement', `2x${10 * 24} 0x${2 * 24} 2x${20 * 24}`),
+        at: `${31 * 24}h`,
+        step: '1h',
+      },
+    ],
+  },
+};

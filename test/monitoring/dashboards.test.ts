@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { BOARDS, boardText } from '../../deploy/dashboards/boards.ts';
+import { cataloguedLabels, cataloguedSeries } from '../support/metrics-catalogue.ts';
+import { records } from '../support/rules.ts';
+
+const FOLDER = resolve(import.meta.dirname, '../../charts/muster/files/dashboards');
+
+const panelSchema = z.looseObject({
+  id: z.int(),
+  type: z.enum(['row', 'timeseries', 'stat']),
+  title: z.string().min(1),
+  gridPos: z.object({ x: z.int().min(0), y: z.int().min(0), w: z.int().min(1), h: z.int().min(1) }),
+  description: z.string().optional(),
+  targets: z.array(z.looseObject({ expr: z.string(), datasource: z.object({ uid: z.string() }) })).optional(),
+  fieldConfig: z
+    .looseObject({
+      defaults: z.looseObject({ unit: z.string(), thresholds: z.object({ steps: z.array(z.looseObject({})).min(1) }) }),
+    })
+    .optional(),
+});
+const boardSchema = z.looseObject({
+  uid: z.string().max(40),
+  title: z.string(),
+  templating: z.object({ list: z.array(z.looseObject({ name: z.string(), type: z.string() })) }),
+  panels: z.array(panelSchema),
+});
+
+const boards = BOARDS.map((board) => boardSchema.parse(JSON.parse(boardText(board))));
+
+test('the committed files are what the generator makes: npm run dashboards', () => {
+  expect(readdirSync(FOLDER).toSorted()).toEqual(BOARDS.map(({ name }) => `${name}.json`).toSorted());
+  for (const board of BOARDS) expect(readFileSync(join(FOLDER, `${board.name}.json`), 'utf8')).toBe(boardText(board));
+});
+
+test('boards have addresses and titles of their own', () => {
+  expect(new Set(boards.map(({ uid }) => uid)).size).toBe(boards.length);
+  expect(new Set(boards.map(({ title }) => title)).size).toBe(boards.length);
+});
+
+describe.each(boards)('$title', ({ templating, panels }) => {
+  const shown = panels.filter(({ type }) => type !== 'row');
+  const expressions = shown.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
+
+  test('is chosen by data source, namespace, job and instance', () => {
+    expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'namespace', 'job', 'instance']);
+    // `.*` also matches where the label is missing, as a namespace is outside of Kubernetes.
+    for (const variable of templating.list.slice(1))
+      expect(variable).toMatchObject({ allValue: '.*', includeAll: true });
+  });
+
+  test('every panel has a unit, a description, thresholds and a query to the chosen data source', () => {
+    expect(shown.length).toBeGreaterThan(10);
+    for (const { title, description = '', fieldConfig, targets = [] } of shown) {
+      expect(description, `of ${title}`).toMatch(/^.{15,}\.$/);
+      expect(fieldConfig?.defaults.unit, `of ${title}`).toMatch(/^\S/);
+      expect(targets.length, `of ${title}`).toBeGreaterThan(0);
+      for (const { datasource } of targets) expect(datasource.uid).toBe('${datasource}');
+    }
+  });
+
+  test('panels have ids and places of their own', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const taken = new Set<string>();
+    for (const { gridPos } of panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          expect(taken).not.toContain(`${x},${y}`);
+          taken.add(`${x},${y}`);
+        }
+      }
+    }
+  });
+
+  test('every query obeys the variables, and reads only series and label values that exist', () => {
+    const catalogue = new Set(cataloguedSeries().map(({ name }) => name));
+    const recorded = new Set(records.map(({ record }) => record));
+    const sets = cataloguedLabels();
+    for (const expr of expressions) {
+      const selectors = [...expr.matchAll(/\b((?:muster|process|nodejs)[a-z0-9_:]*)\{([^}]*)\}/g)];
+      expect(selectors.length, `in ${expr}`).toBeGreaterThan(0);
+      for (const [, name = '', matchers = ''] of selectors) {
+        const base = name.replace(/_(?:bucket|count|sum)$/, '');
+        expect(catalogue.has(name) || catalogue.has(base) || recorded.has(name), `is there ${name}`).toBe(true);
+        expect(matchers).toContain('namespace=~"$namespace",job=~"$job"');
+        if (!name.includes(':')) expect(matchers).toContain('instance=~"$instance"');
+        for (const [, label, value = ''] of matchers.matchAll(/(\w+)[=!]~?"([^"$]+)"/g)) {
+          const values = sets.find((set) => set.label === label && set.series.includes(base))?.values;
+          if (values === undefined) continue;
+          for (const part of value.split('|')) {
+            expect(
+              values.filter((known) => new RegExp(`^(?:${part})$`).test(known)),
+              `${label} ${part}`,
+            ).not.toEqual([]);
+          }
+        }
+      }
+    }
+  });
+});
