@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { catchBug } from './bugs-caught.ts';
+import { HANGS_MS, lateAfter } from './checkers/late.ts';
 import { FAULTS, SHORT } from './nemesis/all.ts';
 import { seeded, shuffled } from './random.ts';
 import { closingLines, sectionLines, verdictOf } from './report.ts';
@@ -28,10 +29,12 @@ describe.skipIf(etcd === undefined)(title, () => {
     const done = await run(world, shuffled(random, FAULTS), {
       extent: SHORT,
       random,
-      checkers: [],
+      checkers: [lateAfter(HANGS_MS)],
       onSection: (section) => printed.push(...sectionLines(section)),
     });
-    printed.push(...closingLines(done, verdictOf(done, false)));
+    const verdict = verdictOf(done, false);
+    printed.push(...closingLines(done, verdict));
+    if (verdict !== 0) printed.push(`the history is kept in ${world.recorder.save()}`);
     expect({ violations: done.violations, invalid: done.invalid }).toEqual({ violations: [], invalid: [] });
   });
 
@@ -43,6 +46,7 @@ describe.skipIf(etcd === undefined)(title, () => {
     'a planted bug is caught: %s breaks %s',
     async (name) => {
       const { violations, breaks } = await catchBug(etcd ?? '', name, seeded(SEED));
+      printed.push(`planted ${name}: ${violations[0]?.words ?? 'not caught'}`);
       expect(violations.map(({ rule }) => rule)).toContain(breaks);
     },
   );

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 
 /*
  * What happened, as the clients saw it. Instants are milliseconds of the monotonic clock since the run began. No secret
@@ -120,8 +121,8 @@ export class Recorder implements History, Disposable {
     clearInterval(this.#timer);
   }
 
-  /** Keeps it as JSON lines, in the order of the ends. */
-  save(file: string): void {
+  /** Keeps it as JSON lines, in the order of the ends. @returns where */
+  save(file = join(mkdtempSync(join(tmpdir(), 'muster-chaos-history-')), 'history.jsonl')): string {
     mkdirSync(dirname(file), { recursive: true });
     const taints = [...this.taintOf].map(([account, taint]) => ({ account, taint }));
     const lines = [
@@ -131,5 +132,6 @@ export class Recorder implements History, Disposable {
       ...this.calls,
     ];
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''), { mode: 0o600 });
+    return file;
   }
 }

@@ -117,6 +117,7 @@ describe('the verdict', () => {
     invalid,
     calls: 1,
     acknowledged: 1,
+    stalledShare: 0,
   });
 
   test.each<[string, ReturnType<typeof run>, boolean, 0 | 1 | 2]>([
@@ -136,6 +137,6 @@ describe('the verdict', () => {
 
   test('the report tells each limit, whether it was kept, and what was broken', () => {
     expect(sectionLines({ name: 'a-fault', figures: [figure(5001)] }).join()).toContain('limit ≤ 5000 ms: BROKEN');
-    expect(closingLines(run([], 30), 1).join('\n')).toMatch(/30 violations[^]*and 10 more[^]*FAILED/);
+    expect(closingLines(run([], 30), 1).join('\n')).toMatch(/30 violations[^]*cap: 30[^]*FAILED/);
   });
 });

@@ -1,11 +1,8 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { catchBug } from './bugs-caught.ts';
-import { ANSWER_MS_MAX, lateAfter } from './checkers/late.ts';
+import { ANSWER_MS_MAX, HANGS_MS, lateAfter } from './checkers/late.ts';
 import { FAULTS, LONG, SHORT } from './nemesis/all.ts';
 import type { Fault } from './nemesis/fault.ts';
 import { seeded, shuffled, type Random } from './random.ts';
@@ -60,15 +57,13 @@ async function faults(binary: string): Promise<Verdict> {
   const done = await run(world, rounds(chosen, random), {
     extent: quick ? SHORT : LONG,
     random,
-    checkers: quick ? [] : [lateAfter(ANSWER_MS_MAX)],
+    checkers: [lateAfter(quick ? HANGS_MS : ANSWER_MS_MAX)],
     onSection: (section) => say(sectionLines(section)),
   });
   const verdict = verdictOf(done, !quick);
   say(closingLines(done, verdict));
   if (verdict !== 0) {
-    const file = values.history ?? join(mkdtempSync(join(tmpdir(), 'muster-chaos-history-')), 'history.jsonl');
-    world.recorder.save(file);
-    say([`the history is kept in ${file}`]);
+    say([`the history is kept in ${world.recorder.save(values.history)}`]);
   }
   return verdict;
 }

@@ -1,8 +1,10 @@
-import type { Violation } from './checkers/checker.ts';
+import { grouped, type Violation } from './checkers/checker.ts';
 import type { Figure } from './nemesis/fault.ts';
 import type { Run, Section } from './runner.ts';
 
-const VIOLATIONS_SHOWN_MAX = 20;
+const SHOWN_PER_RULE_MAX = 8;
+/** Above it times tell of the machine. */
+const STALLED_SHARE = 0.02;
 
 /** Whether a figure keeps its limit; true where it has none. */
 export function isKept({ value, limit, atLeast }: Figure): boolean {
@@ -24,14 +26,12 @@ function figureLine(figure: Figure): string {
 export const sectionLines = ({ name, figures }: Section): readonly string[] => [name, ...figures.map(figureLine)];
 
 function violationLines(violations: readonly Violation[]): readonly string[] {
-  const first = violations.slice(0, VIOLATIONS_SHOWN_MAX);
-  const rest = violations.length - first.length;
-  return [
-    ...first.map(
-      ({ rule, at, words }) => `  ${rule}${at === undefined ? '' : ` at ${(at / 1000).toFixed(2)} s`}: ${words}`,
-    ),
-    ...(rest > 0 ? [`  and ${rest} more`] : []),
-  ];
+  return [...grouped(violations, ({ rule }) => rule)].flatMap(([rule, broken]) => [
+    `  ${rule}: ${broken.length}`,
+    ...broken
+      .slice(0, SHOWN_PER_RULE_MAX)
+      .map(({ at, words }) => `    ${at === undefined ? '' : `at ${(at / 1000).toFixed(2)} s `}${words}`),
+  ]);
 }
 
 /** What a run amounts to: 0 passed, 1 a rule or a limit was broken, 2 it proves nothing. */
@@ -48,6 +48,11 @@ export function closingLines(run: Run, verdict: Verdict): readonly string[] {
   const words = { 0: 'passed', 1: 'FAILED', 2: 'INVALID: it proves nothing' };
   return [
     `${run.calls} requests, ${run.acknowledged} acknowledged writes`,
+    ...(run.stalledShare > STALLED_SHARE
+      ? [
+          `this process did not run for ${(run.stalledShare * 100).toFixed(0)} % of the time: the times are those of a machine that is busy elsewhere`,
+        ]
+      : []),
     `${run.violations.length} violations`,
     ...violationLines(run.violations),
     ...run.invalid.map((why) => `invalid: ${why}`),

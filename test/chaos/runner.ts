@@ -24,6 +24,8 @@ export interface Run {
   readonly invalid: readonly string[];
   readonly calls: number;
   readonly acknowledged: number;
+  /** How much of the time this process itself did not run, 0 to 1. */
+  readonly stalledShare: number;
 }
 
 const WARM_MS_MAX = 60_000;
@@ -97,8 +99,16 @@ export async function run(
   const outcome = await world.outcome();
   const { recorder } = world;
   violations.push(...[...CORRECTNESS, ...checkers].flatMap((check) => check(recorder, outcome)));
+  const stalledMs = recorder.stalls.reduce((sum, { from, until }) => sum + until - from, 0);
   const acknowledged = recorder.calls.filter((call) => isOk(call) && isWrite(call)).length;
-  return { sections, violations, invalid: invalidities(recorder), calls: recorder.calls.length, acknowledged };
+  return {
+    sections,
+    violations,
+    invalid: invalidities(recorder),
+    calls: recorder.calls.length,
+    acknowledged,
+    stalledShare: stalledMs / recorder.now(),
+  };
 }
 
 /** Of an account that is admitted 600 a minute: more than twice that. */

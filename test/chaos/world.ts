@@ -66,7 +66,7 @@ export class World implements AsyncDisposable {
       MUSTER_ETCD_QUOTA_BYTES: String(QUOTA_BYTES),
       MUSTER_RATE_WINDOW: 'shared',
       MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
-      MUSTER_DRAIN_DELAY_SECONDS: '1',
+      MUSTER_DRAIN_DELAY_SECONDS: '3',
     };
     const options = { cluster, recorder, env, ...(bug !== undefined && { bug }) };
     const replicas: Replica[] = [];

@@ -1,6 +1,7 @@
 import type { Outcome } from '../checkers/checker.ts';
 import type { Call, History } from '../history.ts';
-import type { IdealCalls, IdealOwner } from '../ideal/calls.ts';
+import type { IdealCalls } from '../ideal/calls.ts';
+import type { IdealOwner } from '../ideal/operator-calls.ts';
 import type { State, StoredApp } from '../state.ts';
 
 export interface Judged {

@@ -1,25 +1,24 @@
 import type { Call, Facts } from '../history.ts';
-import { Ideal } from './service.ts';
+import { notFound, OperatorCalls, type IdealOwner } from './operator-calls.ts';
+import type { ModelAccount, ModelApp, Verdict } from './service.ts';
 
-/** An account of the ideal service. */
-export interface IdealOwner {
-  readonly account: string;
-  readonly key: string;
-}
+/** What a mutation of an app writes. */
+const writes = (
+  action: string,
+  account: string,
+  app: string,
+  ...more: readonly string[]
+): Verdict['writes'] & object => ({
+  action,
+  account,
+  app,
+  places: [`/app/${app}`, ...more],
+});
 
 const refused = { status: 401, code: 'invalid_key' };
-const notFound = { status: 404, code: 'not_found' };
 
 /** The requests of the ideal service, and what each does. */
-export class IdealCalls extends Ideal {
-  owner(): IdealOwner {
-    const account = this.id('account');
-    const key = this.id('key');
-    this.accounts.set(account, { disabled: false, tally: 0, keys: new Set([key]) });
-    this.taintOf.set(account, this.id('taint'));
-    return { account, key };
-  }
-
+export class IdealCalls extends OperatorCalls {
   create(owner: IdealOwner): Call {
     const [app, code] = [this.id('app'), this.id('code')];
     return this.#v1(owner, 'app.create', {}, (account) => {
@@ -35,7 +34,7 @@ export class IdealCalls extends Ideal {
       return {
         status: 201,
         told: { app, code },
-        writes: { action: 'app.created', account: owner.account, app, places: [`/app/${app}`, '/tally'] },
+        writes: writes('app.created', owner.account, app, '/tally'),
       };
     });
   }
@@ -47,7 +46,7 @@ export class IdealCalls extends Ideal {
       return {
         status: 201,
         told: { code },
-        writes: { action: 'code.issued', account: owner.account, app, places: [`/app/${app}`] },
+        writes: writes('code.issued', owner.account, app),
       };
     });
   }
@@ -64,7 +63,7 @@ export class IdealCalls extends Ideal {
     return this.#ofApp(owner, 'app.revoke', app, (stored) => {
       if (stored.status === 'revoked' && stored.openCodes.length === 0) return { status: 200 };
       Object.assign(stored, { status: 'revoked', credential: undefined, openCodes: [] });
-      return { status: 200, writes: { action: 'app.revoked', account: owner.account, app, places: [`/app/${app}`] } };
+      return { status: 200, writes: writes('app.revoked', owner.account, app) };
     });
   }
 
@@ -75,7 +74,7 @@ export class IdealCalls extends Ideal {
       if (account) account.tally -= 1;
       return {
         status: 204,
-        writes: { action: 'app.deleted', account: owner.account, app, places: [`/app/${app}`, '/tally'] },
+        writes: writes('app.deleted', owner.account, app, '/tally'),
       };
     });
   }
@@ -88,7 +87,7 @@ export class IdealCalls extends Ideal {
       const openCodes = stored.openCodes.slice(stored.openCodes.indexOf(code) + 1);
       Object.assign(stored, { status: 'active', credential, enrolled: true, openCodes });
       this.credentials.set(credential, app);
-      return { status: 200, writes: { action: 'app.enrolled', account: owner.account, app, places: [`/app/${app}`] } };
+      return { status: 200, writes: writes('app.enrolled', owner.account, app) };
     });
   }
 
@@ -108,40 +107,7 @@ export class IdealCalls extends Ideal {
     });
   }
 
-  disable(owner: IdealOwner, disabled: boolean): Call {
-    return this.ask(disabled ? 'account.disable' : 'account.enable', { account: owner.account }, () => {
-      const account = this.accounts.get(owner.account);
-      if (account?.disabled === disabled || !account) return { status: 200 };
-      account.disabled = disabled;
-      return { status: 200, writes: { action: 'account.changed', account: owner.account, places: [''] } };
-    });
-  }
-
-  addKey(owner: IdealOwner): Call {
-    const target = this.id('key');
-    return this.ask('key.create', { account: owner.account }, () => {
-      this.accounts.get(owner.account)?.keys.add(target);
-      return {
-        status: 201,
-        told: { target },
-        writes: { action: 'key.created', account: owner.account, places: [`/key/${target}`] },
-      };
-    });
-  }
-
-  revokeKey(owner: IdealOwner, target: string): Call {
-    return this.ask('key.revoke', { account: owner.account, target }, () => {
-      if (this.accounts.get(owner.account)?.keys.delete(target) !== true) return notFound;
-      return { status: 204, writes: { action: 'key.revoked', account: owner.account, places: [`/key/${target}`] } };
-    });
-  }
-
-  #v1(
-    owner: IdealOwner,
-    kind: Call['kind'],
-    facts: Facts,
-    decide: (account: NonNullable<ReturnType<Ideal['accounts']['get']>>) => ReturnType<Parameters<Ideal['ask']>[2]>,
-  ): Call {
+  #v1(owner: IdealOwner, kind: Call['kind'], facts: Facts, decide: (account: ModelAccount) => Verdict): Call {
     return this.ask(kind, { account: owner.account, key: owner.key, ...facts }, () => {
       const account = this.accounts.get(owner.account);
       if (account?.keys.has(owner.key) !== true) return refused;
@@ -149,12 +115,7 @@ export class IdealCalls extends Ideal {
     });
   }
 
-  #ofApp(
-    owner: IdealOwner,
-    kind: Call['kind'],
-    app: string,
-    decide: (app: NonNullable<ReturnType<Ideal['apps']['get']>>) => ReturnType<Parameters<Ideal['ask']>[2]>,
-  ): Call {
+  #ofApp(owner: IdealOwner, kind: Call['kind'], app: string, decide: (app: ModelApp) => Verdict): Call {
     return this.#v1(owner, kind, { app }, () => {
       const stored = this.apps.get(app);
       return stored?.account === owner.account ? decide(stored) : notFound;

@@ -5,7 +5,7 @@ import { whole, type Random } from '../random.ts';
 import type { StoredApp, StoredAudit } from '../state.ts';
 
 /** A verdict of the ideal service: what it answers, and which of the account's records it changed, if any. */
-interface Verdict {
+export interface Verdict {
   readonly status: number;
   readonly code?: string;
   readonly told?: Facts;
@@ -17,7 +17,13 @@ interface Verdict {
   };
 }
 
-type ModelApp = { -readonly [Field in keyof StoredApp]: StoredApp[Field] } & { openCodes: string[] };
+export type ModelApp = { -readonly [Field in keyof StoredApp]: StoredApp[Field] } & { openCodes: string[] };
+
+export interface ModelAccount {
+  disabled: boolean;
+  tally: number;
+  readonly keys: Set<string>;
+}
 
 /**
  * A service without faults, for histories that keep every rule: each request takes effect at one instant between its
@@ -29,7 +35,7 @@ export class Ideal {
   readonly written: Written[] = [];
   readonly audits: StoredAudit[] = [];
   readonly apps = new Map<string, ModelApp>();
-  readonly accounts = new Map<string, { disabled: boolean; tally: number; keys: Set<string> }>();
+  readonly accounts = new Map<string, ModelAccount>();
   readonly endpoints = new Map<string, string | undefined>();
   readonly credentials = new Map<string, string>();
   readonly taintOf = new Map<string, string>();

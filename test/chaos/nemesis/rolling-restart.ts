@@ -2,6 +2,7 @@ import { throughput } from '../measure.ts';
 import { seeded, whole } from '../random.ts';
 import { work } from '../workload/worker.ts';
 import { steady, STEADY } from '../workload/steady.ts';
+import type { Replica } from '../replica.ts';
 import { hold, type Fault } from './fault.ts';
 
 const STEADY_MS = 3000;
@@ -14,13 +15,8 @@ export const rollingRestart: Fault = {
   name: 'rolling-restart',
   async strike(world, { rollingPerSecond }, random) {
     const ending = new AbortController();
-    let ready: readonly number[] = [0, 1, 2];
-    const prober = (async () => {
-      for (; !ending.signal.aborted; await hold(PROBE_MS)) {
-        const states = await Promise.all(world.replicas.map((replica) => replica.isReady()));
-        ready = states.flatMap((isReady, replica) => (isReady ? [replica] : []));
-      }
-    })();
+    const rotation = new Set(world.replicas.map(({ number }) => number));
+    const probers = world.replicas.map((replica) => probe(replica, rotation, ending.signal));
     const deps = {
       replicas: world,
       recorder: world.recorder,
@@ -29,7 +25,7 @@ export const rollingRestart: Fault = {
     };
     const load = work(
       STEADY,
-      steady(rollingPerSecond, () => ready),
+      steady(rollingPerSecond, () => [...rotation]),
       deps,
     );
     await hold(STEADY_MS);
@@ -41,7 +37,7 @@ export const rollingRestart: Fault = {
     }
     const { perSecond, failed } = throughput(world.recorder, from, world.recorder.now(), (name) => name === STEADY);
     ending.abort();
-    await Promise.all([load, prober]);
+    await Promise.all([load, ...probers]);
     return {
       figures: [
         { name: 'failed requests', value: failed, unit: 'requests', limit: 0 },
@@ -57,3 +53,11 @@ export const rollingRestart: Fault = {
     };
   },
 };
+
+/** As a load balancer does, for each replica by itself. */
+async function probe(replica: Replica, rotation: Set<number>, signal: AbortSignal): Promise<void> {
+  for (; !signal.aborted; await hold(PROBE_MS)) {
+    if (await replica.isReady()) rotation.add(replica.number);
+    else rotation.delete(replica.number);
+  }
+}

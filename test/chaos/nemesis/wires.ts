@@ -44,20 +44,21 @@ export const compacted: Fault = {
   async strike(world, _, random) {
     const replica = world.replicas[whole(random, world.replicas.length)];
     if (!replica) return {};
-    const before = await replica.metric('muster_directory_relists_total');
-    await Promise.all(replica.wires.map((wire) => wire.refuse()));
-    await hold(UNHEARD_MS);
+    const before = await replica.metric(RELISTS);
+    for (const wire of replica.wires) wire.silenceFlows('everything');
+    const { revision } = await world.store.head();
+    await took(async () => (await world.store.head()).revision > revision, LIVE_MS_MAX);
     await compactAll(world.cluster.member);
-    await Promise.all(replica.wires.map((wire) => wire.accept()));
+    for (const wire of replica.wires) wire.cut();
     const value = await liveAgain(world, replica);
-    const relisted = (await replica.metric('muster_directory_relists_total')) > before;
+    const relisted = (await replica.metric(RELISTS)) > before;
     return {
       figures: [{ name: 'watch live again', value, unit: 'ms', limit: 2000 }],
       violations: relisted ? [] : ['the replica was not made to list anew: the fault did not strike'],
     };
   },
 };
-const UNHEARD_MS = 1000;
+const RELISTS = 'muster_directory_relists_total';
 
 const ROUNDS = 12;
 const UNANSWERED_MS = 60;
