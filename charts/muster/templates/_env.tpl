@@ -145,7 +145,8 @@
 - name: secrets
   secret:
     secretName: {{ include "muster.secretName" .root | quote }}
-    defaultMode: 0440
+    # 0440, in the one spelling that all versions of YAML read alike.
+    defaultMode: 288
     items:
       - key: {{ $values.secrets.tokenKey | quote }}
         path: operator-token
@@ -170,7 +171,8 @@
 - name: etcd-tls
   secret:
     secretName: {{ .existingSecret | quote }}
-    defaultMode: 0440
+    # 0440, in the one spelling that all versions of YAML read alike.
+    defaultMode: 288
     items:
       {{- if .caKey }}
       - key: {{ .caKey | quote }}
@@ -189,7 +191,8 @@
 - name: etcd-auth
   secret:
     secretName: {{ .existingSecret | quote }}
-    defaultMode: 0440
+    # 0440, in the one spelling that all versions of YAML read alike.
+    defaultMode: 288
     items:
       - key: {{ .passwordKey | quote }}
         path: password
@@ -203,7 +206,8 @@
 - name: tls-{{ $name }}
   secret:
     secretName: {{ $tls.existingSecret | quote }}
-    defaultMode: 0440
+    # 0440, in the one spelling that all versions of YAML read alike.
+    defaultMode: 288
     items:
       - key: {{ $tls.certKey | quote }}
         path: tls.crt

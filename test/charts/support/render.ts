@@ -49,8 +49,17 @@ export function template(options: RenderOptions = {}): Promise<string> {
 }
 
 export async function render(options: RenderOptions = {}): Promise<KubeObject[]> {
-  const objects = loadAllYaml(await template(options)) as (KubeObject | null | undefined)[];
-  return objects.filter((object): object is KubeObject => Boolean(object));
+  return parse(await template(options));
+}
+
+/**
+ * The client knows Kubernetes' own kinds, drops what they do not have and renames fields: a slip of the chart would vanish.
+ * A kind that it does not know stays as it is written.
+ */
+export function parse(text: string): KubeObject[] {
+  const objects = loadAllYaml(text.replaceAll(/^kind: /gm, 'kind: Written')) as (KubeObject | null | undefined)[];
+  const there = objects.filter((object): object is KubeObject => Boolean(object));
+  return there.map((object) => ({ ...object, kind: object.kind.slice('Written'.length) }));
 }
 
 export const ofKind = (objects: readonly KubeObject[], kind: string): KubeObject[] =>

@@ -1,0 +1,173 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  at,
+  CHART,
+  describeWithHelm,
+  listAt,
+  ofKind,
+  ON_ETCD,
+  one,
+  parse,
+  render,
+  type KubeObject,
+  type Values,
+} from './support/render.ts';
+
+/* What stands beside the Deployments: definitions, rights, Jobs, the network. */
+
+const names = (objects: readonly KubeObject[], kind: string): string[] =>
+  ofKind(objects, kind).map(({ metadata }) => metadata.name);
+const filesOf = (folder: string): string[] =>
+  readdirSync(join(CHART, 'files', folder)).filter((name) => !name.startsWith('.'));
+
+describeWithHelm('the definitions', () => {
+  test.each([
+    [true, 'keep'],
+    [false, undefined],
+  ])('are the files, and stay after an uninstall: %s', async (keep, policy) => {
+    const crds = ofKind(await render({ values: { crds: { keep } } }), 'CustomResourceDefinition');
+    expect(crds).toHaveLength(filesOf('crds').length);
+    for (const crd of crds) {
+      const [file] = parse(readFileSync(join(CHART, 'files/crds', `${crd.metadata.name}.yaml`), 'utf8'));
+      expect(at(crd, 'spec')).toEqual(at(file, 'spec'));
+      expect(crd.metadata.annotations?.['helm.sh/resource-policy']).toBe(policy);
+    }
+  });
+
+  test('are not there where somebody else installs them', async () => {
+    expect(names(await render({ values: { crds: { install: false } } }), 'CustomResourceDefinition')).toEqual([]);
+  });
+});
+
+describeWithHelm('who may change the kinds', () => {
+  const kindsThat = (role: KubeObject, verb: string): unknown[] =>
+    listAt(role, 'rules').flatMap((rule) => (listAt(rule, 'verbs').includes(verb) ? listAt(rule, 'resources') : []));
+
+  test('view reads all, edit writes all but accounts, admin writes accounts, too', async () => {
+    const objects = await render({ namespace: 'fleet' });
+    const [view, edit, admin] = ['view', 'edit', 'admin'].map((name) =>
+      one(objects, 'ClusterRole', `fleet-muster-${name}`),
+    );
+    if (!view || !edit || !admin) return expect.unreachable();
+    expect(kindsThat(view, 'get')).toEqual(['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
+    expect(kindsThat(view, 'patch')).toEqual([]);
+    expect(kindsThat(edit, 'patch')).toEqual(['fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
+    expect(kindsThat(admin, 'patch')).toEqual(['fleetaccounts']);
+    const to = (role: KubeObject): string[] =>
+      Object.keys(role.metadata.labels ?? {}).flatMap((label) => /aggregate-to-(\w+)$/.exec(label)?.[1] ?? []);
+    expect([view, edit, admin].map(to)).toEqual([['admin', 'edit', 'view'], ['admin', 'edit'], ['admin']]);
+  });
+
+  test('the operator has a Role in each of its namespaces, and none elsewhere', async () => {
+    const values = { operator: { namespaces: ['a', 'b'] } };
+    const roles = ofKind(await render({ values }), 'Role').filter(
+      ({ metadata }) => metadata.name === 'muster-operator',
+    );
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['a', 'b']);
+    expect(names(await render({ values: { operator: { enabled: false } } }), 'Role')).toEqual(['muster-make-secrets']);
+  });
+});
+
+describeWithHelm('the Secret', () => {
+  const job = async (values: Values): Promise<KubeObject | undefined> => ofKind(await render({ values }), 'Job')[0];
+
+  test('is made by a Job that is no hook, with the right to create Secrets and no other', async () => {
+    const objects = await render();
+    const [made] = ofKind(objects, 'Job');
+    expect(made?.metadata.annotations).toBeUndefined();
+    expect(at(made, 'spec', 'template', 'spec', 'containers', 0, 'args')).toEqual([
+      'kubernetes',
+      'secrets',
+      '--name',
+      'muster-secrets',
+      '--namespace',
+      'fleet',
+      '--token-key',
+      'operator-token',
+      '--keys-key',
+      'keys',
+    ]);
+    expect(listAt(one(objects, 'Role', 'muster-make-secrets'), 'rules')).toEqual([
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+    ]);
+    expect(names(objects, 'Secret')).toEqual([]);
+  });
+
+  test('has a Job of another name where anything in it is another: a Job cannot be changed', async () => {
+    const first = await job({});
+    expect((await job({ replicas: 1 }))?.metadata.name).toBe(first?.metadata.name);
+    expect((await job({ image: { tag: 'other' } }))?.metadata.name).not.toBe(first?.metadata.name);
+  });
+
+  test('that is there is made by nobody', async () => {
+    expect(await job({ secrets: { existingSecret: 'mine' } })).toBeUndefined();
+  });
+});
+
+describeWithHelm('before an uninstall', () => {
+  test.each<[string, Values, string[] | undefined]>([
+    ['nothing happens where all is kept', {}, undefined],
+    ['the resources go before the definitions', { crds: { keep: false } }, []],
+    ['the Secret goes', { secrets: { keep: false } }, ['--no-resources', '--secret', 'muster-secrets']],
+    ['both go', { crds: { keep: false }, secrets: { keep: false } }, ['--secret', 'muster-secrets']],
+    ['a Secret of somebody else stays', { secrets: { keep: false, existingSecret: 'mine' } }, undefined],
+    ['definitions of somebody else stay', { crds: { keep: false, install: false } }, undefined],
+    ['without an operator nothing waits', { crds: { keep: false }, operator: { enabled: false } }, undefined],
+  ])('%s', async (_what, values, args) => {
+    const hooks = (await render({ values })).filter(
+      ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-delete',
+    );
+    const [job] = ofKind(hooks, 'Job');
+    const given = listAt(job, 'spec', 'template', 'spec', 'containers', 0, 'args');
+    expect(job && given.slice(6)).toEqual(args);
+    // Its rights are there before it.
+    const weight = (object: KubeObject): number => Number(object.metadata.annotations?.['helm.sh/hook-weight']);
+    for (const hook of hooks.filter(({ kind }) => kind !== 'Job')) expect(weight(hook)).toBeLessThan(0);
+  });
+});
+
+describeWithHelm('the network policy', () => {
+  const policy = async (networkPolicy: Values): Promise<unknown> =>
+    at(
+      one(
+        await render({ values: { ...ON_ETCD, networkPolicy: { enabled: true, ...networkPolicy } } }),
+        'NetworkPolicy',
+        'muster',
+      ),
+      'spec',
+    );
+  const rule = (spec: unknown, way: 'ingress' | 'egress', port: unknown): unknown =>
+    listAt(spec, way).find((each) => listAt(each, 'ports').some((one) => at(one, 'port') === port));
+
+  test('lets anybody to the API and the devices, and nobody but the release to the ops listener', async () => {
+    const spec = await policy({});
+    expect([rule(spec, 'ingress', 'api'), rule(spec, 'ingress', 'device')].map((each) => at(each, 'from'))).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const own = {
+      podSelector: { matchLabels: { 'app.kubernetes.io/name': 'muster', 'app.kubernetes.io/instance': 'muster' } },
+    };
+    expect(at(rule(spec, 'ingress', 'ops'), 'from')).toEqual([own]);
+    const from = { namespaceSelector: { matchLabels: { a: 'b' } } };
+    const narrower = await policy({ apiFrom: [from], opsFrom: [from] });
+    expect(at(rule(narrower, 'ingress', 'api'), 'from')).toEqual([from]);
+    expect(at(rule(narrower, 'ingress', 'ops'), 'from')).toEqual([own, from]);
+  });
+
+  test('lets it to DNS, to etcd at its ports, to the API server, and nowhere else', async () => {
+    const spec = await policy({});
+    expect(listAt(spec, 'egress').map((each) => listAt(each, 'ports').map((port) => at(port, 'port')))).toEqual([
+      [53, 53],
+      ['ops'],
+      [2379],
+      [443, 6443],
+    ]);
+    expect(
+      at(rule(await policy({ etcdPorts: [1], etcdTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }), 'egress', 1), 'to'),
+    ).toEqual([{ ipBlock: { cidr: '10.0.0.0/8' } }]);
+    expect(at(await policy({ egress: false }), 'policyTypes')).toEqual(['Ingress']);
+  });
+});

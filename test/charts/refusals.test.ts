@@ -1,0 +1,233 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { command } from '../kubernetes/support/command.ts';
+import { toolPath } from '../kubernetes/support/tools.ts';
+import {
+  CHART,
+  describeWithHelm,
+  KUBE_VERSION,
+  ofKind,
+  ON_ETCD,
+  render,
+  template,
+  type Values,
+} from './support/render.ts';
+
+/* What helm refuses, in words, and the neighbour that it takes. */
+
+const etcd = (more: Values): Values => ({
+  store: { type: 'etcd', etcd: { endpoints: ['https://etcd:2379'], ...more } },
+});
+const onEtcd = (more: Values): Values => ({ ...ON_ETCD, ...more });
+
+describeWithHelm('a mistake in the values', () => {
+  test.each<[string, Values, RegExp, Values]>([
+    ['a value of another chart', { replicaCount: 2 }, /replicaCount.* not allowed/s, { replicas: 1 }],
+    ['a slip below the top', { image: { tagg: '1' } }, /tagg.* not allowed/s, { image: { tag: '1' } }],
+    [
+      'a slip in a split',
+      { split: { api: { replica: 2 } } },
+      /replica.* not allowed/s,
+      { split: { api: { replicas: 2 } } },
+    ],
+    ['a store that there is not', { store: { type: 'postgres' } }, /store\/type/, { store: { type: 'sqlite' } }],
+    ['etcd without an address', { store: { type: 'etcd' } }, /store\.etcd\.endpoints: name the members/, ON_ETCD],
+    [
+      'an address without a port',
+      etcd({ endpoints: ['https://etcd'] }),
+      /endpoints\/0/,
+      etcd({ endpoints: ['https://etcd:1'] }),
+    ],
+    [
+      'an address with a user in it',
+      etcd({ endpoints: ['https://a:b@etcd:1'] }),
+      /endpoints\/0/,
+      etcd({ endpoints: ['https://[::1]:1'] }),
+    ],
+    [
+      'http beside https',
+      etcd({ endpoints: ['http://a:1', 'https://b:1'] }),
+      /all http:\/\/ or all https/,
+      etcd({ endpoints: ['http://a:1', 'http://b:1'] }),
+    ],
+    [
+      'certificates without https',
+      etcd({ endpoints: ['http://a:1'], tls: { existingSecret: 'x' } }),
+      /certificates need https/,
+      etcd({ tls: { existingSecret: 'x' } }),
+    ],
+    [
+      'several replicas of the embedded store',
+      { replicas: 2 },
+      /replicas: the embedded store has one/,
+      onEtcd({ replicas: 2 }),
+    ],
+    [
+      'a split embedded store',
+      { split: { enabled: true } },
+      /split\.enabled: the embedded/,
+      onEtcd({ split: { enabled: true } }),
+    ],
+    [
+      'an autoscaled embedded store',
+      { autoscaling: { enabled: true } },
+      /autoscaling\.enabled: the embedded/,
+      onEtcd({ autoscaling: { enabled: true } }),
+    ],
+    [
+      'no time to drain',
+      { terminationGracePeriodSeconds: 44 },
+      /terminationGracePeriodSeconds: must be 30 s longer/,
+      { terminationGracePeriodSeconds: 45 },
+    ],
+    [
+      'both monitors',
+      { metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } },
+      /every series comes twice/,
+      { metrics: { podMonitor: { enabled: true } } },
+    ],
+    [
+      'an Ingress without a host',
+      { ingress: { api: { enabled: true } } },
+      /ingress\.api\.hosts/,
+      { ingress: { api: { enabled: true, hosts: ['a.b'] } } },
+    ],
+    [
+      'a host with a path',
+      { ingress: { api: { hosts: ['a.b/c'] } } },
+      /hosts\/0/,
+      { ingress: { api: { hosts: ['*.a.b'] } } },
+    ],
+    [
+      'a route without a Gateway',
+      { gateway: { device: { enabled: true } } },
+      /gateway\.device\.parentRefs/,
+      { gateway: { device: { enabled: true, parentRefs: [{ name: 'public' }] } } },
+    ],
+    [
+      'a TLSRoute to a listener of HTTP',
+      { gateway: { device: { enabled: true, kind: 'TLSRoute', parentRefs: [{ name: 'a' }], hostnames: ['a.b'] } } },
+      /needs TLS in the pod; set tls\.device\.existingSecret/,
+      {
+        gateway: { device: { enabled: true, kind: 'TLSRoute', parentRefs: [{ name: 'a' }], hostnames: ['a.b'] } },
+        tls: { device: { existingSecret: 'x' } },
+      },
+    ],
+    [
+      'a TLSRoute for any host',
+      {
+        gateway: { api: { enabled: true, kind: 'TLSRoute', parentRefs: [{ name: 'a' }] } },
+        tls: { api: { existingSecret: 'x' } },
+      },
+      /goes by the host name/,
+      {
+        gateway: { api: { enabled: true, kind: 'HTTPRoute', parentRefs: [{ name: 'a' }] } },
+        tls: { api: { existingSecret: 'x' } },
+      },
+    ],
+    [
+      'a quota that a tool may round',
+      etcd({ quotaBytes: 8589934592 }),
+      /quotaBytes/,
+      etcd({ quotaBytes: '8589934592' }),
+    ],
+    [
+      'a price as a number',
+      { config: { pricePerDaemonMonth: 2.5 } },
+      /pricePerDaemonMonth/,
+      { config: { pricePerDaemonMonth: '2.50' } },
+    ],
+    [
+      'a label that is a boolean',
+      { nodeSelector: { spot: true } },
+      /nodeSelector\/spot/,
+      { nodeSelector: { spot: 'true' } },
+    ],
+    [
+      'a variable without a name',
+      { extraEnv: [{ value: 'x' }] },
+      /extraEnv\/0/,
+      { extraEnv: [{ name: 'A', value: 'x' }] },
+    ],
+    [
+      'a namespace that cannot be',
+      { operator: { namespaces: ['A_B'] } },
+      /namespaces\/0/,
+      { operator: { namespaces: ['a-b'] } },
+    ],
+    [
+      'a device URL that is none',
+      { operator: { deviceUrl: 'devices' } },
+      /deviceUrl/,
+      { operator: { deviceUrl: 'https://devices' } },
+    ],
+  ])('%s', async (_what, refused, words, taken) => {
+    await expect(template({ values: refused })).rejects.toThrow(words);
+    expect(await template({ values: taken })).toContain('kind: Deployment');
+  });
+});
+
+describeWithHelm('as a part of another chart', () => {
+  async function inParent(values: Values): Promise<string> {
+    const parent = mkdtempSync(join(tmpdir(), 'muster-chart-'));
+    try {
+      mkdirSync(join(parent, 'charts'));
+      symlinkSync(CHART, join(parent, 'charts/muster'));
+      const dependencies = [{ name: 'muster', version: '0.1.0', condition: 'muster.enabled' }];
+      const chart = { apiVersion: 'v2', name: 'platform', version: '1.0.0', dependencies };
+      writeFileSync(join(parent, 'Chart.yaml'), JSON.stringify(chart));
+      return await template({ chart: parent, values });
+    } finally {
+      rmSync(parent, { recursive: true });
+    }
+  }
+
+  test('it takes globals that it knows, and those of others; and a condition', async () => {
+    const rendered = await inParent({
+      global: { imageRegistry: 'images.example.com', imagePullSecrets: ['pull'], storageClass: 'fast' },
+      muster: { enabled: true },
+    });
+    expect(rendered).toContain('image: "images.example.com/muster:0.1.0"');
+    expect(rendered).toContain('- name: "pull"');
+    expect(await inParent({ muster: { enabled: false } })).not.toContain('muster');
+  });
+
+  test('it is as strict', async () => {
+    await expect(inParent({ muster: { replicaCount: 1 } })).rejects.toThrow(/replicaCount.* not allowed/s);
+  });
+});
+
+describe('names that are words of YAML', () => {
+  describeWithHelm('are names', () => {
+    test.each(['yes', 'on', 'null', '1e3', '0x10'])('%s', async (name) => {
+      const objects = await render({
+        values: {
+          fullnameOverride: `a-${name}`,
+          store: {
+            type: 'etcd',
+            etcd: { endpoints: ['https://etcd:1'], tls: { existingSecret: name }, auth: { existingSecret: name } },
+          },
+          secrets: { existingSecret: name, tokenKey: name },
+          priorityClassName: name,
+          imagePullSecrets: [name],
+          commonLabels: { team: name },
+          podAnnotations: { a: name },
+        },
+      });
+      const text = JSON.stringify(ofKind(objects, 'Deployment'));
+      expect(text.split(`"secretName":"${name}"`)).toHaveLength(4);
+      for (const field of ['priorityClassName', 'key', 'name', 'team', 'a'])
+        expect(text).toContain(`"${field}":"${name}"`);
+    });
+  });
+});
+
+describeWithHelm('helm lint', () => {
+  test.each([['helm3'], ['helm4']] as const)('finds nothing, by %s', async (tool) => {
+    const said = await command(toolPath(tool), ['lint', CHART, '--strict', '--kube-version', KUBE_VERSION]);
+    expect(said).toContain('1 chart(s) linted, 0 chart(s) failed');
+    expect(said).not.toMatch(/\[(?:WARNING|ERROR)\]/);
+  });
+});

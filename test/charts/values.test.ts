@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadYaml } from '@kubernetes/client-node';
+import { describe, expect, test } from 'vitest';
+import { VARIABLES } from '../../src/config.ts';
+import { at, CHART, describeWithHelm, environmentOf, one, render, type Values } from './support/render.ts';
+import { cellsOf, documentedValues } from './support/values-table.ts';
+
+/* README.md, values.yaml and values.schema.json of the chart say the same, and all that the product can is there. */
+
+const text = readFileSync(join(CHART, 'values.yaml'), 'utf8');
+const values = loadYaml<Values>(text);
+const { rows, undocumented } = documentedValues(text);
+const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as unknown;
+
+describe('values.yaml', () => {
+  test('has words above every value', () => {
+    expect(rows.length).toBeGreaterThan(150);
+    expect(undocumented).toEqual([]);
+  });
+
+  test('has a row for each value in README.md, with its default and its words, and README.md has no other', () => {
+    const readme = readFileSync(join(CHART, 'README.md'), 'utf8');
+    const told = readme
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) =>
+        line
+          .split(/(?<!\\)\|/)
+          .slice(1, -1)
+          .map((cell) => cell.trim())
+          .join(' | '),
+      );
+    const expected = rows.map((row) => cellsOf(row, at(values, ...row.path.split('.')) ?? null).join(' | '));
+    // What fails here is the row to write.
+    expect(expected.filter((row) => !told.includes(row))).toEqual([]);
+    expect(told.filter((row) => !expected.includes(row))).toEqual([]);
+  });
+});
+
+describe('values.schema.json', () => {
+  test('knows every value of values.yaml', () => {
+    expect(leaves(values).filter((path) => !knows(schema, path))).toEqual([]);
+  });
+
+  test('knows no other', () => {
+    const there = new Set(
+      leaves(values).flatMap((path) => path.split('.').map((_, i, all) => all.slice(0, i + 1).join('.'))),
+    );
+    expect(properties(schema).filter((path) => !there.has(path) && !/^(?:split\.\w+|global)\./.test(path))).toEqual([]);
+  });
+
+  test('is closed at every level that it names, but what is shared with other charts', () => {
+    expect(openLevels(schema)).toEqual(['global']);
+  });
+});
+
+describeWithHelm('the product', () => {
+  const everything: Values = {
+    store: {
+      type: 'etcd',
+      etcd: { endpoints: ['https://etcd:2379'], tls: { existingSecret: 'tls' }, auth: { existingSecret: 'user' } },
+    },
+    tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' } },
+  };
+
+  test('has no variable that the chart does not set', async () => {
+    const set = [{}, everything].map(async (values) => {
+      return Object.keys(environmentOf(one(await render({ values }), 'Deployment', 'muster')));
+    });
+    const names = new Set((await Promise.all(set)).flat());
+    // In a file, not in the variable: what stands in a pod's spec is read by many.
+    const asFiles = new Set(['MUSTER_OPERATOR_TOKEN', 'MUSTER_ETCD_PASSWORD']);
+    expect(VARIABLES.filter((name) => !names.has(name) && !asFiles.has(name))).toEqual([]);
+    expect([...names].filter((name) => !VARIABLES.includes(name))).toEqual([]);
+  });
+});
+
+/** The paths of all values that are no map, or an empty one. */
+function leaves(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [path];
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [path];
+  return entries.flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
+}
+
+function resolved(node: unknown): unknown {
+  const reference = at(node, '$ref');
+  return typeof reference === 'string' ? at(schema, ...reference.slice(2).split('/')) : node;
+}
+
+/** Whether the schema names the value, or leaves its inner structure to Kubernetes. */
+function knows(node: unknown, path: string): boolean {
+  const [first = '', ...rest] = path.split('.');
+  const here = resolved(node);
+  if (at(here, 'properties') === undefined) return true;
+  const next = at(here, 'properties', first);
+  return next !== undefined && (rest.length === 0 || knows(next, rest.join('.')));
+}
+
+function properties(node: unknown, path = ''): string[] {
+  const own = at(resolved(node), 'properties');
+  if (typeof own !== 'object' || own === null) return path === '' ? [] : [path];
+  return Object.entries(own).flatMap(([key, inner]) => properties(inner, path === '' ? key : `${path}.${key}`));
+}
+
+function openLevels(node: unknown, path = ''): string[] {
+  const here = resolved(node);
+  const own = at(here, 'properties');
+  if (typeof own !== 'object' || own === null) return [];
+  const inner = Object.entries(own).flatMap(([key, next]) => openLevels(next, path === '' ? key : `${path}.${key}`));
+  return at(here, 'additionalProperties') === false ? inner : [path, ...inner];
+}
