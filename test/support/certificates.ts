@@ -10,8 +10,8 @@ export interface Certificates {
   readonly serverFlags: readonly string[];
 }
 
-/** An authority with one certificate for 127.0.0.1 and one for a client, valid for a day. */
-export function makeCertificates(directory: string): Certificates {
+/** An authority with one certificate for 127.0.0.1 and the address, and one for a client, valid for a day. */
+export function makeCertificates(directory: string, address = '127.0.0.1'): Certificates {
   const file = (name: string) => join(directory, name);
   const openssl = (...parameters: string[]) => execFileSync('openssl', parameters, { cwd: directory, stdio: 'pipe' });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
@@ -29,7 +29,7 @@ export function makeCertificates(directory: string): Certificates {
     '/CN=test authority',
   );
   const issue = (name: string, usage: string) => {
-    const extensions = `subjectAltName=IP:127.0.0.1\nextendedKeyUsage=${usage}\n`;
+    const extensions = `subjectAltName=IP:127.0.0.1,IP:${address}\nextendedKeyUsage=${usage}\n`;
     writeFileSync(file(`${name}.ext`), extensions);
     openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
     const authority = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '1'];

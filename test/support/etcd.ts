@@ -16,6 +16,8 @@ export interface EtcdClusterOptions {
   /** Faster, and without the promise that what was acknowledged survives a crash. */
   readonly unsafeNoFsync?: boolean;
   readonly flags?: readonly string[];
+  /** Where clients find it; 127.0.0.1 by default. */
+  readonly address?: string;
 }
 
 /** A real etcd on ports and in a directory of its own, which ends with the block, and with the process at the latest. */
@@ -32,8 +34,8 @@ export class EtcdCluster implements AsyncDisposable {
 
   static async start(options: EtcdClusterOptions): Promise<EtcdCluster> {
     const directory = mkdtempSync(join(tmpdir(), 'muster-etcd-'));
-    const certificates = options.tls ? makeCertificates(directory) : undefined;
-    const ports = await freePorts((options.members ?? 1) * 2);
+    const certificates = options.tls ? makeCertificates(directory, options.address) : undefined;
+    const ports = await freePorts((options.members ?? 1) * 2, options.address);
     const names = Array.from({ length: options.members ?? 1 }, (_, index) => `m${index}`);
     const peers = names.map((_, index) => `http://127.0.0.1:${ports[index * 2 + 1]}`);
     const common = [
@@ -46,7 +48,7 @@ export class EtcdCluster implements AsyncDisposable {
       ...(options.flags ?? []),
     ];
     const members = names.map((name, index) => {
-      const url = `${certificates ? 'https' : 'http'}://127.0.0.1:${ports[index * 2]}`;
+      const url = `${certificates ? 'https' : 'http'}://${options.address ?? '127.0.0.1'}:${ports[index * 2]}`;
       const own = [`--name=${name}`, `--data-dir=${join(directory, name)}`, ...addresses(url, peers[index] ?? '')];
       return new EtcdMember(options.binary, [...own, ...common], url, ports[index * 2] ?? 0);
     });

@@ -15,7 +15,7 @@ export class CommandError extends Error {
   readonly stderr: string;
 
   constructor(command: string, code: number | null, stdout: string, stderr: string) {
-    super(`${command} ended with ${code}:\n${stderr || stdout}`);
+    super(`${command} ended with ${code}:\n${stdout}${stderr}`);
     this.code = code;
     this.stdout = stdout;
     this.stderr = stderr;

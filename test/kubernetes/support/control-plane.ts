@@ -22,6 +22,8 @@ export interface ControlPlaneOptions {
   readonly scheduler?: boolean;
   /** Further flags of kube-apiserver. */
   readonly apiServerFlags?: readonly string[];
+  /** Told of the folder before anything is started. */
+  readonly onDirectory?: (directory: string) => void;
 }
 
 /** kubectl with the rights that its kubeconfig gives; resolves to its standard output, throws CommandError. */
@@ -48,15 +50,13 @@ export class ControlPlane implements AsyncDisposable {
     const user = authority.issue({ name: 'admin', subject: '/O=system:masters/CN=admin' });
     this.kubeconfig = this.#keep('admin', { user });
     this.kubectl = this.kubectlWith(this.kubeconfig);
-    const ofComponent = (component: string): string => {
-      const name = `kube-${component}`;
-      return this.#keep(name, { user: authority.issue({ name, subject: `/CN=system:${name}` }) });
-    };
+    const ofComponent = (component: string): string => this.access(`kube-${component}`, `/CN=system:kube-${component}`);
     this.#programs = programs(directory, controlPlaneCommands({ directory, authority, place, ofComponent }));
   }
 
   static async start(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'muster-kubernetes-'));
+    options.onDirectory?.(directory);
     const [apiPort = 0, etcdPort = 0, peerPort = 0] = options.inside ? [6443, 2379, 2380] : await freePorts(3);
     const place: Place = {
       enter: options.inside?.enter ?? [],
@@ -123,6 +123,11 @@ export class ControlPlane implements AsyncDisposable {
     return this.#keep(name, { user, server });
   }
 
+  /** The path of a kubeconfig with a certificate for the subject. */
+  access(name: string, subject: string): string {
+    return this.#keep(name, { user: this.authority.issue({ name, subject }) });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(Object.values(this.#programs).map((program) => program.kill()));
     rmSync(this.directory, { recursive: true, force: true });
@@ -134,7 +139,7 @@ export class ControlPlane implements AsyncDisposable {
     await this.startApiServer();
     // Pods are admitted once their namespace has its service account, which is the controllers' work.
     await controllerManager.start(() => this.#has(['serviceaccount', 'default', '--namespace', 'default']));
-    if (withScheduler) await scheduler.start(async () => scheduler.logged().includes('Caches are synced'));
+    if (withScheduler) await scheduler.start(() => Promise.resolve(scheduler.running));
   }
 
   async #has(object: readonly string[]): Promise<boolean> {

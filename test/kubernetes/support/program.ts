@@ -26,10 +26,13 @@ export class Program implements AsyncDisposable {
   /** @throws where it ends before it is ready, with the last lines that it said */
   async start(ready: () => Promise<boolean>): Promise<void> {
     this.#spawn();
-    await eventually(`${this.name} is ready`, async () => {
-      if (!this.running) throw new Error(`${this.name} ended before it was ready:\n${this.lastLines()}`);
-      return await ready();
-    });
+    await eventually(
+      () => `${this.name} is ready. It said last:\n${this.lastLines()}`,
+      async () => {
+        if (!this.running) throw new Error(`${this.name} ended before it was ready:\n${this.lastLines()}`);
+        return await ready();
+      },
+    );
   }
 
   get running(): boolean {
@@ -80,7 +83,7 @@ export class Program implements AsyncDisposable {
     const output = openSync(log, 'a', 0o600);
     const child = spawn(file, args, {
       stdio: ['ignore', output, output],
-      env: { ...process.env, ...env },
+      env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, ...env },
     });
     closeSync(output);
     // A file that cannot be run has no process to guard; start() tells of it by what is not running.
@@ -107,13 +110,15 @@ const EVENTUALLY_MS = 300_000;
 
 /** Resolves once it holds; an error thrown on the way ends it, `false` does not. */
 export async function eventually(
-  what: string,
+  what: string | (() => string),
   holds: () => boolean | Promise<boolean>,
   withinMs: number = EVENTUALLY_MS,
 ): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited ${withinMs / 1000} s in vain for this: ${what}`);
+    if (performance.now() > end) {
+      throw new Error(`waited ${withinMs / 1000} s in vain for this: ${typeof what === 'string' ? what : what()}`);
+    }
     await pause(LOOK_MS);
   }
 }

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the image of deploy/Dockerfile, where it has not been built of just these files, and prints two lines: its name
+# in the tests' own storage, and the archive that it was saved to.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+.ci/kubernetes/base-image.sh >&2
+. .ci/kubernetes/storage.sh
+
+contents=$(find .dockerignore deploy/Dockerfile .ci/kubernetes/base-image.sh package.json package-lock.json bin src -type f -print0 |
+  LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
+name=localhost/muster:$contents
+archive=$images/muster-$contents.tar
+
+if [ ! -e "$archive" ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  # npm in there asks the registry that npm out here asks, and trusts whom this machine trusts.
+  authorities=/etc/ssl/certs/ca-certificates.crt
+  printf 'registry=%s\ncafile=/authorities.crt\n' "$(npm config get registry 2>/dev/null)" >"$work/npmrc"
+  in_storage buildah build --runtime runc --pull-never --network host --layers --quiet --file deploy/Dockerfile \
+    --volume "$authorities:/authorities.crt:ro" --volume "$work/npmrc:/usr/local/etc/npmrc:ro" --tag "$name" . >&2
+  in_storage buildah push --quiet "$name" "docker-archive:$work/image.tar:$name"
+  mv "$work/image.tar" "$archive"
+  # Of earlier ones, a few: other runs may be at work with theirs.
+  ls -t "$images"/muster-*.tar | tail -n +6 | while read -r old; do
+    in_storage buildah rmi --force "localhost/muster:$(basename "$old" .tar | cut -d- -f2)" >/dev/null 2>&1 || true
+    rm -f "$old"
+  done
+fi
+printf '%s\n' "$name" "$archive"
