@@ -21,13 +21,18 @@ export const glanceOf = ({ status, connection, slot, codes }: AppRecord): AppGla
  * Judges the stored text as `appSchema` does, and reads at a glance. To parse a million records takes longer than all
  * else of a start together, so a text that is spelled as this program spells it, nothing more and nothing less, is
  * judged by one regular expression; any other one is parsed.
+ * @returns the glance, and the credential's hash where there is one
  * @throws BadRecord
  */
 export function glanceAt(entry: Entry): { readonly glance: AppGlance; readonly credential: string | undefined } {
   const spelled = SPELLED.exec(entry.value);
   if (!spelled) {
     const { record } = parseRecord(appSchema, entry);
-    return { glance: glanceOf(record), credential: record.credential };
+    const { credential } = record;
+    return {
+      glance: glanceOf(record),
+      credential: credential !== undefined && IS_HASH.test(credential) ? credential : undefined,
+    };
   }
   const [, status, slot, connection, early, codes, late] = spelled;
   const glance = {
@@ -37,8 +42,12 @@ export function glanceAt(entry: Entry): { readonly glance: AppGlance; readonly c
     hasOpenCodes: codes !== '',
   };
   // Where a name is there twice, JSON.parse takes the last one.
-  return { glance, credential: late ?? early };
+  const credential = late ?? early;
+  return { glance, credential: credential === '' ? undefined : credential };
 }
+
+/** Nothing else can be presented as one, and nothing else stands in the text as it is. */
+const IS_HASH = /^[\w-]+$/;
 
 /** A string without escapes; a whole number that is no larger than a number can hold; a hash in base64url. */
 const TEXT = String.raw`"[^"\\\x00-\x1f]*"`;

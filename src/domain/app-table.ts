@@ -103,13 +103,16 @@ export class AppTable {
    */
   put(row: number, account: number, appId: string, entry: Entry): number {
     const { glance, credential } = glanceAt(entry);
+    // What a text spells with escapes could not be found in it.
+    const isPlain = credential === undefined || entry.value.includes(credential);
+    const text = isPlain ? entry.value : JSON.stringify(JSON.parse(entry.value));
     if (row >= 0) this.#forget(row);
-    if (row >= 0) this.#rows.replace(row, entry.revision, entry.value);
-    const at = row >= 0 ? row : this.#rows.add(account, appId, entry.revision, entry.value);
+    if (row >= 0) this.#rows.replace(row, entry.revision, text);
+    const at = row >= 0 ? row : this.#rows.add(account, appId, entry.revision, text);
     this.#makeRoom(at);
     this.#slots[at] = glance.slot;
     this.#flags[at] = flagsOf(glance);
-    this.#noteCredential(at, entry.value, credential);
+    this.#noteCredential(at, text, credential);
     return at;
   }
 
@@ -157,10 +160,10 @@ export class AppTable {
   }
 
   #noteCredential(row: number, text: string, credential = ''): void {
+    if (credential === '' || credential.length > CREDENTIAL_BYTES_MAX) return;
+    const { start, end } = this.#rows.valueOf(row);
+    const isAscii = end - start === text.length;
     const at = text.indexOf(credential);
-    // One that the text spells with escapes is no hash either.
-    if (at < 0 || !HASH.test(credential) || credential.length > CREDENTIAL_BYTES_MAX) return;
-    const isAscii = Buffer.byteLength(text) === text.length;
     this.#credentialAt[row] = isAscii ? at : Buffer.byteLength(text.slice(0, at));
     this.#credentialBytes[row] = credential.length;
     const sum = hashOfText(credential);
@@ -186,5 +189,3 @@ export class AppTable {
     this.#credentialBytes = withRoom(this.#credentialBytes, Uint8Array, row);
   }
 }
-
-const HASH = /^[\w-]+$/;

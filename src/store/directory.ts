@@ -282,30 +282,33 @@ export class Directory implements AsyncDisposable {
     return watch;
   }
 
-  /** @returns the newest revision that was listed */
+  /** The next page is on its way while one is taken up. @returns the newest revision that was listed */
   async #listAll(watch: OpenWatch): Promise<number> {
-    const { store } = this.#options;
     let newest = 0;
-    let after: string | undefined;
-    do {
-      const page = await store.list({
-        prefix: DIRECTORY_PREFIX,
-        limit: PAGE_ENTRIES_MAX,
-        ...(after !== undefined && { after }),
-      });
+    let coming: Promise<Page> | undefined = this.#page(undefined);
+    while (coming !== undefined) {
+      const page: Page = await coming;
       this.#stop.signal.throwIfAborted();
       if (watch.isOver) {
         throw new StoreUnavailable('failed', 'The watch ended while the directory was being listed.');
       }
+      coming = page.next === undefined ? undefined : this.#page(page.next);
       for (const entry of page.entries) {
         newest = Math.max(newest, entry.revision);
         this.#applyListed(entry);
       }
-      after = page.next;
       // Pages are paced by the event loop's turns: requests go on between them.
       await new Promise((resolve) => setImmediate(resolve));
-    } while (after !== undefined);
+    }
     return newest;
+  }
+
+  #page(after: string | undefined): Promise<Page> {
+    const request = { prefix: DIRECTORY_PREFIX, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const page = this.#options.store.list(request);
+    // It may fail while the page before is taken up; whoever waits for it then is told all the same.
+    page.catch(() => undefined);
+    return page;
   }
 
   #applyListed(entry: Entry): void {

@@ -14,12 +14,16 @@ export interface Tls {
 
 export type Service = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Maintenance';
 
-type UnaryCall = (
-  request: unknown,
-  metadata: Metadata,
-  options: CallOptions,
-  done: (error: ServiceError | null, response: unknown) => void,
-) => void;
+type UnaryDone = (error: ServiceError | null, response?: unknown) => void;
+
+/** As grpc-js makes it of a method's definition, which it puts beside it. */
+interface UnaryCall {
+  (request: unknown, metadata: Metadata, options: CallOptions, done: UnaryDone): void;
+  readonly path: string;
+  readonly requestSerialize: (request: unknown) => Buffer;
+}
+
+type Decode<T> = (bytes: Buffer) => T;
 
 interface Link {
   readonly pool: ConnectionPool;
@@ -90,16 +94,21 @@ export class Connection implements ICallable<undefined> {
   }
 
   async exec<T>(_service: string, method: string, request: unknown, options: CallOptions = {}): Promise<T> {
+    return this.decoded<T>(method, request, options, undefined);
+  }
+
+  /** As `exec`, with a decoding of one's own. */
+  async decoded<T>(method: string, request: unknown, options: CallOptions, decode: Decode<T> | undefined): Promise<T> {
     const link = this.link ?? (await this.open());
-    if (!this.session) return this.call<T>(link, method, request, link.blank, options);
+    if (!this.session) return this.call<T>(link, method, request, link.blank, options, decode);
     const metadata = await this.session.metadata(options);
     try {
-      return await this.call<T>(link, method, request, metadata, options);
+      return await this.call<T>(link, method, request, metadata, options, decode);
     } catch (error) {
       if (!(error instanceof Error && refusesToken(error.message))) throw error;
       this.session.forget(metadata);
       const fresh = await this.session.metadata(options);
-      return this.call<T>(await this.open(), method, request, fresh, options);
+      return this.call<T>(await this.open(), method, request, fresh, options, decode);
     }
   }
 
@@ -157,20 +166,29 @@ export class Connection implements ICallable<undefined> {
     return 'the connection failed';
   }
 
-  private async call<T>(link: Link, method: string, request: unknown, metadata: Metadata, options: CallOptions) {
+  private async call<T>(
+    link: Link,
+    method: string,
+    request: unknown,
+    metadata: Metadata,
+    options: CallOptions,
+    decode?: Decode<T>,
+  ): Promise<T> {
     const startedAt = performance.now();
     return new Promise<T>((resolve, reject) => {
       const client = link.client as unknown as { readonly [method: string]: UnaryCall };
       const unary = client[method];
       if (!unary) throw new TypeError(`etcd has no method ${method}.`);
-      unary.call(client, request, metadata, options, (error, response) => {
+      const done: UnaryDone = (error, response) => {
         const code: number | undefined = error?.code;
         if (code !== GRPC.deadlineExceeded) link.heardAt = performance.now();
         // Nothing at all came back since the call began: the flow may be dropped, and would stay so for minutes.
         else if (link.heardAt < startedAt) this.renew(link);
         if (error) reject(error);
         else resolve(response as T);
-      });
+      };
+      if (!decode) unary.call(client, request, metadata, options, done);
+      else link.client.makeUnaryRequest(unary.path, unary.requestSerialize, decode, request, metadata, options, done);
     });
   }
 }

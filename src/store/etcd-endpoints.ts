@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '@grpc/grpc-js';
-import { KVClient, LeaseClient, MaintenanceClient, WatchClient } from 'etcd3';
+import { type IRangeRequest, KVClient, LeaseClient, MaintenanceClient, WatchClient } from 'etcd3';
 import { Connection, type Tls } from './etcd-connection.ts';
 import { Session, type UserAndPassword } from './etcd-session.ts';
 import { GRPC, isGrpcTrouble, refusesToken, unavailable } from './etcd-trouble.ts';
@@ -43,6 +43,10 @@ export class Endpoint {
   /** Resolves with why there is no connection at the deadline, or with nothing when it stands. */
   async connect(deadline: number): Promise<string | undefined> {
     return this.kvConnection.connect(deadline);
+  }
+
+  async range<T>(request: IRangeRequest, options: CallOptions, decode: (bytes: Buffer) => T): Promise<T> {
+    return this.kvConnection.decoded('range', request, options, decode);
   }
 
   /** etcd only renews over streams; a stream of its own for each call gives every call an answer and a deadline. */

@@ -1,4 +1,5 @@
 import type { IKeyValue, IRangeRequest } from 'etcd3';
+import type { FoundRange } from './etcd-range-codec.ts';
 import { type Entry, type Page, type PageRequest, StoreUnavailable } from './port.ts';
 
 /** Where a store's keys lie in an etcd that others may use too: every key gets the prefix, results lose it. */
@@ -38,8 +39,7 @@ export function pageRange(keys: KeySpace, { prefix, after, limit, keysOnly }: Pa
   return { ...keys.range(prefix, after), limit, keys_only: keysOnly === true };
 }
 
-export function pageOf(keys: KeySpace, found: readonly IKeyValue[], more: boolean, revision: number): Page {
-  const entries = found.map((kv) => entryOf(keys, kv));
+export function pageOf({ entries, more }: FoundRange, revision: number): Page {
   const last = entries.at(-1);
   return more && last ? { entries, revision, next: last.key } : { entries, revision };
 }

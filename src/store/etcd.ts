@@ -1,3 +1,4 @@
+import type { CallOptions } from '@grpc/grpc-js';
 import type { IRangeRequest, IRangeResponse } from 'etcd3';
 import { checkChange, checkHold, checkPageRequest } from './check-request.ts';
 import { EtcdCommits } from './etcd-commits.ts';
@@ -7,6 +8,7 @@ import { Fullness } from './etcd-fullness.ts';
 import { EtcdHolds } from './etcd-holds.ts';
 import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './etcd-keys.ts';
 import type { UserAndPassword } from './etcd-session.ts';
+import { decodeRange, type FoundRange } from './etcd-range-codec.ts';
 import { isCompacted, isFuture } from './etcd-trouble.ts';
 import { checkVersions, type ReadVersion, versionReader } from './etcd-version.ts';
 import { EtcdWatch } from './etcd-watch.ts';
@@ -76,6 +78,7 @@ class EtcdStore implements Store {
   private readonly fill: Fullness;
   private readonly deadlineMs: number;
   private readonly headRequest: IRangeRequest;
+  private readonly decode: (bytes: Buffer) => FoundRange;
   private readonly watches = new Set<Watch>();
   private readonly commits: EtcdCommits;
   private readonly holds: EtcdHolds;
@@ -92,6 +95,8 @@ class EtcdStore implements Store {
     this.commits = new EtcdCommits(keys, endpoints, deadlineMs);
     this.holds = new EtcdHolds(keys, endpoints);
     this.headRequest = { key: keys.bytes(HEAD_KEY) };
+    const prefixBytes = keys.bytes('').length;
+    this.decode = (bytes) => decodeRange(bytes, prefixBytes);
   }
 
   async get(key: string): Promise<Entry | undefined> {
@@ -101,17 +106,21 @@ class EtcdStore implements Store {
 
   async list(request: PageRequest): Promise<Page> {
     checkPageRequest(request);
-    const { kvs, more, header } = await this.range('list', pageRange(this.keys, request));
-    return pageOf(this.keys, kvs, more, revisionFrom(header.revision));
+    const range = pageRange(this.keys, request);
+    const found = await this.tracked(async () =>
+      this.endpoints.repeatedly('list', async (endpoint, options) => endpoint.range(range, options, this.decode)),
+    );
+    return pageOf(found, found.revision);
   }
 
   async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
     checkPageRequest(request);
     assertRevision(revision);
-    const found = await this.rangeAt('listAt', pageRange(this.keys, request), revision);
+    const pinned = { ...pageRange(this.keys, request), revision };
+    const found = await this.at('listAt', async (endpoint, options) => endpoint.range(pinned, options, this.decode));
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
     // Not the header's revision: that one is the store's newest.
-    return found === 'compacted' ? found : pageOf(this.keys, found.kvs, found.more, revision);
+    return found === 'compacted' ? found : pageOf(found, revision);
   }
 
   async head(): Promise<Head> {
@@ -120,7 +129,8 @@ class EtcdStore implements Store {
 
   async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
     assertRevision(revision);
-    const found = await this.rangeAt('headAt', this.headRequest, revision);
+    const pinned = { ...this.headRequest, revision };
+    const found = await this.at('headAt', async ({ kv }, options) => kv.range(pinned, options));
     return typeof found === 'string' ? found : headFrom(found);
   }
 
@@ -198,15 +208,14 @@ class EtcdStore implements Store {
     );
   }
 
-  private async rangeAt(
+  /** For what is pinned to a revision. */
+  private async at<T>(
     operation: string,
-    request: IRangeRequest,
-    revision: number,
-  ): Promise<IRangeResponse | 'compacted' | 'future'> {
-    const pinned = { ...request, revision };
+    read: (endpoint: Endpoint, options: CallOptions) => Promise<T>,
+  ): Promise<T | 'compacted' | 'future'> {
     return this.tracked(async () =>
-      this.endpoints.repeatedly(operation, async ({ kv }, options) =>
-        kv.range(pinned, options).catch((error: unknown) => {
+      this.endpoints.repeatedly(operation, async (endpoint, options) =>
+        read(endpoint, options).catch((error: unknown) => {
           if (isCompacted(error)) return 'compacted';
           if (isFuture(error)) return 'future';
           throw error;

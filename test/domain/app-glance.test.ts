@@ -8,7 +8,8 @@ import { appSchema, BadRecord, parseRecord, type AppRecord } from '../../src/dom
 function bySchema(value: string): unknown {
   try {
     const { record } = parseRecord(appSchema, { key: 'k', value, revision: 1 });
-    return { glance: glanceOf(record), credential: record.credential };
+    const { credential } = record;
+    return { glance: glanceOf(record), credential: /^[\w-]+$/.test(credential ?? '') ? credential : undefined };
   } catch (error) {
     return error instanceof BadRecord ? 'refused' : error;
   }

@@ -145,6 +145,19 @@ test('an app is what it was when it was asked for; who asks again finds what it 
   expect(before).toMatchObject({ revision: 2, status: 'pending', record: { name: 'before' } });
 });
 
+test('a credential is found in whatever way its text is spelled, and whatever stands before it', () => {
+  const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+  const credential = `-_${'Az09'.repeat(10)}x`;
+  const value = JSON.stringify({ ...app, name: 'ü \u{1f600}', credential });
+  memory.put({ key: KEYS.account(ACCOUNT), value: JSON.stringify(account), revision: 1 });
+  for (const spelled of [value, value.replace('"-_', '"\\u002d\\u005f'), ` ${value} `]) {
+    memory.put({ key: KEYS.app(ACCOUNT, APP), value: spelled, revision: 2 });
+    expect(memory.appOfCredential(credential)?.app.record.credential, spelled).toBe(credential);
+  }
+  memory.remove(KEYS.app(ACCOUNT, APP));
+  expect(memory.appOfCredential(credential)).toBeUndefined();
+});
+
 test('an account that is held while memory is filled anew never shows the apps of another one', () => {
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   const other = 'other678abcdefgh';
