@@ -58,7 +58,21 @@ export async function connectKubernetes(options: ConnectOptions): Promise<KubeAp
 }
 
 function loadConfig(client: typeof Client, kubeconfig: string | undefined): KubeConfig {
-  const config = new client.KubeConfig();
+  /**
+   * Over HTTP/1.1: with HTTP/2, which it offers by itself, undici 8.12 throws where nobody can catch it when a session
+   * has had nothing to do for a while, and that would end the process.
+   */
+  class Http1KubeConfig extends client.KubeConfig {
+    override createDispatcherOptions(
+      ...args: Parameters<KubeConfig['createDispatcherOptions']>
+    ): ReturnType<KubeConfig['createDispatcherOptions']> {
+      const options = super.createDispatcherOptions(...args);
+      if (options.type !== 'agent') return options;
+      const connect = { ...options.connect, allowH2: false };
+      return { ...options, connect };
+    }
+  }
+  const config = new Http1KubeConfig();
   if (kubeconfig === undefined) config.loadFromCluster();
   else config.loadFromFile(kubeconfig);
   if (!config.getCurrentCluster()) throw new Error('KUBECONFIG: the file names no current cluster');

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FakeClock } from '../support/fake-clock.ts';
+import { Muster } from '../support/muster.ts';
+import { ControlPlane } from './support/control-plane.ts';
+import { apiKeysOf, installCrds, Namespace, operating, works } from './support/operated.ts';
+import { eventually } from './support/program.ts';
+import { describeOn } from './support/tools.ts';
+
+const MINUTE_MS = 60_000;
+
+/* The rotation of a key, with time that moves when the test says so. */
+
+describeOn('control plane', 'the rotation of an API key', () => {
+  const clock = new FakeClock();
+  let plane: ControlPlane;
+  let muster: Muster;
+  let team: Namespace;
+  beforeAll(async () => {
+    plane = await ControlPlane.start();
+    await installCrds(plane);
+    team = await Namespace.create(plane, 'team');
+    muster = await Muster.start({ clock, env: operating(plane.kubeconfig, 'team') });
+  });
+  afterAll(async () => {
+    await muster[Symbol.asyncDispose]();
+    await plane[Symbol.asyncDispose]();
+  });
+
+  test('puts a new key into the Secret, and ends the old one when the overlap is over', async () => {
+    await team.apply('FleetAccount', 'acme', {});
+    await team.apply('FleetApiKey', 'ci', {
+      accountRef: { name: 'acme' },
+      secretRef: { name: 'ci' },
+      rotation: { interval: '1h', overlap: '10m' },
+    });
+    await team.ready('fkey', 'ci', 'Issued');
+    const { status } = await team.ready('facct', 'acme', 'Synced');
+    const first = await team.secret('ci', 'apiKey');
+
+    clock.advance(59 * MINUTE_MS);
+    expect(await team.secret('ci', 'apiKey')).toBe(first);
+    clock.advance(MINUTE_MS);
+    await eventually('another key', async () => (await team.secret('ci', 'apiKey')) !== first);
+    const second = await team.secret('ci', 'apiKey');
+    await eventually('it to work', () => works(muster, second));
+    expect(await works(muster, first)).toBe(true);
+    await eventually('the status to tell', async () => {
+      const told = await team.ready('fkey', 'ci', 'Issued');
+      return told.status['previousKeyValidUntil'] !== undefined;
+    });
+
+    clock.advance(10 * MINUTE_MS);
+    await eventually('the first key to end', async () => !(await works(muster, first)));
+    expect(await works(muster, second)).toBe(true);
+    expect(await apiKeysOf(muster, status['accountId'])).toHaveLength(1);
+    await eventually('the status to tell no more', async () => {
+      const told = await team.ready('fkey', 'ci', 'Issued');
+      return told.status['previousKeyValidUntil'] === undefined;
+    });
+    expect(await team.events('ci')).toEqual(expect.arrayContaining(['KeyIssued', 'KeyRotated', 'KeyRevoked']));
+  });
+
+  test('an API server that says nothing for three minutes is told, and does not keep requests away', async () => {
+    const readyz = async (): Promise<string> => await (await fetch(`${muster.ops}/readyz`)).text();
+    expect(await readyz()).toBe('{"status":"ready"}');
+    await plane.stopApiServer();
+    await eventually('the silence to be told', async () => {
+      // Each try asks again; only time makes it silence.
+      clock.advance(MINUTE_MS);
+      return (await readyz()).includes('degraded');
+    });
+    const answer = await fetch(`${muster.ops}/readyz`);
+    expect(answer.status).toBe(200);
+    expect(await (await fetch(`${muster.ops}/metrics`)).text()).toMatch(
+      /muster_kubernetes_informer_age_seconds\{[^}]*resource="fleetaccounts"[^}]*\} [1-9]\d\d/,
+    );
+    await plane.startApiServer();
+    await eventually('it to be well again', async () => {
+      clock.advance(MINUTE_MS / 2);
+      return (await readyz()) === '{"status":"ready"}';
+    });
+  });
+});
