@@ -136,6 +136,7 @@ async function change(
   tie: Tie,
 ): Promise<Account> {
   return await mutate<Account>(deps, origin, async (reader): Promise<Step<Account> | Unchanged<Account>> => {
+    await tie.recheck();
     const account = await existing(reader, accountId);
     const before = account.record;
     const record: AccountRecord = {
@@ -217,6 +218,7 @@ async function revokeKey(
   tie: Tie,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
+    await tie.recheck();
     const key = await (await existing(reader, accountId)).apiKey(keyId);
     if (!key) throw new Refusal('not_found');
     return {

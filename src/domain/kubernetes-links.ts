@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ABSENT, StoreUnavailable, type Expectation, type Store } from '../store/port.ts';
+import { ABSENT, type Expectation, type Store } from '../store/port.ts';
 import type { Tie } from './mutation.ts';
 import { KEYS, parseRecord, put, type Versioned } from './records.ts';
 
@@ -53,10 +53,8 @@ export interface Links {
 export function createLinks(store: Store, fence: readonly Expectation[]): Links {
   const tie = (uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie => {
     const key = KEYS.link(uid);
-    return {
-      expect: [{ key, revision: before?.revision ?? ABSENT }, ...fence],
-      write: [after ? put(key, after) : { remove: key }],
-    };
+    const expect = [{ key, revision: before?.revision ?? ABSENT }, ...fence];
+    return { expect, write: [after ? put(key, after) : { remove: key }], recheck: recheckOf(store, expect) };
   };
   return {
     async get(uid) {
@@ -75,22 +73,14 @@ export function createLinks(store: Store, fence: readonly Expectation[]): Links 
   };
 }
 
-/**
- * A commit of a mutation that conflicts is planned again. Where it was the tie that did not hold, it never will.
- * @returns a check for the plan to call first: it looks from the second attempt on
- * @throws LinkMoved, StoreUnavailable
- */
-export function whileTied(store: Pick<Store, 'get'>, tie: Tie): () => Promise<void> {
+function recheckOf(store: Pick<Store, 'get'>, expect: readonly Expectation[]): () => Promise<void> {
   let attempts = 0;
   return async () => {
     attempts += 1;
     if (attempts === 1) return;
-    for (const { key, revision } of tie.expect) {
+    for (const { key, revision } of expect) {
       const entry = await store.get(key);
       if ((entry?.revision ?? ABSENT) !== revision) throw new LinkMoved(`The key ${key} has changed.`);
     }
   };
 }
-
-export const isLinkTrouble = (error: unknown): boolean =>
-  error instanceof LinkMoved || error instanceof StoreUnavailable;

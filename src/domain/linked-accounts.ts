@@ -1,6 +1,5 @@
 import { ABSENT, type Store } from '../store/port.ts';
 import { accountView, existing, type Account, type AccountsDeps, type Existing } from './accounts.ts';
-import { whileTied } from './kubernetes-links.ts';
 import { mutate, type Origin, type Step, type Tie, type Unchanged } from './mutation.ts';
 import { KEYS, NO_TALLY, put, type AccountRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
@@ -42,9 +41,8 @@ async function create(
   { name, entitlement, owner }: NewAccount,
   tie: Tie,
 ): Promise<Account> {
-  const tied = whileTied(deps.store, tie);
   return await mutate<Account>(deps, origin, async (reader) => {
-    await tied();
+    await tie.recheck();
     const creation = await accountCreation(deps, reader, origin.at);
     const record: AccountRecord = { name, entitlement, disabled: false, createdAt: creation.at, managedBy: owner };
     return {
@@ -72,9 +70,8 @@ async function adopt(
   owner: Owner,
   tie: Tie,
 ): Promise<void> {
-  const tied = whileTied(deps.store, tie);
   await mutate<void>(deps, origin, async (reader) => {
-    await tied();
+    await tie.recheck();
     const { record, revision } = await existing(reader, accountId);
     if (record.adoptableBy !== `${owner.namespace}/${owner.name}`) throw new Refusal('not_found');
     const { adoptableBy: _once, ...rest } = record;
@@ -96,9 +93,8 @@ async function release(
   { owner, disable }: { owner: Owner; disable: boolean },
   tie: Tie,
 ): Promise<void> {
-  const tied = whileTied(deps.store, tie);
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    await tied();
+    await tie.recheck();
     const account = await existing(reader, accountId);
     const own = account.record.managedBy?.uid === owner.uid;
     const changes = own && disable ? await disabling(deps, reader, account, origin.at) : undefined;

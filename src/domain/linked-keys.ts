@@ -1,6 +1,5 @@
 import { ABSENT, type Store } from '../store/port.ts';
 import { existing } from './accounts.ts';
-import { whileTied } from './kubernetes-links.ts';
 import { LIMITS } from './limits.ts';
 import { mutate, type MutationDeps, type Origin, type Step, type Tie, type Unchanged } from './mutation.ts';
 import { KEYS, put } from './records.ts';
@@ -34,9 +33,8 @@ async function register(
   { keyId, hash, name }: DrawnKey,
   tie: Tie,
 ): Promise<void> {
-  const tied = whileTied(deps.store, tie);
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    await tied();
+    await tie.recheck();
     const account = await existing(reader, accountId);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {

@@ -209,11 +209,19 @@ export type Authority = { readonly keyId: string } | { readonly tie: Tie };
 export interface Tie {
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
+  /**
+   * For the plan to call first: a commit that conflicts is planned again, and where it was the tie that did not hold, it
+   * never will. It looks from the second attempt on.
+   * @throws LinkMoved, StoreUnavailable
+   */
+  recheck(): Promise<void>;
 }
-export const NO_TIE: Tie = { expect: [], write: [] };
+export const NO_TIE: Tie = { expect: [], write: [], recheck: async () => undefined };
 
-export interface Authorised extends Tie {
+export interface Authorised {
   readonly account: AccountReader;
+  readonly expect: readonly Expectation[];
+  readonly write: readonly Write[];
 }
 
 /** What a mutation relies on: who asks, and the account, as they are now. Throws a Refusal otherwise. */
@@ -225,6 +233,7 @@ export async function authorisedBy(reader: FleetReader, accountId: string, autho
 
 /** A disabled account does not keep its custom resources from being carried out: they may take access away, too. */
 async function authorisedByTie(reader: FleetReader, accountId: string, tie: Tie): Promise<Authorised> {
+  await tie.recheck();
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   const expectAccount = { key: KEYS.account(accountId), revision: account.revision };

@@ -3,7 +3,7 @@ import { ABSENT, type Write } from '../store/port.ts';
 import type { Caller } from './apps.ts';
 import type { Envelope, Sealed } from './envelope.ts';
 import type { FleetReader } from './fleet-reader.ts';
-import { authorisedBy, mutate, type MutationDeps, type Step, type Tie, type Unchanged } from './mutation.ts';
+import { authorisedBy, mutate, type Authorised, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
 import { KEYS, put, type OtelRecord, type Versioned } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { Secret } from './secret.ts';
@@ -95,7 +95,7 @@ function decideStore(
   before: Versioned<OtelRecord> | undefined,
   change: OtelChange,
   drawn: Drawn,
-  authorised: Tie,
+  authorised: Omit<Authorised, 'account'>,
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
   const held = openHeader(envelope, accountId, before?.record);
