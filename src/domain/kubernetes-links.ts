@@ -24,7 +24,9 @@ export const linkSchema = z.looseObject({
   /** Drawn; its Secret may have been written, its hash is not registered. */
   pending: z.looseObject({ keyId: z.string().optional(), hash: z.string() }).optional(),
   previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
-  /** Held the key before, under a name that the resource does not give any more. */
+  /** The Secret that holds what an app's daemon enrolls with. */
+  secretName: z.string().optional(),
+  /** Held the key, or what an app's daemon enrolls with, before, under a name that the resource does not give any more. */
   oldSecret: z.string().optional(),
   /** The enrollment code that was registered last. */
   code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),

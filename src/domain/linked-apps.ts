@@ -1,9 +1,10 @@
 import { ABSENT, type Store } from '../store/port.ts';
 import { codeExpiry, newApp, withCode } from './app-record.ts';
 import { ownApp, type Caller } from './apps.ts';
+import { LinkMoved } from './kubernetes-links.ts';
 import { LIMITS } from './limits.ts';
 import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
-import { KEYS, put } from './records.ts';
+import { KEYS, put, type AppStatus } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { TallyLanes } from './tally-lane.ts';
 
@@ -16,10 +17,11 @@ export interface LinkedApps {
   create(caller: Caller, appId: string, name: string): Promise<void>;
   /**
    * Registers a code by its hash. Asked again, it changes nothing, whatever has become of the code.
+   * @param status which the app had when that was decided: of one that was revoked since, a code would undo it
    * @returns when the code expires
-   * @throws Refusal `not_found`
+   * @throws Refusal `not_found`; LinkMoved where the app has another status
    */
-  registerCode(caller: Caller, appId: string, hash: string): Promise<number>;
+  registerCode(caller: Caller, appId: string, hash: string, status: AppStatus): Promise<number>;
 }
 
 export interface LinkedAppsDeps extends MutationDeps {
@@ -30,7 +32,7 @@ export interface LinkedAppsDeps extends MutationDeps {
 export function createLinkedApps(deps: LinkedAppsDeps): LinkedApps {
   return {
     create: (caller, appId, name) => create(deps, caller, appId, name),
-    registerCode: (caller, appId, hash) => registerCode(deps, caller, appId, hash),
+    registerCode: (caller, appId, hash, status) => registerCode(deps, caller, appId, hash, status),
   };
 }
 
@@ -53,7 +55,13 @@ async function create(deps: LinkedAppsDeps, caller: Caller, appId: string, name:
   });
 }
 
-async function registerCode(deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<number> {
+async function registerCode(
+  deps: MutationDeps,
+  caller: Caller,
+  appId: string,
+  hash: string,
+  status: AppStatus,
+): Promise<number> {
   const { accountId, origin } = caller;
   const code = { hash, issuedAt: origin.at };
   return await mutate<number>(
@@ -61,6 +69,7 @@ async function registerCode(deps: MutationDeps, caller: Caller, appId: string, h
     origin,
     async (reader): Promise<Step<number> | Unchanged<number>> => {
       const { app, expect, write } = await ownApp(caller, reader, appId);
+      if (app.record.status !== status) throw new LinkMoved(`The app ${appId} is ${app.record.status} by now.`);
       const open = app.record.codes.find((known) => known.hash === hash);
       if (open) return { unchanged: open.expiresAt };
       if (app.record.spent.some((known) => known.hash === hash)) return { unchanged: origin.at };

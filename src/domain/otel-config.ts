@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { ABSENT, type Write } from '../store/port.ts';
 import type { Caller } from './apps.ts';
 import type { Envelope, Sealed } from './envelope.ts';
-import type { FleetReader } from './fleet-reader.ts';
+import type { AccountReader, FleetReader } from './fleet-reader.ts';
 import { authorisedBy, mutate, type Authorised, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
 import { KEYS, put, type OtelRecord, type Versioned } from './records.ts';
 import { Refusal } from './refusal.ts';
@@ -45,6 +45,8 @@ export interface OtelConfigs {
   read(caller: Caller): Promise<OtelConfig>;
   /** Section 4.8. Refuses with `enterprise_required`. */
   store(caller: Caller, change: OtelChange): Promise<OtelConfig>;
+  /** Whether `store` would change nothing. @throws StoreUnavailable where the header's key is yet to come */
+  holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /** Section 4.9; also without the entitlement. */
   purge(caller: Caller): Promise<void>;
 }
@@ -61,6 +63,9 @@ export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
       return view(otel?.record, openHeader(deps.envelope, accountId, otel?.record) !== undefined);
     },
     store: (caller, change) => store(deps, caller, change),
+    async holds(account, change) {
+      return compare(deps.envelope, account.id, (await account.otel())?.record, change).unchanged;
+    },
     purge: (caller) => purge(deps, caller),
   };
 }
@@ -89,6 +94,29 @@ async function store(deps: OtelDeps, caller: Caller, change: OtelChange): Promis
   return await mutate(deps, caller.origin, plan, caller.reader);
 }
 
+interface Compared {
+  /** The header that is stored, and the one that is to be. */
+  readonly held: Secret | undefined;
+  readonly wanted: Secret | undefined;
+  readonly sameHeader: boolean;
+  readonly unchanged: boolean;
+}
+
+function compare(
+  envelope: Envelope,
+  accountId: string,
+  before: OtelRecord | undefined,
+  { authHeader, enabled, endpoint, evidenceLevel }: OtelChange,
+): Compared {
+  const held = openHeader(envelope, accountId, before);
+  const wanted = authHeader === undefined ? held : authHeader === 'remove' ? undefined : authHeader;
+  const sameHeader = isSameSecret(held, wanted);
+  const old = before?.config;
+  const unread = old?.header !== undefined && held === undefined;
+  const same = old?.enabled === enabled && old.endpoint === endpoint && old.evidenceLevel === evidenceLevel;
+  return { held, wanted, sameHeader, unchanged: same && sameHeader && !unread };
+}
+
 function decideStore(
   { envelope, key }: { envelope: Envelope; key: SealingKey | undefined },
   caller: Caller,
@@ -98,18 +126,13 @@ function decideStore(
   authorised: Omit<Authorised, 'account'>,
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
-  const held = openHeader(envelope, accountId, before?.record);
-  const wanted =
-    change.authHeader === undefined ? held : change.authHeader === 'remove' ? undefined : change.authHeader;
-  const sameHeader = isSameSecret(held, wanted);
+  const { held, wanted, sameHeader, unchanged } = compare(envelope, accountId, before?.record, change);
   // A header that no key opens reads as not set; whatever is stored now, it goes.
   const kept = sameHeader && held ? before?.record.config?.header : undefined;
   const { enabled, endpoint, evidenceLevel } = change;
   const old = before?.record.config;
   const result: OtelConfig = { enabled, endpoint, authHeaderSet: wanted !== undefined, evidenceLevel };
-  const unread = old?.header !== undefined && held === undefined;
-  const same = old?.enabled === enabled && old.endpoint === endpoint && old.evidenceLevel === evidenceLevel;
-  if (same && sameHeader && !unread) return { unchanged: result };
+  if (unchanged) return { unchanged: result };
 
   // Sealed for this attempt alone: by the next one another key may be the one that writes.
   const sealed = key && wanted && !kept ? envelope.seal(wanted, headerContext(accountId), key.number) : undefined;

@@ -85,8 +85,8 @@ export class Namespace {
   async get(kind: string, name: string): Promise<Told | undefined> {
     const text = await this.kubectl(['get', kind, name, '--ignore-not-found', '--output=json']);
     if (text.trim() === '') return undefined;
-    const { metadata, spec = {}, status = {}, data } = JSON.parse(text) as Told;
-    return { metadata, spec, status, ...(data && { data }) };
+    const { metadata, spec, status, data } = JSON.parse(text) as Pick<Told, 'metadata' | 'data'> & Partial<Told>;
+    return { metadata, spec: spec ?? {}, status: status ?? {}, ...(data && { data }) };
   }
 
   async all(kind: string): Promise<readonly (Told & { readonly metadata: { readonly name: string } })[]> {
