@@ -1,0 +1,24 @@
+import type { AccountState } from '../../../src/controller/kubernetes/account-ref.ts';
+import type { AccountReader } from '../../../src/domain/fleet-reader.ts';
+import { NO_TALLY, type AccountRecord } from '../../../src/domain/records.ts';
+
+/** An account without anything in it, as a decision sees it. */
+export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] = 'standard'): AccountReader => ({
+  id,
+  record: { name: 'acme', entitlement, disabled: false, createdAt: 0 },
+  revision: 1,
+  appsVersion: undefined,
+  app: () => undefined,
+  apps: () => [],
+  apiKey: () => undefined,
+  apiKeys: () => [],
+  otel: () => undefined,
+  tally: () => NO_TALLY,
+  seen: () => new Map(),
+});
+
+/** The account that a reference leads to. */
+export const aReadyAccount = (id: string, entitlement?: AccountRecord['entitlement']): AccountState => ({
+  is: 'ready',
+  account: anAccount(id, entitlement),
+});
