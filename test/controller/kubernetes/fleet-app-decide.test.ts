@@ -39,12 +39,17 @@ const CODE = { hash: 'h1', expiresAt: EXPIRES };
 const CONTENT = { appId: 'A', serverUrl: 'U' };
 const WITH_CODE = { ...CONTENT, enrollCode: 'h1' };
 
+const LINK: LinkRecord = {
+  kind: 'FleetApp',
+  namespace: 'team',
+  name: 'one',
+  accountId: 'a',
+  generation: 1,
+  appId: APP,
+  secretName: 'box',
+};
 const linkOf = (more: Partial<LinkRecord> = {}): NonNullable<FleetAppFacts['link']> => ({
-  record: {
-    ...{ kind: 'FleetApp', namespace: 'team', name: 'one', accountId: 'a', generation: 1 },
-    ...{ appId: APP, secretName: 'box' },
-    ...more,
-  },
+  record: { ...LINK, ...more },
   revision: 7,
 });
 const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({

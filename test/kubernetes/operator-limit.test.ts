@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, Muster } from '../support/muster.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
+import { ControlPlane } from './support/control-plane.ts';
+import { installCrds, Namespace, operating } from './support/operated.ts';
+import { eventually } from './support/program.ts';
+import { describeOn } from './support/tools.ts';
+
+/* As many FleetApps as an account may have, and one more. */
+
+describeOn('control plane', 'a whole account of FleetApps', () => {
+  let plane: ControlPlane;
+  let muster: Muster;
+  let team: Namespace;
+  beforeAll(async () => {
+    plane = await ControlPlane.start();
+    await installCrds(plane);
+    team = await Namespace.create(plane, 'team');
+    muster = await Muster.start({ env: operating(plane.kubeconfig, 'team') });
+    await team.apply('FleetAccount', 'acme', {});
+    await team.ready('facct', 'acme', 'Synced');
+  });
+  afterAll(async () => {
+    await muster[Symbol.asyncDispose]();
+    await plane[Symbol.asyncDispose]();
+  });
+
+  async function requests(): Promise<number> {
+    const { text } = await call(`${muster.ops}/metrics`);
+    return text
+      .split('\n')
+      .filter((line) => line.startsWith('muster_kubernetes_api_requests_total{'))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  }
+  async function reasons(): Promise<ReadonlyMap<string, number>> {
+    const counts = new Map<string, number>();
+    for (const { status } of await team.all('fapp')) {
+      const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason ?? 'none';
+      counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  test('settles, with a Secret each, by a bounded number of requests', { timeout: 900_000 }, async () => {
+    const wishes = Array.from({ length: LIMITS.appsPerAccountMax }, (_, index) => ({
+      kind: 'FleetApp',
+      name: `app-${index}`,
+      spec: { accountRef: { name: 'acme' }, enrollment: { secretRef: { name: `box-${index}` } } },
+    }));
+    const before = await requests();
+    const applying = team.applyAll(wishes);
+    const startedAt = performance.now();
+    await applying;
+    await eventually(
+      'all apps to have a code',
+      async () => (await reasons()).get('CodeIssued') === wishes.length,
+      800_000,
+    );
+    const seconds = (performance.now() - startedAt) / 1000;
+    const each = ((await requests()) - before) / wishes.length;
+    process.stdout.write(
+      `${wishes.length} FleetApps settled in ${seconds.toFixed(1)} s, ${each.toFixed(2)} requests each\n`,
+    );
+    // The finalizer, the Secret, the status, an event for the app and one for its code; the rest is lists and watches.
+    expect(each).toBeLessThan(7);
+    const told = await team.all('fapp');
+    expect(new Set(told.map(({ status }) => status['appId'])).size).toBe(wishes.length);
+
+    await team.apply('FleetApp', 'one-more', { accountRef: { name: 'acme' } });
+    await team.ready('fapp', 'one-more', 'LimitReached');
+    await team.delete('fapp', 'app-0');
+    await team.patch('fapp', 'one-more', { metadata: { labels: { again: 'now' } } });
+    await team.ready('fapp', 'one-more', 'Created');
+  });
+});
