@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { changeAccount, setOtel } from '../support/daemon.ts';
+import { setOtel } from '../support/daemon.ts';
 import { call, createApp, enroll, Muster, poll } from '../support/muster.ts';
 import { ControlPlane } from './support/control-plane.ts';
 import { installCrds, Namespace, operating } from './support/operated.ts';
@@ -14,7 +14,6 @@ describeOn('control plane', 'FleetOtelConfig', () => {
   let team: Namespace;
   let accounts = 0;
   let account = '';
-  let accountId = '';
   let apiKey = '';
   beforeAll(async () => {
     plane = await ControlPlane.start();
@@ -32,7 +31,7 @@ describeOn('control plane', 'FleetOtelConfig', () => {
       { kind: 'FleetAccount', name: account, spec: { entitlement: 'enterprise' } },
       { kind: 'FleetApiKey', name: account, spec: { accountRef: { name: account }, secretRef: { name: account } } },
     ]);
-    accountId = String((await team.ready('facct', account, 'Synced')).status['accountId']);
+    await team.ready('facct', account, 'Synced');
     await team.ready('fkey', account, 'Issued');
     apiKey = (await team.secret(account, 'apiKey')) ?? '';
   });
@@ -99,7 +98,7 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     await eventually('the endpoint to be as the spec says', async () =>
       JSON.stringify(await stored()).includes('https://otel.example.com'),
     );
-    expect(await purge()).toBe(204);
+    expect(await purge()).toBe(200);
     await team.ready('fotel', account, 'ChangedOutside');
     expect(await stored()).toEqual(NEVER);
     await team.patch('fotel', account, { spec: { evidenceLevel: 'full' } });
@@ -122,7 +121,8 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     await team.patch('facct', account, { spec: { entitlement: 'standard' } });
     await team.ready('fotel', account, 'EnterpriseRequired');
     await team.delete('fotel', account);
-    await changeAccount(muster, accountId, { entitlement: 'enterprise' });
+    await team.patch('facct', account, { spec: { entitlement: 'enterprise' } });
+    await team.ready('facct', account, 'Synced');
     expect(await stored()).toEqual(NEVER);
   });
 

@@ -81,6 +81,8 @@ async function create(
   const after = secretName === undefined ? made : { ...made, secretName };
   const caller = await look.caller(accountId, look.links.tie(uid, link, after));
   await look.linkedApps.create(caller, appId, spec.name ?? name);
+  // Where a code follows, its event tells both.
+  if ((spec.enrollment?.issue ?? 'Never') !== 'Never') return;
   look.notice({ type: 'Normal', reason: 'AppCreated', note: `The app ${appId} was created.` });
 }
 
@@ -111,7 +113,7 @@ async function writeSecret(
 }
 
 async function register(
-  { uid, generation }: FleetAppResource,
+  { uid, generation, spec }: FleetAppResource,
   link: Link,
   { app }: FleetAppFacts,
   look: Look,
@@ -123,5 +125,6 @@ async function register(
   const after: LinkRecord = { ...rest, generation, code: { hash, expiresAt: codeExpiry(origin.at) } };
   const tied = await callerOf(look, link, look.links.tie(uid, link, after));
   await look.linkedApps.registerCode({ ...tied, origin }, appIdOf(link), hash, app.status);
-  look.notice({ type: 'Normal', reason: 'CodeIssued', note: 'The Secret holds a code for the daemon to enroll with.' });
+  const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(link)}.`;
+  look.notice({ type: 'Normal', reason: 'CodeIssued', note });
 }
