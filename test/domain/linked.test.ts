@@ -3,6 +3,7 @@ import { createLinkedAccounts, type Owner } from '../../src/domain/linked-accoun
 import { createLinkedApps } from '../../src/domain/linked-apps.ts';
 import { createLinkedKeys } from '../../src/domain/linked-keys.ts';
 import { createLinks, LinkMoved, type Link, type LinkRecord } from '../../src/domain/kubernetes-links.ts';
+import type { AppStatus } from '../../src/domain/records.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import type { Origin } from '../../src/domain/mutation.ts';
 import { KEYS } from '../../src/domain/records.ts';
@@ -183,12 +184,15 @@ onEachBackend('what a custom resource stands for', (backend) => {
     await it.linkedApps.create(await callerFor(undefined), appId, 'daemon');
     const made = await (await it.account())?.app(appId);
     expect(made?.record).toMatchObject({ name: 'daemon', status: 'pending', codes: [] });
-    const first = await it.linkedApps.registerCode(await callerFor(await it.links.get('uid-app')), appId, 'hash');
-    const again = await it.linkedApps.registerCode(await callerFor(await it.links.get('uid-app')), appId, 'hash');
+    const register = async (status: AppStatus): Promise<number> =>
+      await it.linkedApps.registerCode(await callerFor(await it.links.get('uid-app')), appId, 'hash', status);
+    const first = await register('pending');
+    const again = await register('pending');
     expect(again).toBe(first);
     expect((await (await it.account())?.app(appId))?.record.codes).toHaveLength(1);
     await it.apps.revoke(await callerFor(await it.links.get('uid-app')), appId);
-    await it.linkedApps.registerCode(await callerFor(await it.links.get('uid-app')), appId, 'hash');
+    await expect(register('pending')).rejects.toMatchObject({ name: 'LinkMoved' });
+    await register('revoked');
     expect((await (await it.account())?.app(appId))?.record).toMatchObject({ status: 'revoked', codes: [] });
   });
 
