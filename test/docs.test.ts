@@ -17,6 +17,8 @@ const DOCUMENTS = [
   'README.md',
   'CHANGELOG.md',
   'docs/ARCHITECTURE.md',
+  'docs/INSTALL.md',
+  'charts/muster/README.md',
   'docs/METRICS.md',
   'docs/RUNBOOK.md',
   ...readdirSync(join(ROOT, 'docs/adr')).map((name) => `docs/adr/${name}`),
