@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { musterCommand } from '../support/muster-command.ts';
+
+/* Where there is no cluster; test/kubernetes/chart.test.ts has the same commands where there is one. */
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'muster-'));
+  writeFileSync(join(home, 'broken'), 'apiVersion: v1\nclusters: [\n');
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+test.each<[string, readonly string[], Record<string, string>, RegExp]>([
+  ['no cluster', ['secrets', '--name=a'], {}, /^muster: No cluster: run it in a pod, or set KUBECONFIG\.\n$/],
+  ['no cluster to clean up', ['teardown'], {}, /^muster: No cluster/],
+  [
+    'a kubeconfig that is none',
+    ['secrets', '--name=a'],
+    { KUBECONFIG: 'broken' },
+    /^muster: The kubeconfig cannot be used: /,
+  ],
+  ['no name', ['secrets'], {}, /required option '--name/],
+  ['a time that is none', ['teardown', '--timeout-seconds=soon'], {}, /It is a whole number of seconds\./],
+])('%s is wrong usage', async (_what, args, env, words) => {
+  const given = env['KUBECONFIG'] === undefined ? {} : { KUBECONFIG: join(home, env['KUBECONFIG']) };
+  const { code, stderr } = await musterCommand(['kubernetes', ...args], { HOME: home, ...given });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(words)]);
+});
