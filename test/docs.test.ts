@@ -20,6 +20,7 @@ const DOCUMENTS = [
   'docs/INSTALL.md',
   'charts/muster/README.md',
   'docs/METRICS.md',
+  'docs/KUBERNETES.md',
   'docs/RUNBOOK.md',
   ...readdirSync(join(ROOT, 'docs/adr')).map((name) => `docs/adr/${name}`),
 ];
