@@ -27,7 +27,9 @@ import { describeOn } from './support/tools.ts';
  * that knows nothing; a few are of a process that is killed.
  */
 
-const LIVES = 200;
+/** Of each account: every life looks at all that its account has by then. */
+const LIVES = 50;
+const ACCOUNTS = ['one', 'two', 'three', 'four'];
 const KILLS = 5;
 const FLEET_API_KEYS: ResourceType = { group: 'muster.dev', version: 'v1beta1', plural: 'fleetapikeys' };
 const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
@@ -46,52 +48,56 @@ describeOn('control plane', 'an operator that ends between a Secret and its hash
   });
   afterAll(() => plane[Symbol.asyncDispose]());
 
-  test(`${LIVES} times in this process loses nothing and doubles nothing`, { timeout: SAFETY_MS }, async () => {
-    const team = await Namespace.create(plane, 'team');
-    await team.apply('FleetAccount', 'acme', {});
-    await using opened = new AsyncDisposableStack();
-    const { core, domain, api } = await openMuster(opened, plane, 'team');
-    const never = new AbortController().signal;
-    const registered = async (): Promise<Map<string, string>> => {
-      const reader = await core.fleet.current();
-      const [account] = [...core.fleet.memory.accounts()];
-      const keys = (await (account && (await reader.account(account.id)))?.apiKeys()) ?? [];
-      return new Map(keys.map(({ id, record }) => [id, record.hash]));
-    };
-
-    for (let life = 0; life < LIVES; life += 1) {
-      const crashed = live(core, domain, api);
-      // What the life before left is finished by this one; then there is a new wish, and it ends on the way.
-      await until(async () => (await registered()).size === life);
-      const body = {
-        apiVersion: 'muster.dev/v1beta1',
-        kind: 'FleetApiKey',
-        metadata: { name: `key-${life}` },
-        spec: { accountRef: { name: 'acme' }, secretRef: { name: `key-${life}` } },
+  test.each(ACCOUNTS)(
+    `${LIVES} times in this process, account %s, loses nothing`,
+    { timeout: SAFETY_MS },
+    async (place) => {
+      const team = await Namespace.create(plane, place);
+      await team.apply('FleetAccount', 'acme', {});
+      await using opened = new AsyncDisposableStack();
+      const { core, domain, api } = await openMuster(opened, plane, place);
+      const never = new AbortController().signal;
+      const registered = async (): Promise<Map<string, string>> => {
+        const reader = await core.fleet.current();
+        const [account] = [...core.fleet.memory.accounts()];
+        const keys = (await (account && (await reader.account(account.id)))?.apiKeys()) ?? [];
+        return new Map(keys.map(({ id, record }) => [id, record.hash]));
       };
-      crashed.armed = true;
-      await api.create(FLEET_API_KEYS, 'team', body, never);
-      await crashed.over;
-      expect((await registered()).size, 'its hash is not registered').toBe(life);
-      expect(await api.get(SECRETS, 'team', `key-${life}`, never), 'its Secret is there').toBeDefined();
-    }
-    const last = live(core, domain, api);
-    await until(async () => (await registered()).size === LIVES);
-    last.end.abort();
-    await last.over;
 
-    const keys = await registered();
-    const hashes = await Promise.all(
-      Array.from({ length: LIVES }, async (_, life) => tokenHash((await team.secret(`key-${life}`, 'apiKey')) ?? '')),
-    );
-    expect([...keys.values()].toSorted()).toEqual(hashes.toSorted());
-    const locators = await core.store.list({ prefix: 'key/', limit: 1000 });
-    expect(locators.entries).toHaveLength(LIVES);
-    const links = await core.store.list({ prefix: KEYS.links, limit: 1000 });
-    const told = links.entries.map((entry) => parseRecord(linkSchema, entry).record);
-    expect(told.filter(({ kind }) => kind === 'FleetApiKey')).toHaveLength(LIVES);
-    expect(told.filter(({ pending, previousKey }) => pending ?? previousKey)).toEqual([]);
-  });
+      for (let life = 0; life < LIVES; life += 1) {
+        const crashed = live(core, domain, api);
+        // What the life before left is finished by this one; then there is a new wish, and it ends on the way.
+        await until(async () => (await registered()).size === life);
+        const body = {
+          apiVersion: 'muster.dev/v1beta1',
+          kind: 'FleetApiKey',
+          metadata: { name: `key-${life}` },
+          spec: { accountRef: { name: 'acme' }, secretRef: { name: `key-${life}` } },
+        };
+        crashed.armed = true;
+        await api.create(FLEET_API_KEYS, place, body, never);
+        await crashed.over;
+        expect((await registered()).size, 'its hash is not registered').toBe(life);
+        expect(await api.get(SECRETS, place, `key-${life}`, never), 'its Secret is there').toBeDefined();
+      }
+      const last = live(core, domain, api);
+      await until(async () => (await registered()).size === LIVES);
+      last.end.abort();
+      await last.over;
+
+      const keys = await registered();
+      const hashes = await Promise.all(
+        Array.from({ length: LIVES }, async (_, life) => tokenHash((await team.secret(`key-${life}`, 'apiKey')) ?? '')),
+      );
+      expect([...keys.values()].toSorted()).toEqual(hashes.toSorted());
+      const locators = await core.store.list({ prefix: 'key/', limit: 1000 });
+      expect(locators.entries).toHaveLength(LIVES);
+      const links = await core.store.list({ prefix: KEYS.links, limit: 1000 });
+      const told = links.entries.map((entry) => parseRecord(linkSchema, entry).record);
+      expect(told.filter(({ kind }) => kind === 'FleetApiKey')).toHaveLength(LIVES);
+      expect(told.filter(({ pending, previousKey }) => pending ?? previousKey)).toEqual([]);
+    },
+  );
 
   test(`${KILLS} times by a kill loses nothing and doubles nothing`, { timeout: SAFETY_MS }, async () => {
     const team = await Namespace.create(plane, 'killed');
