@@ -26,10 +26,11 @@ export function wishedUnits(
   rules: WindowRules,
 ): number {
   const { firstMax, secondMin, sliceMax, reserved } = rules;
-  if (writes >= 2) return sliceMax;
+  const serving = Object.keys(holds).length + 1;
+  // What is renewed may not be needed: where others serve, too, half is left to them.
+  if (writes >= 2) return renewed && serving > 1 ? Math.min(sliceMax, Math.ceil(free / 2)) : sliceMax;
   const lately = Math.min(sliceMax, Math.ceil(1.5 * own.lately));
   if (writes === 1 && !renewed) return Math.max(secondMin, lately);
-  const serving = Object.keys(holds).length + 1;
   const share = Math.min(firstMax, Math.floor(sliceMax / serving));
   return Math.min(Math.max(share, lately), Math.ceil(free * (1 - reserved)));
 }
