@@ -51,6 +51,13 @@ export function createHttpServer(options: HttpServerOptions): Server {
   return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
+/**
+ * Connections that the kernel holds until they are accepted, which is one in each turn of the event loop. It drops what
+ * is above, and the client tries again after 1, 3, 7, … 63 s: with node's 511 a herd took over a minute. The system may
+ * allow less (net.core.somaxconn).
+ */
+const BACKLOG_MAX = 4096;
+
 const LISTEN_ERRORS = new Map([
   ['EADDRINUSE', 'the address is already in use'],
   ['EACCES', 'this user may not listen there'],
@@ -62,7 +69,7 @@ const LISTEN_ERRORS = new Map([
 export async function listen(server: Server, name: string, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
-  server.listen({ host, port }, resolve);
+  server.listen({ host, port, backlog: BACKLOG_MAX }, resolve);
   try {
     await promise;
     server.off('error', reject);
