@@ -9,14 +9,22 @@ export const cgroupOf = (slot: Slot, node: number): string => `/muster-${slot.nu
 
 export function makeCgroup(path: string): void {
   for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, path), { recursive: true });
+  if (hierarchies()[0] === ROOT) {
+    writeFileSync(join(ROOT, 'cgroup.subtree_control'), '+cpu +cpuset +memory +pids');
+    writeFileSync(join(ROOT, path, 'cpu.weight'), WEIGHT);
+    return;
+  }
   const cpuset = join(ROOT, 'cpuset');
   // In the first version of cgroups a group has no processor until it is given some.
-  if (existsSync(join(cpuset, 'cpuset.cpus'))) {
-    for (const name of ['cpuset.cpus', 'cpuset.mems'])
-      writeFileSync(join(cpuset, path, name), readFileSync(join(cpuset, name)));
-  }
-  if (hierarchies()[0] === ROOT) writeFileSync(join(ROOT, 'cgroup.subtree_control'), '+cpu +cpuset +memory +pids');
+  for (const name of ['cpuset.cpus', 'cpuset.mems'])
+    writeFileSync(join(cpuset, path, name), readFileSync(join(cpuset, name)));
+  // A busy machine's processes would leave it one share among all of theirs.
+  writeFileSync(join(ROOT, 'cpu', path, 'cpu.shares'), SHARES);
 }
+
+/** Twenty times those of a process; the node's pods share them. */
+const SHARES = '20480';
+const WEIGHT = '2000';
 
 /** One of the second version, or one per controller of the first. */
 function hierarchies(): string[] {

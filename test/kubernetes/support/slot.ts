@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** Where each cluster of this machine has its sockets, and says whose it is. */
@@ -35,11 +44,10 @@ const slot = (number: number): Slot => ({
  */
 export async function takeSlot(clear: (slot: Slot) => Promise<void>): Promise<Slot> {
   mkdirSync(SLOTS, { recursive: true });
-  for (const number of Array.from({ length: SLOTS_MAX }).keys()) {
-    const wanted = slot(number);
-    if (existsSync(wanted.folder) && !isAlive(ownerOf(wanted))) await clear(wanted);
-    if (claimed(wanted)) return wanted;
-  }
+  const all = Array.from({ length: SLOTS_MAX }, (_, number) => slot(number));
+  for (const left of all) if (existsSync(left.folder) && !isAlive(ownerOf(left))) await clear(left);
+  const taken = all.find(claimed);
+  if (taken) return taken;
   throw new Error(`${SLOTS_MAX} clusters run on this machine; ${SLOTS} has their owners`);
 }
 
@@ -53,15 +61,18 @@ export function isLast({ number }: Slot): boolean {
   return readdirSync(SLOTS).every((name) => !/^\d+$/.test(name) || name === String(number));
 }
 
+/** All at once, with its owner in it: a folder without one would be taken for what a crash left. */
 function claimed({ folder }: Slot): boolean {
+  const owner: Owner = { pid: process.pid, startedAt: startOf(process.pid) ?? '' };
+  const made = mkdtempSync(join(SLOTS, 'new-'));
+  writeFileSync(join(made, 'owner'), JSON.stringify(owner));
   try {
-    mkdirSync(folder);
+    renameSync(made, folder);
+    return true;
   } catch {
+    rmSync(made, { recursive: true });
     return false;
   }
-  const owner: Owner = { pid: process.pid, startedAt: startOf(process.pid) ?? '' };
-  writeFileSync(join(folder, 'owner'), JSON.stringify(owner));
-  return true;
 }
 
 function ownerOf({ folder }: Slot): Owner | undefined {
