@@ -19,6 +19,7 @@ const DOCUMENTS = [
   'docs/ARCHITECTURE.md',
   'docs/INSTALL.md',
   'charts/muster/README.md',
+  'docs/COMPOSE.md',
   'docs/METRICS.md',
   'docs/KUBERNETES.md',
   'docs/RUNBOOK.md',

@@ -15,7 +15,8 @@ function sqlite(): Backend {
   return { name: 'sqlite', fresh: (options) => Muster.start(options), place: () => ({}) };
 }
 
-function etcd(url: string): Backend {
+/** An etcd of this run. */
+export function etcdBackend(url: string): Backend {
   const place = (): Pick<MusterOptions, 'store' | 'env'> => ({
     store: `etcd:${url}`,
     env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` },
@@ -37,6 +38,6 @@ export function onEachBackend(title: string, suite: (backend: Backend) => void):
   });
   const url = inject('etcd');
   describe.skipIf(url === undefined)(`${title} (etcd)`, () => {
-    suite(etcd(url ?? ''));
+    suite(etcdBackend(url ?? ''));
   });
 }

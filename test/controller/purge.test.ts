@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { purgeReconciler } from '../../src/controller/purge.ts';
+import { parseKeyRing } from '../../src/domain/key-ring.ts';
+import { KEYS, put } from '../../src/domain/records.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { KEY_FILE_TEXT } from '../support/muster.ts';
+import { write } from '../support/nights.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+
+test('purges that wait for a key are told by who leads, and no longer by who led', async () => {
+  await using store = await openSqliteStore(':memory:');
+  await write(store, [put(KEYS.purged(1), { count: 3 })]);
+  const metrics = createMetrics('test');
+  const waiting = async (): Promise<string> =>
+    (await metrics.registry.getSingleMetricAsString('muster_purges_awaiting_key_retirement')).split('\n').at(-1) ?? '';
+  const term = new AbortController();
+  const deps = { store, keyRing: parseKeyRing(KEY_FILE_TEXT), clock: new FakeClock(), metrics, compacts: false };
+  const loop = purgeReconciler(deps, { fence: [], signal: term.signal });
+
+  await loop.reconcile(term.signal);
+  expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 3');
+  term.abort();
+  expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 0');
+  // A round that was under way when the term ended tells nothing any more.
+  await loop.reconcile(term.signal);
+  expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 0');
+});
