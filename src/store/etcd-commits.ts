@@ -131,7 +131,7 @@ class Member implements Candidate {
   private expireWith(words: string): void {
     clearTimeout(this.expiry);
     const expire = (): void => this.fail(new StoreUnavailable('timeout', `commit: ${words}`));
-    this.expiry = setTimeout(expire, this.deadline - Date.now());
+    this.expiry = setTimeout(expire, Math.max(0, this.deadline - Date.now()));
   }
 
   private close(): void {
