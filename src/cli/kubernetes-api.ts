@@ -3,12 +3,24 @@ import { CommandFault, EXIT, wordsOf } from './outcome.ts';
 
 const NOWHERE = 'http://localhost:8080';
 
+/** Over HTTP/1.1, as the operator's client (connect.ts says why): a teardown has nothing to say between two looks. */
+class Http1KubeConfig extends KubeConfig {
+  override createDispatcherOptions(
+    ...args: Parameters<KubeConfig['createDispatcherOptions']>
+  ): ReturnType<KubeConfig['createDispatcherOptions']> {
+    const options = super.createDispatcherOptions(...args);
+    if (options.type !== 'agent') return options;
+    const connect = { ...options.connect, allowH2: false };
+    return { ...options, connect };
+  }
+}
+
 /**
  * The cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
  * @throws CommandFault with the exit code of wrong usage where there is none
  */
 export function cluster(): KubeConfig {
-  const config = new KubeConfig();
+  const config = new Http1KubeConfig();
   try {
     config.loadFromDefault();
   } catch (error) {
