@@ -60,6 +60,14 @@ export const withoutExpiredCodes = (app: AppRecord, now: number): AppRecord =>
     'expired',
   );
 
+/** The same record where the code does not work anyhow. */
+export const withoutCode = (app: AppRecord, hash: string): AppRecord =>
+  spend(
+    app,
+    app.codes.filter((open) => open.hash === hash),
+    'voided',
+  );
+
 export const codeExpiry = (issuedAt: number): number => issuedAt + LIMITS.enrollCodeValidMs;
 
 /** A6, A7: from every state; all open codes go with it. `statusAt` is the instant of the change of its status, if any. */

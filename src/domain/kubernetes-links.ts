@@ -22,7 +22,7 @@ export const linkSchema = z.looseObject({
   /** The API key that works, and the Secret that holds it. */
   key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
   /** Drawn; its Secret may have been written, its hash is not registered. */
-  pending: z.looseObject({ keyId: z.string().optional(), hash: z.string() }).optional(),
+  pending: z.looseObject({ keyId: z.string().optional(), hash: z.string(), voids: z.string().optional() }).optional(),
   previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
   /** The Secret that holds what an app's daemon enrolls with. */
   secretName: z.string().optional(),

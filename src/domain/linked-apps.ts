@@ -1,12 +1,20 @@
 import { ABSENT, type Store } from '../store/port.ts';
-import { codeExpiry, newApp, withCode } from './app-record.ts';
+import { codeExpiry, newApp, withCode, withoutCode } from './app-record.ts';
 import { ownApp, type Caller } from './apps.ts';
+import type { FleetReader } from './fleet-reader.ts';
 import { LinkMoved } from './kubernetes-links.ts';
 import { LIMITS } from './limits.ts';
 import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
-import { KEYS, put, type AppStatus } from './records.ts';
+import { KEYS, put, type AppRecord, type AppStatus } from './records.ts';
 import { Refusal } from './refusal.ts';
 import type { TallyLanes } from './tally-lane.ts';
+
+/** A code that was drawn before, and of which the plain text lies elsewhere. */
+export interface DrawnCode {
+  /** `tokenHash` of the whole code. */
+  readonly hash: string;
+  readonly voids?: string | undefined;
+}
 
 /** What the operator of custom resources does with apps, beside `Apps`. The caller's authority is a tie. */
 export interface LinkedApps {
@@ -18,10 +26,13 @@ export interface LinkedApps {
   /**
    * Registers a code by its hash. Asked again, it changes nothing, whatever has become of the code.
    * @param status which the app had when that was decided: of one that was revoked since, a code would undo it
+   * @param code `voids`: the code before it, where nobody has that any more
    * @returns when the code expires
    * @throws Refusal `not_found`; LinkMoved where the app has another status
    */
-  registerCode(caller: Caller, appId: string, hash: string, status: AppStatus): Promise<number>;
+  registerCode(caller: Caller, appId: string, code: DrawnCode, status: AppStatus): Promise<number>;
+  /** Voids a code. @throws Refusal `not_found` */
+  voidCode(caller: Caller, appId: string, hash: string): Promise<void>;
 }
 
 export interface LinkedAppsDeps extends MutationDeps {
@@ -32,7 +43,8 @@ export interface LinkedAppsDeps extends MutationDeps {
 export function createLinkedApps(deps: LinkedAppsDeps): LinkedApps {
   return {
     create: (caller, appId, name) => create(deps, caller, appId, name),
-    registerCode: (caller, appId, hash, status) => registerCode(deps, caller, appId, hash, status),
+    registerCode: (caller, appId, code, status) => registerCode(deps, caller, appId, code, status),
+    voidCode: (caller, appId, hash) => voidCode(deps, caller, appId, hash),
   };
 }
 
@@ -59,7 +71,7 @@ async function registerCode(
   deps: MutationDeps,
   caller: Caller,
   appId: string,
-  hash: string,
+  { hash, voids }: DrawnCode,
   status: AppStatus,
 ): Promise<number> {
   const { accountId, origin } = caller;
@@ -78,11 +90,30 @@ async function registerCode(
         action: 'code.issued',
         appId,
         expect,
-        write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
+        write: [put(KEYS.app(accountId, appId), withCode(former(app.record, voids), code)), ...write],
         grows: true,
         result: codeExpiry(origin.at),
       };
     },
     caller.reader,
   );
+}
+
+const former = (app: AppRecord, voids: string | undefined): AppRecord =>
+  voids === undefined ? app : withoutCode(app, voids);
+
+async function voidCode(deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<void> {
+  const { accountId, origin } = caller;
+  const plan = async (reader: FleetReader): Promise<Step<void>> => {
+    const { app, expect, write } = await ownApp(caller, reader, appId);
+    return {
+      accountId,
+      action: 'code.voided',
+      appId,
+      expect,
+      write: [put(KEYS.app(accountId, appId), withoutCode(app.record, hash)), ...write],
+      result: undefined,
+    };
+  };
+  await mutate<void>(deps, origin, plan, caller.reader);
 }

@@ -1,5 +1,6 @@
 import { ABSENT, type Store } from '../store/port.ts';
 import { existing } from './accounts.ts';
+import { LinkMoved } from './kubernetes-links.ts';
 import { LIMITS } from './limits.ts';
 import { mutate, type MutationDeps, type Origin, type Step, type Tie, type Unchanged } from './mutation.ts';
 import { KEYS, put } from './records.ts';
@@ -11,6 +12,8 @@ export interface DrawnKey {
   /** `tokenHash` of the whole key. */
   readonly hash: string;
   readonly name: string;
+  /** The key that it takes over from: where that was revoked meanwhile, nothing takes over. */
+  readonly follows?: string;
 }
 
 export interface LinkedKeys {
@@ -30,12 +33,14 @@ async function register(
   deps: MutationDeps & { readonly store: Store },
   origin: Origin,
   accountId: string,
-  { keyId, hash, name }: DrawnKey,
+  { keyId, hash, name, follows }: DrawnKey,
   tie: Tie,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     await tie.recheck();
     const account = await existing(reader, accountId);
+    const former = follows === undefined ? undefined : await account.apiKey(follows);
+    if (follows !== undefined && !former) throw new LinkMoved(`The key ${follows} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {
       throw new Refusal(
@@ -52,6 +57,7 @@ async function register(
         { key: KEYS.account(accountId), revision: account.revision },
         { key: KEYS.tally(accountId), revision: tally.revision },
         { key: KEYS.keyLocator(keyId), revision: ABSENT },
+        ...(former ? [{ key: KEYS.apiKey(accountId, former.id), revision: former.revision }] : []),
         ...tie.expect,
       ],
       write: [

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { ABSENT, type Write } from '../store/port.ts';
 import type { Caller } from './apps.ts';
 import type { Envelope, Sealed } from './envelope.ts';
+import { LinkMoved } from './kubernetes-links.ts';
 import type { AccountReader, FleetReader } from './fleet-reader.ts';
 import { authorisedBy, mutate, type Authorised, type MutationDeps, type Step, type Unchanged } from './mutation.ts';
 import { KEYS, put, type OtelRecord, type Versioned } from './records.ts';
@@ -43,8 +44,13 @@ export function openHeader(envelope: Envelope, accountId: string, record: OtelRe
 export interface OtelConfigs {
   /** Section 4.7. The account's entitlement is the caller's to check before. */
   read(caller: Caller): Promise<OtelConfig>;
-  /** Section 4.8. Refuses with `enterprise_required`. */
-  store(caller: Caller, change: OtelChange): Promise<OtelConfig>;
+  /**
+   * Section 4.8. Refuses with `enterprise_required`.
+   * @param seen the revision of the record from which the change was decided: one that was purged since must not be
+   *   stored again by who has not seen it. Undefined: whatever is there.
+   * @throws LinkMoved where it is another one
+   */
+  store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
   /** Whether `store` would change nothing. @throws StoreUnavailable where the header's key is yet to come */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /** Section 4.9; also without the entitlement. */
@@ -62,7 +68,7 @@ export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
       const otel = await account?.otel();
       return view(otel?.record, openHeader(deps.envelope, accountId, otel?.record) !== undefined);
     },
-    store: (caller, change) => store(deps, caller, change),
+    store: (caller, change, seen) => store(deps, caller, change, seen),
     async holds(account, change) {
       return compare(deps.envelope, account.id, (await account.otel())?.record, change).unchanged;
     },
@@ -81,13 +87,16 @@ interface Drawn {
   readonly marker: string;
 }
 
-async function store(deps: OtelDeps, caller: Caller, change: OtelChange): Promise<OtelConfig> {
+async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig> {
   const { accountId } = caller;
   const drawn: Drawn = { tag: drawTag(deps.draw), marker: drawMarker(deps.draw) };
   const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
     const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
+    if (seen !== undefined && (before?.revision ?? ABSENT) !== seen) {
+      throw new LinkMoved('The configuration has changed since it was looked at.');
+    }
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
     return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, authorised);
   };

@@ -64,6 +64,7 @@ export const MUTATION_ACTIONS = [
   'app.revoked',
   'app.deleted',
   'code.issued',
+  'code.voided',
   'otel.stored',
   'otel.purged',
   'review.decided',

@@ -185,7 +185,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     const made = await (await it.account())?.app(appId);
     expect(made?.record).toMatchObject({ name: 'daemon', status: 'pending', codes: [] });
     const register = async (status: AppStatus): Promise<number> =>
-      await it.linkedApps.registerCode(await callerFor(await it.links.get('uid-app')), appId, 'hash', status);
+      await it.linkedApps.registerCode(await callerFor(await it.links.get('uid-app')), appId, { hash: 'hash' }, status);
     const first = await register('pending');
     const again = await register('pending');
     expect(again).toBe(first);

@@ -149,8 +149,8 @@ describeOn('control plane', 'FleetOtelConfig', () => {
 
   test.each([
     ['SecretNotFound', undefined, {}],
-    ['SecretNotLabelled', 'Bearer x', {}],
-    ['SecretNotLabelled', 'Bearer x', { 'muster.dev/auth-header': 'yes' }],
+    ['SecretNotFound', 'Bearer x', {}],
+    ['SecretNotFound', 'Bearer x', { 'muster.dev/auth-header': 'yes' }],
     ['InvalidAuthHeader', 'Bearer x\n', LABELLED],
     ['InvalidAuthHeader', '', LABELLED],
   ])(
@@ -171,7 +171,7 @@ describeOn('control plane', 'FleetOtelConfig', () => {
   test('is no way to read another Secret: not even its length is told', async () => {
     await header('precious', 'X'.repeat(5000));
     await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef: { name: 'precious', key: 'token' } }));
-    const refused = await team.ready('fotel', account, 'SecretNotLabelled');
+    const refused = await team.ready('fotel', account, 'SecretNotFound');
     expect(JSON.stringify(refused)).not.toContain('XXX');
   });
 

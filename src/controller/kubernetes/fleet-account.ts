@@ -50,7 +50,7 @@ const linkTo = (accountId: string, { kind, namespace, name, generation }: FleetA
 async function act(
   step: FleetAccountStep,
   resource: FleetAccountResource,
-  { link }: FleetAccountFacts,
+  { link, account }: FleetAccountFacts,
   look: Look,
 ): Promise<void> {
   if (step.do === 'create') return await create(resource, look);
@@ -60,7 +60,8 @@ async function act(
   const { record } = link;
   switch (step.do) {
     case 'change':
-      return await change(step.disabled, resource, link, look);
+      // Not named where it is so already: a disabling that comes in between must stay.
+      return await change(step.disabled === account?.disabled ? undefined : step.disabled, resource, link, look);
     case 'note':
       return await look.links.save(uid, link, { ...record, generation });
     case 'release': {
@@ -88,10 +89,19 @@ async function adopt(accountId: string, resource: FleetAccountResource, look: Lo
   look.notice({ type: 'Normal', reason: 'AccountAdopted', note: `The account ${accountId} was adopted.` });
 }
 
-async function change(disabled: boolean, resource: FleetAccountResource, link: Link, look: Look): Promise<void> {
+async function change(
+  disabled: boolean | undefined,
+  resource: FleetAccountResource,
+  link: Link,
+  look: Look,
+): Promise<void> {
   const { uid, spec, generation } = resource;
   const { record } = link;
-  const patch = { name: accountNameOf(resource), entitlement: spec.entitlement, disabled };
+  const patch = {
+    name: accountNameOf(resource),
+    entitlement: spec.entitlement,
+    ...(disabled !== undefined && { disabled }),
+  };
   await look.accounts.change(
     look.origin(),
     record.accountId,

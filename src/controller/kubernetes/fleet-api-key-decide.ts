@@ -85,10 +85,15 @@ function follow(resource: FleetApiKeyResource, link: Link, facts: FleetApiKeyFac
   const { secret, registered } = facts;
   const { key, pending, previousKey } = record;
   const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
+  const fresh = record.generation !== generation;
+  if (pending && key && !registered.key && !fresh) {
+    // The key was revoked while its successor was on the way: that would undo it.
+    const { pending: _dropped, ...after } = record;
+    return { step: { do: 'note', after } };
+  }
   if (pending && secret?.digest === pending.hash) return { step: { do: 'register', overlapMs } };
   if (previousKey && (at >= previousKey.validUntil || !registered.previousKey)) return endPrevious(record, registered);
   if (!key) return issue(resource, facts);
-  const fresh = record.generation !== generation;
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
     return settled(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_AGAIN_MS);

@@ -86,7 +86,7 @@ async function issue(
 
 async function register(
   { uid, name, generation, spec }: FleetApiKeyResource,
-  { link }: FleetApiKeyFacts,
+  { link, registered }: FleetApiKeyFacts,
   overlapMs: number,
   look: Look,
 ): Promise<void> {
@@ -106,7 +106,7 @@ async function register(
   await look.linkedKeys.register(
     origin,
     accountId,
-    { keyId, hash, name: spec.displayName ?? name },
+    { keyId, hash, name: spec.displayName ?? name, ...(key && registered.key && { follows: key.keyId }) },
     look.links.tie(uid, link, after),
   );
   const note = `The key ${keyId} is in the Secret ${spec.secretRef.name}.`;

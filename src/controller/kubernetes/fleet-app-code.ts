@@ -1,3 +1,4 @@
+import { LIMITS } from '../../domain/limits.ts';
 import type { AppRecord } from '../../domain/records.ts';
 import { isFalse, isTrue, type Finding } from './conditions.ts';
 import type { FleetAppSpec } from './schema/fleet-app.ts';
@@ -73,8 +74,9 @@ function revoked(facts: CodeFacts, at: number): CodeWish {
     const message = 'The app is revoked, and only a code brings it back; the spec asks for none.';
     return none(isFalse('Ready', 'Revoked', message));
   }
-  // A revocation voids every code: one that works was issued after it.
-  const issued = facts.code === 'open' || facts.code === 'expired';
+  // A revocation voids every code: one that works was issued after it, one that has expired perhaps.
+  const issuedAt = (facts.expiresAt ?? 0) - LIMITS.enrollCodeValidMs;
+  const issued = facts.code === 'open' || (facts.code === 'expired' && issuedAt >= facts.app.statusAt);
   if (!issued && !facts.fresh) {
     const message = 'The app was revoked outside of Kubernetes. Change the spec to have a new code issued.';
     return none(isFalse('Ready', 'ChangedOutside', message));

@@ -33,6 +33,8 @@ export type FleetAppStep =
   /** Draw a code, note its hash, write the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register' }
+  /** The code that is in no Secret any more. */
+  | { readonly do: 'void' }
   /** The Secret, as it should be but for the code; one that does not work any more leaves it. */
   | { readonly do: 'write'; readonly withoutCode: boolean }
   | { readonly do: 'revoke'; readonly after: LinkRecord | undefined }
@@ -71,7 +73,7 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
   if (link?.record.appId === undefined) return { step: { do: 'create' } };
   const fresh = link.record.generation !== generation;
   if (!app) {
-    if (fresh) return { step: { do: 'create' } };
+    if (fresh && spec.desiredState === 'Active') return { step: { do: 'create' } };
     return because('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
   }
   return follow(resource, { ...facts, link, app }, fresh, now.at);
@@ -89,19 +91,19 @@ type AppFacts = FleetAppFacts & { readonly link: Link; readonly app: AppRecord }
 
 function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at: number): AppDecision {
   const { link, app, secret } = facts;
+  const { spec } = resource;
   const { record } = link;
   const inSecret = secret?.digests['enrollCode'];
   const code = codeStateOf(app, record.code, at);
   const inPlace = record.code !== undefined && inSecret === record.code.hash;
-  const { issue, says } = codeWish(
-    { spec: resource.spec, app, fresh, code, inPlace, expiresAt: record.code?.expiresAt },
-    at,
-  );
+  const { issue, says } = codeWish({ spec, app, fresh, code, inPlace, expiresAt: record.code?.expiresAt }, at);
   const { pending, ...rest } = record;
   // Revoked since it was drawn: registered now, it would bring the app back.
   if (pending && !issue) return { step: { do: 'note', after: rest } };
   if (pending && inSecret === pending.hash) return { step: { do: 'register' } };
   if (issue) return { step: { do: 'issue' } };
+  if (code === 'open' && spec.enrollment?.secretRef === undefined) return { step: { do: 'void' } };
+  if (code === 'open' && spec.enrollment?.issue === 'Never') return { step: { do: 'void' } };
   const tidy = tidied(resource, facts, code === 'open' && inPlace);
   if (tidy) return tidy;
   if (fresh) return { step: { do: 'note', after: { ...record, generation: resource.generation } } };

@@ -7,6 +7,8 @@ import type { FleetAppStatus } from './schema/fleet-app.ts';
 /** Last contacts are told in steps: a status that moved with every poll would be a write for each. */
 export const SEEN_GRAIN_MS = 300_000;
 export const SLOW_AGAIN_MS = 300_000;
+/** Whatever was missed is found after so long. */
+const LONGEST_MS = 600_000;
 
 const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 
@@ -35,8 +37,9 @@ export function settledApp(
   const enrolled = active
     ? isTrue('Enrolled', 'Enrolled', 'The daemon has a credential that works.')
     : isFalse('Enrolled', 'NotEnrolled', 'No daemon has a credential of this app.');
-  const until = spec.enrollment?.issue === 'Once' ? 0 : RENEW_BEFORE_MS;
-  const expiryMs = code && state === 'open' ? Math.max(0, code.expiresAt - until - at) : Infinity;
-  const next = Math.min(againMs, expiryMs, active ? SEEN_GRAIN_MS : Infinity);
-  return { settled: { status, findings: [ready, enrolled], ...(next < Infinity && { againMs: next }) } };
+  // Where nothing would be renewed, the next thing to happen to a code is its end.
+  const renews = ready.reason === 'CodeIssued' && spec.enrollment?.issue === 'UntilEnrolled';
+  const expiryMs = code && state === 'open' ? code.expiresAt - (renews ? RENEW_BEFORE_MS : 0) - at : Infinity;
+  const next = Math.min(againMs, expiryMs, active ? SEEN_GRAIN_MS : LONGEST_MS);
+  return { settled: { status, findings: [ready, enrolled], againMs: next } };
 }

@@ -2,6 +2,7 @@ import { codeExpiry } from '../../domain/app-record.ts';
 import type { Caller } from '../../domain/apps.ts';
 import { lastSeenAt } from '../../domain/fleet-reader.ts';
 import type { Link, LinkRecord } from '../../domain/kubernetes-links.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { Tie } from '../../domain/mutation.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { drawAppId } from '../../domain/secrets.ts';
@@ -45,7 +46,13 @@ async function act(step: FleetAppStep, resource: FleetAppResource, facts: FleetA
   if (!link) return;
   switch (step.do) {
     case 'issue':
-      return await issue(resource, link, look);
+      return await issue(resource, link, facts, look);
+    case 'void': {
+      const { code, ...after } = link.record;
+      if (!code) return;
+      const tie = look.links.tie(uid, link, after);
+      return await look.linkedApps.voidCode(await callerOf(look, link, tie), appIdOf(link), code.hash);
+    }
     case 'register':
       return await register(resource, link, facts, look);
     case 'write':
@@ -80,15 +87,19 @@ async function create(
   const made: LinkRecord = { kind, namespace, name, accountId, generation, appId };
   const after = secretName === undefined ? made : { ...made, secretName };
   const caller = await look.caller(accountId, look.links.tie(uid, link, after));
-  await look.linkedApps.create(caller, appId, spec.name ?? name);
+  // A resource's own name may be longer than an app's.
+  await look.linkedApps.create(caller, appId, spec.name ?? name.slice(0, LIMITS.nameCodePointsMax));
   // Where a code follows, its event tells both.
   if ((spec.enrollment?.issue ?? 'Never') !== 'Never') return;
   look.notice({ type: 'Normal', reason: 'AppCreated', note: `The app ${appId} was created.` });
 }
 
-async function issue(resource: FleetAppResource, link: Link, look: Look): Promise<void> {
+async function issue(resource: FleetAppResource, link: Link, { secret }: FleetAppFacts, look: Look): Promise<void> {
   const code = drawEnrollCode(look.draw);
-  const pending = { hash: tokenHash(code.reveal()) };
+  const before = link.record.code?.hash;
+  // One that is renewed stays good for pods that have begun with it; one that left the Secret may be anywhere.
+  const voids = before !== undefined && secret?.digests['enrollCode'] !== before ? { voids: before } : {};
+  const pending = { hash: tokenHash(code.reveal()), ...voids };
   await look.links.save(resource.uid, link, { ...link.record, pending });
   await writeSecret(resource, link, code, look);
 }
@@ -124,7 +135,7 @@ async function register(
   const { hash } = pending;
   const after: LinkRecord = { ...rest, generation, code: { hash, expiresAt: codeExpiry(origin.at) } };
   const tied = await callerOf(look, link, look.links.tie(uid, link, after));
-  await look.linkedApps.registerCode({ ...tied, origin }, appIdOf(link), hash, app.status);
+  await look.linkedApps.registerCode({ ...tied, origin }, appIdOf(link), pending, app.status);
   const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(link)}.`;
   look.notice({ type: 'Normal', reason: 'CodeIssued', note });
 }

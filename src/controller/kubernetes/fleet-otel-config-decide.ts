@@ -22,6 +22,10 @@ export interface FleetOtelConfigFacts {
   readonly header: HeaderState;
   /** What the account has stored, whoever stored it; undefined: nothing, or it was purged. */
   readonly stored: { readonly enabled: boolean } | undefined;
+  /** The revision of that, to be relied upon. */
+  readonly storedRevision: number;
+  /** Whether the account is in this namespace's hands: it may have been adopted by another since. */
+  readonly ours: boolean;
   /** What is stored is what the spec says. */
   readonly inSync: boolean;
   /** Where the spec is accepted and the account is Enterprise. */
@@ -46,7 +50,9 @@ export function decideFleetOtelConfig(
 ): OtelDecision {
   const { link, account } = facts;
   const { spec } = resource;
-  if (resource.deleting) return leave(facts, refused.length > 0);
+  if (resource.deleting) return leave(resource, facts, refused.length > 0);
+  // Of another resource by now: it is not this one's to purge any more.
+  if (link && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
   if (account.is !== 'ready') return told(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
   if (fault) return told(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
@@ -79,9 +85,14 @@ export const linkOf = (
 ): LinkRecord => ({ kind, namespace, name, accountId, generation });
 
 /** Only what this resource stored is its to purge: one that was never accepted has no link. */
-function leave({ link, stored }: FleetOtelConfigFacts, refused: boolean): OtelDecision {
+function leave(
+  { name }: FleetOtelConfigResource,
+  { link, stored, first, ours }: FleetOtelConfigFacts,
+  refused: boolean,
+): OtelDecision {
   if (!link) return CLEAN;
-  return { step: stored && !refused ? { do: 'purge' } : { do: 'note', after: undefined } };
+  const purges = stored && ours && first === name && !refused;
+  return { step: purges ? { do: 'purge' } : { do: 'note', after: undefined } };
 }
 
 function acceptance(

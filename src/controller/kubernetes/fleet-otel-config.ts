@@ -2,6 +2,7 @@ import { authHeaderFault } from '../../domain/collector-header.ts';
 import type { AccountReader } from '../../domain/fleet-reader.ts';
 import type { OtelChange } from '../../domain/otel-config.ts';
 import { Secret } from '../../domain/secret.ts';
+import { ABSENT } from '../../store/port.ts';
 import { accountOf } from './account-ref.ts';
 import type { KubeObject } from './api.ts';
 import { accountNameOf } from './cell.ts';
@@ -34,15 +35,20 @@ async function gather(resource: FleetOtelConfigResource, look: Look): Promise<Fl
   if (owner) look.follow(accountId);
   const header = deleting ? 'none' : await headerOf(resource, look);
   const inForce = owner !== undefined && account.is === 'ready' && owner.record.entitlement === 'enterprise';
-  const config = (await owner?.otel())?.record.config;
+  const otel = await owner?.otel();
+  const config = otel?.record.config;
+  const first = firstOf(look.all('FleetOtelConfig'), spec.accountRef.name) ?? resource.name;
+  const { managedBy } = owner?.record ?? {};
   return {
     link,
     account,
-    first: firstOf(look.all('FleetOtelConfig'), spec.accountRef.name) ?? resource.name,
+    first,
     header,
     stored: config && { enabled: config.enabled },
+    storedRevision: otel?.revision ?? ABSENT,
+    ours: managedBy === undefined || managedBy.namespace === resource.namespace,
     inSync: owner !== undefined && (await isStored(owner, resource, header, look)),
-    rollout: inForce && !deleting && config ? await look.rollouts.of(accountId) : undefined,
+    rollout: inForce && !deleting && config && first === resource.name ? await look.rollouts.of(accountId) : undefined,
     sinceStatusMs: look.sinceStatusMs(),
   };
 }
@@ -66,9 +72,11 @@ function firstOf(objects: Iterable<KubeObject>, accountName: string): string | u
   return first?.metadata.name;
 }
 
+const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true", without which Muster does not read it`;
 const HEADER_TROUBLE = {
-  NoSecret: ['SecretNotFound', 'does not exist in this namespace'],
-  NotLabelled: ['SecretNotLabelled', `lacks the label ${HEADER_LABEL}: "true", without which Muster does not read it`],
+  // The same words for both: who may not list Secrets must not find out which there are.
+  NoSecret: ['SecretNotFound', NOT_THERE],
+  NotLabelled: ['SecretNotFound', NOT_THERE],
   NoKey: ['SecretKeyNotFound', 'has no such key'],
 } as const;
 
@@ -101,7 +109,7 @@ function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelC
 async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
-  { link, account, header }: FleetOtelConfigFacts,
+  { link, account, header, storedRevision }: FleetOtelConfigFacts,
   look: Look,
 ): Promise<void> {
   const { uid } = resource;
@@ -118,7 +126,8 @@ async function act(
       const change = changeOf(resource, header);
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
-      await look.otelConfigs.store(await look.caller(id, look.links.tie(uid, link, linkOf(resource, id))), change);
+      const caller = await look.caller(id, look.links.tie(uid, link, linkOf(resource, id)));
+      await look.otelConfigs.store(caller, change, storedRevision);
       look.notice({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
     }
   }

@@ -2,13 +2,18 @@
 export class Followers {
   readonly #byAccount = new Map<string, Set<string>>();
   readonly #byApp = new Map<string, Set<string>>();
+  /** Those that follow any app of the account. */
+  readonly #byOwner = new Map<string, Set<string>>();
   readonly #undo = new Map<string, () => void>();
 
-  /** With an app that app's changes, else those of the account itself, its keys and its configuration. */
+  /** With an app that app's changes, and in any case those of the account itself, its keys and its configuration. */
   follow(key: string, accountId: string, appId: string | undefined): void {
     this.forget(key);
-    const undo = appId === undefined ? join(this.#byAccount, accountId, key) : join(this.#byApp, appId, key);
-    this.#undo.set(key, undo);
+    const undo =
+      appId === undefined
+        ? [join(this.#byAccount, accountId, key)]
+        : [join(this.#byApp, appId, key), join(this.#byOwner, accountId, key)];
+    this.#undo.set(key, () => undo.forEach((leave) => leave()));
   }
 
   forget(key: string): void {
@@ -16,8 +21,11 @@ export class Followers {
     this.#undo.delete(key);
   }
 
-  of(accountId: string, appId: string | undefined): Iterable<string> {
-    return (appId === undefined ? this.#byAccount.get(accountId) : this.#byApp.get(appId)) ?? [];
+  /** Without an app anything of the account may have changed: memory that is filled anew does not tell of each app. */
+  *of(accountId: string, appId: string | undefined): Iterable<string> {
+    if (appId !== undefined) return yield* this.#byApp.get(appId) ?? [];
+    yield* this.#byAccount.get(accountId) ?? [];
+    yield* this.#byOwner.get(accountId) ?? [];
   }
 }
 

@@ -28,6 +28,8 @@ export interface Frame {
 
 /** More steps than any kind needs: beyond, its decisions do not settle. */
 const STEPS_MAX = 12;
+/** However soon a kind wishes to look again. */
+const AGAIN_MS_MIN = 1000;
 /** Reasons of `Ready=False` that only tell to wait for a moment. */
 const NO_NEWS: ReadonlySet<string> = new Set(['AccountNotReady', 'Progressing']);
 
@@ -87,7 +89,7 @@ export function runnerOf<Spec extends z.ZodType, Status extends z.ZodType, Facts
     ) {
       frame.look.notice({ type: 'Warning', reason: is.reason, note: is.message });
     }
-    return settled.againMs;
+    return settled.againMs === undefined ? undefined : Math.max(AGAIN_MS_MIN, settled.againMs);
   }
 
   return {

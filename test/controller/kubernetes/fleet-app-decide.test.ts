@@ -166,6 +166,17 @@ describe('the Secret of an enrolled app', () => {
   });
 });
 
+describe('a code that nobody can have any more', () => {
+  test.each([
+    [{ issue: 'Never', secretRef: { name: 'box' } }, 'no code is wished'],
+    [undefined, 'no enrollment at all'],
+  ] as const)('is voided: %o (%s)', (enrollment, _why) => {
+    const { enrollment: _before, ...spec } = resourceWith().spec;
+    const resource = { ...resourceWith(), spec: { ...spec, ...(enrollment && { enrollment }) } };
+    expect(stepOf(decide(resource, factsWith()))).toEqual({ do: 'void' });
+  });
+});
+
 describe('less access', () => {
   test.each([
     [issued, 'a pending app'],
@@ -224,6 +235,20 @@ describe('what was taken away outside', () => {
     expect(reasonOf(decide(resourceWith(), facts, 2 * DAY))).toMatchObject({ status: 'True', reason: 'CodeIssued' });
   });
 
+  test('stays revoked though a code of earlier times expired by itself', () => {
+    const app = { ...cutOff, statusAt: EXPIRES + DAY, spent: [{ hash: 'h1', why: 'expired' as const }] };
+    const decision = decide(resourceWith(), factsWith({ app, secret: stripped }), EXPIRES + 2 * DAY);
+    expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+  });
+
+  test('has another code where the one after the revocation expired unused', () => {
+    const spent = [{ hash: 'h2', why: 'expired' as const }];
+    const app = { ...cutOff, statusAt: DAY, spent };
+    const link = linkOf({ code: { hash: 'h2', expiresAt: 2 * DAY + EXPIRES } });
+    const decision = decide(resourceWith(), factsWith({ app, link, secret: stripped }), 3 * DAY + EXPIRES);
+    expect(stepOf(decision)).toEqual({ do: 'issue' });
+  });
+
   test('does not come back without a code', () => {
     const resource = resourceWith({ enrollment: { issue: 'Never' } });
     const facts = factsWith({ app: cutOff, link: linkOf(), secret: undefined });
@@ -262,10 +287,23 @@ describe('the status', () => {
     });
   });
 
-  test('tells when a code expires, and looks again when it is to be renewed', () => {
+  test.each([
+    [{ account: { is: 'AccountNotFound' } }, 'no account'],
+    [{ secret: { own: false, digests: {} } }, 'another’s Secret'],
+    [{ app: withCode(active, { hash: 'h1', issuedAt: 0 }) }, 'enrolled by another code'],
+  ] as const)(
+    'in the days of renewal is not looked at without pause where nothing is renewed: %# (%s)',
+    (facts, _why) => {
+      const told = statusOf(facts, EXPIRES - DAY);
+      expect(told).toMatchObject({ againMs: expect.any(Number) as number });
+      expect((told as { againMs: number }).againMs).toBeGreaterThanOrEqual(60_000);
+    },
+  );
+
+  test('tells when a code expires, and looks again in a while', () => {
     expect(statusOf({})).toMatchObject({
       status: { state: 'pending', enrollment: { expiresAt: '1970-01-31T00:00:00Z', consumed: false } },
-      againMs: EXPIRES - 4 * DAY,
+      againMs: 600_000,
     });
   });
 });

@@ -41,6 +41,8 @@ const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFa
   first: 'one',
   header: 'none',
   stored: { enabled: true },
+  storedRevision: 9,
+  ours: true,
   inSync: true,
   rollout: rollout(),
   sinceStatusMs: Infinity,
@@ -89,7 +91,7 @@ describe('what cannot be accepted', () => {
     [{ endpoint: '' }, {}, 'InvalidEndpoint', 'nowhere to export to'],
     [{}, { header: told }, 'SecretNotFound', 'a header that cannot be had'],
   ])('%o, %o: %s (%s)', (spec, facts, reason, _why) => {
-    const decision = decide(resourceWith(spec), factsWith({ inSync: false, ...facts }));
+    const decision = decide(resourceWith(spec), factsWith({ link: undefined, inSync: false, ...facts }));
     expect(stepOf(decision)).toBeUndefined();
     expect(findingsOf(decision)).toMatchObject({
       Ready: { status: 'False', reason },
@@ -103,6 +105,11 @@ describe('what cannot be accepted', () => {
   ])('%o passes beside it: %s', (spec, _why) => {
     expect(stepOf(decide(resourceWith(spec), factsWith({ inSync: false })))).toEqual({ do: 'store' });
   });
+});
+
+test('one that was in force, and is not the first any more, leaves it to the first', () => {
+  const step = stepOf(decide(resourceWith(), factsWith({ first: 'older' })));
+  expect(step).toEqual({ do: 'note', after: undefined });
 });
 
 test('an account that is not Enterprise has nothing stored', () => {
@@ -178,6 +185,12 @@ describe('a resource that is being deleted', () => {
     [factsWith({ account: standard }), { do: 'purge' }, 'is purged, also without Enterprise'],
     [factsWith({ stored: undefined }), { do: 'note', after: undefined }, 'was purged already'],
     [factsWith({ link: undefined }), undefined, 'was never accepted: what is stored is another’s'],
+    [factsWith({ first: 'older' }), { do: 'note', after: undefined }, 'is described by an older one by now'],
+    [
+      factsWith({ ours: false }),
+      { do: 'note', after: undefined },
+      'belongs to an account that another namespace adopted',
+    ],
   ])('%# → %o (%s)', (facts, step, _why) => {
     expect(stepOf(decide(deleting, facts))).toEqual(step);
   });
