@@ -55,7 +55,7 @@ const CREDENTIAL_BYTES_MAX = 255;
  * now; beside it in columns what a poll asks. An account is named by its number in the fleet's memory.
  */
 export class AppTable {
-  readonly #rows = new PackedTable();
+  readonly #rows = new PackedTable((row) => this.#drop(row));
   readonly #byCredential = new PackedIndex();
   #slots = new Float64Array();
   #flags = new Uint8Array();
@@ -173,8 +173,12 @@ export class AppTable {
     else this.#byCredential.add(sum, row);
   }
 
-  #forget(row: number): void {
+  #drop(row: number): void {
     this.#recent[row % RECENT_ROWS] = undefined;
+  }
+
+  #forget(row: number): void {
+    this.#drop(row);
     if (this.#credentialBytes[row] === 0) return;
     const { bytes, start, end } = this.#credentialOf(row);
     this.#byCredential.remove(hashOfBytes(bytes, start, end), row);

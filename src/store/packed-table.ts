@@ -11,8 +11,10 @@ import { PackedIndex } from './packed-index.ts';
  * takes 12 bytes in its cell, 16 in the columns and 11 to 21 in the index.
  */
 export class PackedTable {
+  readonly #moved: (row: number) => void;
   readonly #cells = new PackedCells((row, place) => {
     this.#places[row] = place;
+    this.#moved(row);
   });
   readonly #index = new PackedIndex();
   /** Where the row's cell is; of a free row the next free one. */
@@ -22,6 +24,11 @@ export class PackedTable {
   #revisions = new Float64Array(ROWS_MIN);
   #rows = 0;
   #free = NONE;
+
+  /** @param moved what was read of this row lies on a page that is about to be dropped: who keeps it keeps the page */
+  constructor(moved: (row: number) => void = () => undefined) {
+    this.#moved = moved;
+  }
 
   get size(): number {
     return this.#index.size;

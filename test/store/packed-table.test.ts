@@ -140,3 +140,15 @@ test('a row that is free is not read', () => {
   expect(() => table.keyOf(row)).toThrow(RangeError);
   expect(table.revisionOf(row)).toBe(0);
 });
+
+test('tells of each row that is moved, so that nobody keeps its page alive', () => {
+  const moved = new Set<number>();
+  const table = new PackedTable((row) => moved.add(row));
+  const rows = Array.from({ length: 3000 }, (_, index) => table.add(0, `key-${index}`, 1, 'x'.repeat(1000)));
+  const pages = new Map(rows.map((row) => [row, table.valueOf(row).bytes]));
+  const kept = rows.filter((row) => row % 3 === 0);
+  for (const row of rows) if (row % 3 !== 0) table.remove(row);
+  const elsewhere = kept.filter((row) => table.valueOf(row).bytes !== pages.get(row));
+  expect(elsewhere).not.toEqual([]);
+  expect(elsewhere.filter((row) => !moved.has(row))).toEqual([]);
+});

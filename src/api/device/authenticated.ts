@@ -38,10 +38,14 @@ async function inTurn(asked: Promise<FleetReader>, { turns }: DeviceDeps): Promi
   return reader;
 }
 
-/** As `authenticated`, for a request that was authenticated before and has waited since. */
+/**
+ * As `authenticated`, for a request that was authenticated before and has waited since: thousands may have.
+ * @throws HttpRefusal `overloaded` beside the others
+ */
 export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): Promise<FoundApp> {
   const reader = await inTurn(Promise.resolve(deps.fleet.current()), deps);
-  return await authenticateDevice(reader, credentialHash(tokenOf(exchange.request)));
+  const hash = credentialHash(tokenOf(exchange.request));
+  return reader.atOnce ? await authenticateDevice(reader, hash) : await fromStore(reader, hash, deps);
 }
 
 function told(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise<FoundApp> {
