@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const TIMES = { testTimeout: 60_000, hookTimeout: 120_000 };
 // What runs a whole cluster or breaks things on purpose has the machine to itself, one file after the other.
+const ON_NODES = ['image', 'cluster', 'installation', 'availability'].map((name) => `test/kubernetes/${name}.test.ts`);
 const ALONE = { testTimeout: 600_000, hookTimeout: 900_000, fileParallelism: false };
 
 export default defineConfig({
@@ -21,8 +22,16 @@ export default defineConfig({
       },
       { test: { ...ALONE, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 1 } } },
       {
-        test: { ...ALONE, name: 'kubernetes', include: ['test/kubernetes/**/*.test.ts'], sequence: { groupOrder: 2 } },
+        test: {
+          ...ALONE,
+          name: 'kubernetes',
+          include: ['test/kubernetes/**/*.test.ts'],
+          exclude: ON_NODES,
+          sequence: { groupOrder: 2 },
+        },
       },
+      // Two real nodes and the image: asked for by name (`npm run test:nodes`), since they take long.
+      { test: { ...ALONE, name: 'nodes', include: ON_NODES, sequence: { groupOrder: 3 } } },
     ],
   },
 });
