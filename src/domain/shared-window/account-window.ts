@@ -26,6 +26,10 @@ type Committing = Extract<Decision, { act: 'commit' }>;
 const FAILURES_IN_A_ROW_MAX = 2;
 const FAILED_PAUSE_MS = 1000;
 
+/** The round trip for which the time of a recall is made, and how much longer it may become. */
+const RECALL_ROUND_TRIP_MS = 40;
+const RECALL_LONGER_MAX = 4;
+
 /**
  * One account's shared window on this replica. Requests are admitted from the own hold at once; the others wait in a
  * queue while one run at a time reads, decides and commits for all of them.
@@ -184,6 +188,12 @@ export class AccountWindow {
     return this.#writes.size;
   }
 
+  /** A holder hears of it, meets a conflict and commits: on a slow store it needs longer. */
+  #recallMs(): number {
+    const slowness = this.#roundTripMs / RECALL_ROUND_TRIP_MS;
+    return this.#deps.rules.recallMs * Math.min(RECALL_LONGER_MAX, Math.max(1, slowness));
+  }
+
   /** Until the watch brings something, or the time is up. */
   async #woken(ms: number): Promise<void> {
     const over = new AbortController();
@@ -211,7 +221,7 @@ export class AccountWindow {
     else this.#writes = new Instants();
     this.#note(before, take, now);
     this.#returns = false;
-    this.#window.committed({ record: next, revision: result.revision }, asks);
+    this.#window.committed({ record: next, revision: result.revision }, asks, this.#recallMs());
   }
 
   #note(before: OwnHold | undefined, { slice, units }: Committing['take'], now: Span): void {

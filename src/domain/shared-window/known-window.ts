@@ -86,9 +86,10 @@ export class KnownWindow {
     this.#known = undefined;
   }
 
-  committed(known: Known, asks: readonly string[]): void {
-    const { wall, rules } = this.#deps;
-    for (const name of asks) this.asked.set(name, wall().latest + rules.recallMs);
+  /** @param recallMs how long those that were asked have to return what they hold */
+  committed(known: Known, asks: readonly string[], recallMs: number): void {
+    const { wall } = this.#deps;
+    for (const name of asks) this.asked.set(name, wall().latest + recallMs);
     this.isAskedBack = false;
     this.#learn(known);
   }
