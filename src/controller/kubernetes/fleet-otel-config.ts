@@ -37,7 +37,7 @@ async function gather(resource: FleetOtelConfigResource, look: Look): Promise<Fl
   const inForce = owner !== undefined && account.is === 'ready' && owner.record.entitlement === 'enterprise';
   const otel = await owner?.otel();
   const config = otel?.record.config;
-  const first = firstOf(look.all('FleetOtelConfig'), spec.accountRef.name) ?? resource.name;
+  const first = (await firstOf(look, spec.accountRef.name)) ?? resource.name;
   const { managedBy } = owner?.record ?? {};
   return {
     link,
@@ -63,13 +63,16 @@ async function isStored(
   return change !== undefined && (await look.otelConfigs.holds(owner, change));
 }
 
-/** Of those that name the account, the oldest. */
-function firstOf(objects: Iterable<KubeObject>, accountName: string): string | undefined {
+/** Of those that name the account, the one that is in force; before any is, the oldest. */
+async function firstOf(look: Look, accountName: string): Promise<string | undefined> {
   const age = ({ metadata }: KubeObject): string => `${String(metadata['creationTimestamp'])} ${metadata.uid}`;
-  const [first] = [...objects]
+  const named = [...look.all('FleetOtelConfig')]
     .filter((object) => accountNameOf(object) === accountName)
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
-  return first?.metadata.name;
+  if (named.length > 1) {
+    for (const { metadata } of named) if (await look.links.get(metadata.uid)) return metadata.name;
+  }
+  return named[0]?.metadata.name;
 }
 
 const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true", without which Muster does not read it`;
