@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Passengers } from '../../src/store/passengers.ts';
 import { sharedRead } from '../../src/store/shared-read.ts';
+import { until } from '../support/until.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -50,7 +51,7 @@ test('they fail as the read does that takes them', async () => {
 test('when nobody asks they do, once for all', async () => {
   const { reads, wait } = station(1, 100);
   const waiting = Promise.all([wait(), wait()]);
-  while (reads.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(() => reads.length > 0);
   reads[0]?.resolve(7);
   expect(await waiting).toEqual([7, 7]);
   expect(reads).toHaveLength(1);

@@ -4,27 +4,14 @@ import {
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
 } from '../../../src/controller/kubernetes/fleet-api-key-decide.ts';
-import type { AccountReader } from '../../../src/domain/fleet-reader.ts';
 import type { LinkRecord } from '../../../src/domain/kubernetes-links.ts';
-import { NO_TALLY } from '../../../src/domain/records.ts';
+import { anAccount } from '../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../support/kubernetes/decisions.ts';
 
 const HOUR = 3_600_000;
 const NOW = 1000 * HOUR;
 
-const account: AccountReader = {
-  id: 'a'.repeat(16),
-  record: { name: 'acme', entitlement: 'standard', disabled: false, createdAt: 0 },
-  revision: 1,
-  appsVersion: undefined,
-  app: () => undefined,
-  apps: () => [],
-  apiKey: () => undefined,
-  apiKeys: () => [],
-  otel: () => undefined,
-  tally: () => NO_TALLY,
-  seen: () => new Map(),
-};
+const account = anAccount('a'.repeat(16));
 
 const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
 const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
@@ -240,4 +227,17 @@ describe('a resource that is being deleted', () => {
   ])('%s', (_what, given, step) => {
     expect(stepOf(decide(deleting, factsWith(given)))).toEqual(step);
   });
+});
+
+test('a key that was revoked while its successor was on the way has none: the successor is forgotten', () => {
+  const given: Given = {
+    link: { pending },
+    registered: { key: false, previousKey: true },
+    secret: { own: true, digest: 'h2' },
+  };
+  const step = stepOf(decide(resourceWith(), factsWith(given)));
+  expect(step).toMatchObject({ do: 'note' });
+  expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
+  // A person who changes the spec asks for it.
+  expect(stepOf(decide(resourceWith({}, { generation: 2 }), factsWith(given)))).toMatchObject({ do: 'register' });
 });
