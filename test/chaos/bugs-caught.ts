@@ -26,15 +26,25 @@ export interface Caught {
   readonly breaks: string;
   /** Of the rule that the bug breaks; empty where it was not caught. */
   readonly violations: readonly Violation[];
+  /** So many times the history was judged. */
+  readonly looks: number;
+}
+
+/** In words, for the report. */
+export function caughtLine({ bug, breaks, violations: [first], looks }: Caught): string {
+  const words = first ? `caught at look ${looks}: ${first.words}` : `NOT CAUGHT in ${looks} looks`;
+  return `planted ${bug} (${breaks}): ${words}`;
 }
 
 /** Runs the service with a bug in it until its rule is found broken. */
 export async function catchBug(etcd: string, bug: string, random: Random): Promise<Caught> {
   const breaks = BUGS.get(bug)?.breaks ?? '';
   await using world = await World.start({ etcd, quick: true, bug });
+  let looks = 0;
   const violations = await underLoad(world, random, HAMMER_PER_SECOND, async () => {
     await warm(world);
-    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    while (looks < LOOKS_MAX) {
+      looks += 1;
       await (SHOWS.get(bug)?.strike(world, SHORT, random) ?? hold(LOOK_EVERY_MS));
       // The work goes on: what is answered from here on is not in the store that is read.
       const { calls, marks, stalls, taintOf } = world.recorder;
@@ -45,5 +55,5 @@ export async function catchBug(etcd: string, bug: string, random: Random): Promi
     }
     return [];
   });
-  return { bug, breaks, violations };
+  return { bug, breaks, violations, looks };
 }

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
-import { catchBug } from './bugs-caught.ts';
+import { catchBug, caughtLine } from './bugs-caught.ts';
 import { HANGS_MS, lateAfter } from './checkers/late.ts';
 import { FAULTS, SHORT } from './nemesis/all.ts';
-import { seeded, shuffled } from './random.ts';
+import { seeded, seedFrom, shuffled } from './random.ts';
 import { closingLines, sectionLines, verdictOf } from './report.ts';
 import { judgeRestore } from './restored.ts';
 import { run } from './runner.ts';
@@ -16,7 +16,7 @@ import { World } from './world.ts';
  */
 
 const etcd = findEtcd();
-const SEED = Number(process.env['CHAOS_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedFrom(process.env);
 const printed: string[] = [`chaos, short, seed ${SEED}`];
 afterAll(() => void process.stdout.write(printed.map((line) => `${line}\n`).join('')));
 
@@ -45,9 +45,9 @@ describe.skipIf(etcd === undefined)(title, () => {
   test.each([...BUGS].map(([name, { breaks }]) => [name, breaks]))(
     'a planted bug is caught: %s breaks %s',
     async (name) => {
-      const { violations, breaks } = await catchBug(etcd ?? '', name, seeded(SEED));
-      printed.push(`planted ${name}: ${violations[0]?.words ?? 'not caught'}`);
-      expect(violations.map(({ rule }) => rule)).toContain(breaks);
+      const caught = await catchBug(etcd ?? '', name, seeded(SEED));
+      printed.push(caughtLine(caught));
+      expect(caught.violations.map(({ rule }) => rule)).toContain(caught.breaks);
     },
   );
 });

@@ -3,6 +3,7 @@ import type { Call, History } from './history.ts';
 import { lateAfter } from './checkers/late.ts';
 import { recoveryMs, throughput, writeGapMs } from './measure.ts';
 import type { Figure } from './nemesis/fault.ts';
+import { CI_SEED, seedFrom } from './random.ts';
 import { closingLines, sectionLines, verdictOf } from './report.ts';
 import { invalidities, LOAD_MIN, LOAD_OVER_MS } from './validity.ts';
 
@@ -138,5 +139,18 @@ describe('the verdict', () => {
   test('the report tells each limit, whether it was kept, and what was broken', () => {
     expect(sectionLines({ name: 'a-fault', figures: [figure(5001)] }).join()).toContain('limit ≤ 5000 ms: BROKEN');
     expect(closingLines(run([], 30), 1).join('\n')).toMatch(/30 violations[^]*cap: 30[^]*FAILED/);
+  });
+});
+
+describe('the seed', () => {
+  test('the same in every run of continuous integration, and whatever is asked for where it is asked for', () => {
+    expect(seedFrom({ CI: 'true' })).toBe(CI_SEED);
+    expect(seedFrom({ CI: 'true', CHAOS_SEED: '4711' })).toBe(4711);
+    expect(seedFrom({ CHAOS_SEED: '4711' })).toBe(4711);
+    expect(() => seedFrom({ CHAOS_SEED: 'x' })).toThrow(/CHAOS_SEED: give a whole number/);
+  });
+
+  test('another one in every other run', () => {
+    expect(new Set(Array.from({ length: 20 }, () => seedFrom({ CI: '' }))).size).toBeGreaterThan(1);
   });
 });

@@ -1,11 +1,11 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
-import { catchBug } from './bugs-caught.ts';
+import { catchBug, caughtLine } from './bugs-caught.ts';
 import { ANSWER_MS_MAX, HANGS_MS, lateAfter } from './checkers/late.ts';
 import { FAULTS, LONG, SHORT } from './nemesis/all.ts';
 import type { Fault } from './nemesis/fault.ts';
-import { seeded, shuffled, type Random } from './random.ts';
+import { seeded, seedFrom, shuffled, type Random } from './random.ts';
 import { closingLines, sectionLines, verdictOf, type Verdict } from './report.ts';
 import { judgeRestore } from './restored.ts';
 import { run } from './runner.ts';
@@ -38,7 +38,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const etcd = findEtcd();
 if (etcd === undefined) throw new Error(NO_ETCD);
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const seed = seedFrom({ ...process.env, ...(values.seed !== undefined && { CHAOS_SEED: values.seed }) });
 const random = seeded(seed);
 const quick = values.short;
 say([`chaos, ${quick ? 'short' : 'long'}, seed ${seed}`]);
@@ -81,10 +81,9 @@ async function restore(binary: string): Promise<Verdict> {
 async function bugs(binary: string): Promise<Verdict> {
   let missed = 0;
   for (const name of [...BUGS.keys()].filter((bug) => only.includes(bug))) {
-    const { violations, breaks } = await catchBug(binary, name, random);
-    if (violations.length === 0) missed += 1;
-    const words = violations.length === 0 ? 'NOT CAUGHT' : `caught: ${violations[0]?.words}`;
-    say([`planted ${name} (${breaks}): ${words}`]);
+    const caught = await catchBug(binary, name, random);
+    if (caught.violations.length === 0) missed += 1;
+    say([caughtLine(caught)]);
   }
   return missed === 0 ? 0 : 1;
 }

@@ -17,3 +17,14 @@ export function shuffled<T>(random: Random, all: readonly T[]): T[] {
   const left = [...all];
   return all.flatMap(() => left.splice(whole(random, left.length), 1));
 }
+
+/** Where `CI` is set every run makes the same choices, so that one that fails can be told from one that failed before. */
+export const CI_SEED = 20_261_121;
+
+/** `CHAOS_SEED`, or the one of continuous integration, or any. Throws RangeError on a seed that is no number. */
+export function seedFrom(env: Readonly<Record<string, string | undefined>>): number {
+  const { CHAOS_SEED: given = '', CI: ci = '' } = env;
+  if (given === '') return ci === '' ? Math.floor(Math.random() * 2 ** 31) : CI_SEED;
+  if (!/^\d{1,10}$/.test(given)) throw new RangeError('CHAOS_SEED: give a whole number, such as 4711');
+  return Number(given);
+}

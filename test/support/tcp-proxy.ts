@@ -18,6 +18,8 @@ export class TcpProxy implements AsyncDisposable {
   delayMs = 0;
   /** What happens to connections that are opened from now on. */
   silence: Silence = 'none';
+  /** Hears what clients send, just before it goes on: whoever listens may silence the flow in time. */
+  heard: ((flow: Flow, bytes: Buffer) => void) | undefined;
   readonly flows = new Set<Flow>();
   private readonly target: number;
   private readonly server: Server;
@@ -72,6 +74,7 @@ export class TcpProxy implements AsyncDisposable {
     const flow: Flow = { silence: this.silence, answeredBytes: 0, ends: [client, server] };
     this.flows.add(flow);
     server.on('data', (bytes) => (flow.answeredBytes += bytes.length));
+    client.on('data', (bytes) => this.heard?.(flow, bytes));
     this.forward(flow, client, server, () => flow.silence !== 'everything');
     this.forward(flow, server, client, () => flow.silence === 'none');
   }

@@ -1,3 +1,4 @@
+import type { Flow } from '../../support/tcp-proxy.ts';
 import { whole } from '../random.ts';
 import type { Replica } from '../replica.ts';
 import type { World } from '../world.ts';
@@ -60,20 +61,50 @@ export const compacted: Fault = {
 };
 const RELISTS = 'muster_directory_relists_total';
 
-const ROUNDS = 12;
+const ROUNDS = 6;
 const UNANSWERED_MS = 60;
+const BETWEEN_MS = 480;
 
 /** Answers of etcd get lost and their connections reset, while what was asked for is carried out. */
 export const answersLost: Fault = {
   name: 'answers-lost',
   async strike({ replicas }) {
-    const wires = replicas.flatMap((replica) => replica.wires);
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const wire of wires) wire.silenceFlows('answers');
-      await hold(UNANSWERED_MS);
-      for (const wire of wires) wire.cut();
-      await hold(UNANSWERED_MS * 8);
+      await allLost(replicas);
+      await hold(BETWEEN_MS);
+      for (let half = 0; half < 2; half += 1) {
+        await Promise.all(replicas.map((replica) => mutationLost(replica)));
+        await hold(BETWEEN_MS / 2);
+      }
     }
     return {};
   },
 };
+
+/** Whatever is under way: mostly reads, since few requests come past theirs in that time. */
+async function allLost(replicas: readonly Replica[]): Promise<void> {
+  const wires = replicas.flatMap((replica) => replica.wires);
+  for (const wire of wires) wire.silenceFlows('answers');
+  await hold(UNANSWERED_MS);
+  for (const wire of wires) wire.cut();
+}
+
+/** In what is asked of etcd this is an audit entry that is being put: gRPC sends strings as they are. */
+const MUTATION = '"action":"';
+const MUTATION_MS_MAX = 1000;
+
+/** The next mutation is carried out and its answer is lost, on that connection alone: the others stand. */
+async function mutationLost({ wires }: Replica): Promise<void> {
+  let lost: Flow | undefined;
+  for (const wire of wires) {
+    wire.heard = (flow, bytes) => {
+      if (lost !== undefined || !bytes.includes(MUTATION)) return;
+      lost = flow;
+      flow.silence = 'answers';
+    };
+  }
+  await took(async () => lost !== undefined, MUTATION_MS_MAX);
+  for (const wire of wires) wire.heard = undefined;
+  await hold(UNANSWERED_MS);
+  for (const wire of wires) wire.cut((flow) => flow === lost);
+}

@@ -1,6 +1,7 @@
 import { seeded, whole, type Random } from '../random.ts';
 import type { World } from '../world.ts';
 import { capped } from './capped.ts';
+import { codes } from './codes.ts';
 import { configs } from './configs.ts';
 import { hammer } from './hammer.ts';
 import { keys } from './keys.ts';
@@ -14,6 +15,7 @@ function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job>
     ['lives-3', lives],
     ['keys-1', keys],
     ['keys-2', keys],
+    ['codes', codes],
     ['configs-1', configs],
     ['configs-2', configs],
     ['capped', capped(world.nearlyFull)],
