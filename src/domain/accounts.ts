@@ -1,4 +1,4 @@
-import { ABSENT, StoreUnavailable } from '../store/port.ts';
+import { ABSENT } from '../store/port.ts';
 import type { FleetReader } from './fleet-reader.ts';
 import { LIMITS } from './limits.ts';
 import { mutate, NO_TIE, type MutationDeps, type Origin, type Step, type Tie, type Unchanged } from './mutation.ts';
@@ -118,12 +118,9 @@ async function create(
 }
 
 async function list(deps: MutationDeps, { limit, after = '' }: PageOf): Promise<Listed<Account>> {
-  const reader = await deps.fleet.current();
   // Accounts are listed from memory alone, and one that is missing there would be told as not existing.
-  if (!reader.atOnce || !deps.fleet.memory.whole) {
-    throw new StoreUnavailable('timeout', 'Memory is behind the store.');
-  }
-  const later = [...deps.fleet.memory.accounts()].filter((account) => account.id > after);
+  const memory = await deps.fleet.whole();
+  const later = [...memory.accounts()].filter((account) => account.id > after);
   const page = later.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
   return { items: page.map(accountView), next: later.length > limit ? page.at(-1)?.id : undefined };
 }

@@ -1,5 +1,5 @@
 import type { Numbers } from '../store/packed-numbers.ts';
-import { PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Store } from '../store/port.ts';
+import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../store/port.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import {
   appEntry,
@@ -8,7 +8,6 @@ import {
   type AppEntry,
   type FleetReader,
   type FoundApp,
-  type MaybePromise,
 } from './fleet-reader.ts';
 import { daySchema } from './night-records.ts';
 import {
@@ -31,17 +30,12 @@ import {
 import { unpackSeen } from './seen-codec.ts';
 import { readWritingKey } from './writing-key.ts';
 
-/** Waits for memory to be as new as the store, for about 50 ms at most; whether it is. Throws StoreUnavailable. */
-export type CatchUp = () => MaybePromise<boolean>;
-
-/** A pause of the watch or of this process may be longer than a read waits for it; half a second is not a pause. */
-const CATCH_UP_LOOKS_MAX = 10;
-
 /**
  * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never
  * changes: which account a key or an app belongs to.
+ * @param whole waits for memory to be as new as the store (`Fleet.whole`)
  */
-export function directReader(store: Store, memory: FleetMemory, catchUp: CatchUp): FleetReader {
+export function directReader(store: Store, memory: FleetMemory, whole: () => Promise<FleetMemory>): FleetReader {
   const account = async (accountId: string): Promise<AccountReader | undefined> => {
     const entry = await store.get(KEYS.account(accountId));
     return entry && new DirectAccount(store, accountId, parseRecord(accountSchema, entry));
@@ -73,14 +67,10 @@ export function directReader(store: Store, memory: FleetMemory, catchUp: CatchUp
     },
 
     async appById(appId) {
+      const accountId = memory.appById(appId)?.account.id;
+      if (accountId !== undefined) return await app(accountId, appId);
       // The store cannot be asked whose an app is, and one that memory does not know may be newer than memory.
-      for (let look = 1; look <= CATCH_UP_LOOKS_MAX; look += 1) {
-        const accountId = memory.appById(appId)?.account.id;
-        if (accountId !== undefined) return await app(accountId, appId);
-        if ((await catchUp()) && memory.whole) return memory.appById(appId);
-      }
-      // Better unavailable for a moment than refused.
-      throw new StoreUnavailable('timeout', 'Memory is behind the store.');
+      return (await whole()).appById(appId);
     },
 
     async day() {

@@ -11,12 +11,18 @@ export interface Fleet {
   current(): MaybePromise<FleetReader>;
   /** As `current`, but later: it waits for a question that others put to the store, for a second or so. */
   currentInPassing(): MaybePromise<FleetReader>;
+  /**
+   * Memory, as new as the store was when this was called: for what the store cannot be asked, as which accounts there
+   * are. It is waited for, half a second at most.
+   * @throws StoreUnavailable when memory does not get there
+   */
+  whole(): Promise<FleetMemory>;
   readonly memory: FleetMemory;
 }
 
 export function createFleet(store: Store, directory: Directory, memory: FleetMemory): Fleet {
-  const catchUp = (): MaybePromise<boolean> => andThen(directory.fresh(), (freshness) => freshness === 'fresh');
-  const direct = directReader(store, memory, catchUp);
+  const whole = (): Promise<FleetMemory> => caughtUp(memory, directory);
+  const direct = directReader(store, memory, whole);
   const held = whileWhole(memory);
   const readerAfter = (asked: MaybePromise<Freshness>): MaybePromise<FleetReader> =>
     andThen(asked, (freshness) => (freshness === 'fresh' ? held : direct));
@@ -24,7 +30,20 @@ export function createFleet(store: Store, directory: Directory, memory: FleetMem
     memory,
     current: () => readerAfter(directory.fresh()),
     currentInPassing: () => readerAfter(directory.freshInPassing()),
+    whole,
   };
+}
+
+/** A pause of the watch or of this process may be longer than one read waits for it; half a second is not a pause. */
+const CATCH_UP_LOOKS_MAX = 10;
+
+/** As `Fleet.whole`. */
+export async function caughtUp(memory: FleetMemory, directory: Pick<Directory, 'fresh'>): Promise<FleetMemory> {
+  for (let look = 1; look <= CATCH_UP_LOOKS_MAX; look += 1) {
+    if ((await directory.fresh()) === 'fresh' && memory.whole) return memory;
+  }
+  // Better unavailable for a moment than told wrong.
+  throw new StoreUnavailable('timeout', 'Memory is behind the store.');
 }
 
 /** Memory as a reader. It may be dropped while a request is under way: "not found" would then be a wrong answer. */

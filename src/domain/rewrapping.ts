@@ -70,10 +70,8 @@ interface Look {
 export function createRewrapping(deps: RewrappingDeps, fence: readonly Expectation[]): () => Promise<void> {
   let look: Look | undefined;
   return async () => {
-    const reader = await deps.fleet.current();
     // What memory does not know yet may be sealed under any key.
-    if (!reader.atOnce) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
-    const writing = await reader.writingKey();
+    const writing = (await deps.fleet.whole()).writingKey();
     if (!writing) return;
     if (!look || isStale(look, writing.record.number, deps)) look = begin(writing.record.number, deps.envelope);
     if (look.doneAt !== undefined) return;

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
-import { createFleet } from '../../src/domain/fleet.ts';
+import { caughtUp, createFleet } from '../../src/domain/fleet.ts';
 import { directReader } from '../../src/domain/fleet-direct.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { DIRECTORY_GROUPS, KEYS, put } from '../../src/domain/records.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import { Directory } from '../../src/store/directory.ts';
+import { Directory, type Freshness } from '../../src/store/directory.ts';
 import { ABSENT, type Entry, type Store, StoreUnavailable } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/until.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
 
 const account = (id: string) =>
   put(KEYS.account(id), { name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
@@ -98,14 +99,15 @@ test('an app that is newer than memory is found as soon as memory has caught up'
   await using store = await openSqliteStore(':memory:');
   await commit(store, account('one'));
   await using followed = await following(store);
-  const { memory } = followed;
+  const { memory, directory } = followed;
   let looks = 0;
-  const reader = directReader(store, memory, async () => {
+  const fresh = async (): Promise<Freshness> => {
     looks += 1;
-    if (looks < 3) return false;
+    if (looks < 3) return 'behind';
     await commit(store, app('one', 'new', 'hash'));
-    return (await followed.directory.fresh()) === 'fresh';
-  });
+    return await directory.fresh();
+  };
+  const reader = directReader(store, memory, () => caughtUp(memory, { fresh }));
   expect((await reader.appById('new'))?.app.id).toBe('new');
   expect(looks).toBe(3);
   expect(await reader.appById('none')).toBeUndefined();
@@ -114,11 +116,56 @@ test('an app that is newer than memory is found as soon as memory has caught up'
 test('an app that memory never hears of is unavailable, not unknown', async () => {
   await using store = await openSqliteStore(':memory:');
   await using followed = await following(store);
+  const { memory } = followed;
   let looks = 0;
-  const reader = directReader(store, followed.memory, () => {
+  const fresh = (): Freshness => {
     looks += 1;
-    return false;
-  });
+    return 'behind';
+  };
+  const reader = directReader(store, memory, () => caughtUp(memory, { fresh }));
   await expect(reader.appById('none')).rejects.toThrow(StoreUnavailable);
   expect(looks).toBe(10);
 });
+
+test('what only memory can tell waits for a watch that is late, and has what was committed before', async () => {
+  await using real = await openSqliteStore(':memory:');
+  const late = new LateWatch(real);
+  await using followed = await following(late.store);
+  late.holdUntilHeads(3);
+  await commit(real, account('one'));
+  const memory = await followed.fleet.whole();
+  expect([...memory.accounts()].map(({ id }) => id)).toEqual(['one']);
+  expect(late.heads).toBe(3);
+});
+
+/** A store whose watch brings nothing until `head` has been asked for a number of times. */
+class LateWatch {
+  readonly store: Store;
+  heads = Number.NEGATIVE_INFINITY;
+  #until = 0;
+  readonly #held: (() => void)[] = [];
+
+  constructor(real: Store) {
+    this.store = wrappedStore(real, {
+      head: () => {
+        this.heads += 1;
+        if (this.heads === this.#until) for (const deliver of this.#held.splice(0)) deliver();
+        return real.head();
+      },
+      watch: (prefix, from, listener) =>
+        real.watch(prefix, from, {
+          onOpen: () => listener.onOpen(),
+          onEnd: (reason) => listener.onEnd(reason),
+          onBatch: (batch) => {
+            if (this.heads < this.#until) this.#held.push(() => listener.onBatch(batch));
+            else listener.onBatch(batch);
+          },
+        }),
+    });
+  }
+
+  holdUntilHeads(count: number): void {
+    this.heads = 0;
+    this.#until = count;
+  }
+}

@@ -22,8 +22,12 @@ export const askUsage = (muster: Pick<Muster, 'ops'>, target: string, accept?: s
     ...(accept !== undefined && { headers: { accept } }),
   });
 
-export const usageBodyOf = async (muster: Pick<Muster, 'ops'>, target: string): Promise<UsageBody> =>
-  (await askUsage(muster, target)).body as unknown as UsageBody;
+/** @throws Error with the answer, where it is a refusal: a test that goes on without the body tells nothing */
+export async function usageBodyOf(muster: Pick<Muster, 'ops'>, target: string): Promise<UsageBody> {
+  const { status, text, body } = await askUsage(muster, target);
+  if (status !== 200) throw new Error(`${target} is answered ${status}: ${text}`);
+  return body as unknown as UsageBody;
+}
 
 /** A Muster whose ledger a test writes: nobody in it meters. */
 export class BilledMuster implements AsyncDisposable {
