@@ -41,6 +41,8 @@ export interface WatchRequest {
 }
 
 export type WatchEvent =
+  /** The first one: the server has begun to answer, though it has nothing to tell yet. */
+  | { readonly type: 'OPENED' }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 

@@ -116,6 +116,7 @@ class HttpKubeApi implements KubeApi {
     const ask = { method: GET, path: pathOf(type, namespace), query, signal: AbortSignal.any([signal, ended.signal]) };
     try {
       const response = await this.#send(ask, ended);
+      yield { type: 'OPENED' } as const;
       for await (const line of linesOf(response.body.stream(), this.#options.clock, ended)) yield watchEventOf(line);
     } catch (error) {
       throw signal.aborted ? error : unavailable(error);

@@ -52,6 +52,8 @@ export class Informer {
   #resourceVersion: string | undefined;
   #relistAt = 0;
   #heardAt: number;
+  /** Pages and events, not the mere opening of a watch: a server that opens each and ends it is no reason to hurry. */
+  #said = 0;
   #synced = false;
 
   constructor(deps: InformerDeps, options: InformerOptions) {
@@ -94,7 +96,7 @@ export class Informer {
     const { plural } = this.#options.type;
     let failures = 0;
     while (!signal.aborted) {
-      const heardAt = this.#heardAt;
+      const said = this.#said;
       try {
         await this.#listWhenDue(signal);
         await this.#follow(signal);
@@ -102,7 +104,7 @@ export class Informer {
       } catch (error) {
         if (signal.aborted) return;
         if (isKubeError(error, 'expired')) this.#resourceVersion = undefined;
-        failures = this.#heardAt > heardAt ? 1 : failures + 1;
+        failures = this.#said > said ? 1 : failures + 1;
         metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
         const told = { err: error, resource: plural, namespace: this.#options.namespace, failures };
         // A server that restarts or sheds load is nobody's to act on; one that stays away is.
@@ -125,7 +127,7 @@ export class Informer {
       const page = await api.list(type, namespace, request, signal);
       for (const object of page.items) found.set(object.metadata.name, object);
       ({ next, resourceVersion } = page);
-      this.#heardAt = clock.monotonic();
+      this.#hears();
     } while (next !== undefined);
     metrics.informerListed(type.plural);
     for (const [name, known] of this.#objects) if (!found.has(name)) this.#drop(known);
@@ -145,10 +147,13 @@ export class Informer {
       timeoutSeconds: Math.min(left, Math.ceil(WATCH_SECONDS_MAX * (0.8 + 0.2 * random()))),
       ...(labelSelector !== undefined && { labelSelector }),
     };
-    let events = 0;
+    const said = this.#said;
     for await (const event of api.watch(type, namespace, request, signal)) {
-      events += 1;
-      this.#heardAt = clock.monotonic();
+      if (event.type === 'OPENED') {
+        this.#heardAt = clock.monotonic();
+        continue;
+      }
+      this.#hears();
       if (event.type === 'BOOKMARK') this.#resourceVersion = event.resourceVersion;
       else {
         this.#resourceVersion = event.object.metadata.resourceVersion;
@@ -157,8 +162,13 @@ export class Informer {
       }
     }
     const lasted = clock.monotonic() - openedAt;
-    if (events === 0 && lasted < WATCH_MS_MIN && !signal.aborted) throw new Error('the watch ended as it began');
+    if (this.#said === said && lasted < WATCH_MS_MIN && !signal.aborted) throw new Error('the watch ended as it began');
     this.#heardAt = clock.monotonic();
+  }
+
+  #hears(): void {
+    this.#heardAt = this.#deps.clock.monotonic();
+    this.#said += 1;
   }
 
   #take(object: KubeObject, own = false): void {

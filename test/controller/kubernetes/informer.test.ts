@@ -1,0 +1,93 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { KubeError, type KubeApi, type WatchEvent } from '../../../src/controller/kubernetes/api.ts';
+import { Informer } from '../../../src/controller/kubernetes/informer.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { until } from '../../support/until.ts';
+
+/* What an informer takes for a word of the API server, and how soon it asks again. */
+
+const TYPE = { group: '', version: 'v1', plural: 'secrets' };
+const SECOND_MS = 1000;
+
+interface Following extends AsyncDisposable {
+  readonly informer: Informer;
+  readonly clock: FakeClock;
+  /** Watches that were asked for. */
+  readonly watches: () => number;
+}
+
+/** An informer on a server with nothing in it, whose watches are these. By chance 1: every pause is at its longest. */
+async function following(watch: (count: number, signal: AbortSignal) => AsyncIterable<WatchEvent>): Promise<Following> {
+  const clock = new FakeClock();
+  const never = (): Promise<never> => Promise.reject(new Error('an informer reads'));
+  let watches = 0;
+  const api: KubeApi = {
+    list: () => Promise.resolve({ items: [], resourceVersion: '1', next: undefined }),
+    watch: (_type, _namespace, _request, signal) => watch((watches += 1), signal),
+    get: never,
+    create: never,
+    patch: never,
+    remove: never,
+  };
+  const metrics = { informerListed: () => undefined, informerFailed: () => undefined };
+  const deps = { api, clock, metrics, log: pino({ level: 'silent' }), random: () => 1 };
+  const informer = new Informer(deps, { type: TYPE, namespace: 'team', onChange: () => undefined });
+  const ending = new AbortController();
+  const ended = informer.run(ending.signal);
+  await until(() => watches === 1);
+  return {
+    informer,
+    clock,
+    watches: () => watches,
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await ended;
+    },
+  };
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+test('a watch that opens is a word of the server, before it has anything to tell', async () => {
+  const silence = Promise.withResolvers<void>();
+  await using it = await following(async function* (count, signal) {
+    yield { type: 'OPENED' };
+    await (count === 1 ? silence.promise : aborted(signal));
+    if (count === 1) throw new KubeError('unavailable', 0, 'the watch has been silent for too long');
+  });
+  it.clock.advance(170 * SECOND_MS);
+  expect(it.informer.ageMs).toBe(170 * SECOND_MS);
+  silence.resolve();
+  await until(() => it.clock.sleeping === 1);
+  expect(it.informer.ageMs, 'that it ended is no word').toBe(170 * SECOND_MS);
+  it.clock.advance(SECOND_MS);
+  await until(() => it.watches() === 2 && it.informer.ageMs === 0);
+});
+
+test('a server that opens every watch and ends it at once is asked ever more seldom', async () => {
+  await using it = await following(async function* () {
+    yield { type: 'OPENED' };
+  });
+  for (const [index, pauseMs] of [500, 1000, 2000, 4000].entries()) {
+    await until(() => it.clock.sleeping === 1);
+    it.clock.advance(pauseMs - 1);
+    expect(it.watches()).toBe(index + 1);
+    it.clock.advance(1);
+    await until(() => it.watches() === index + 2);
+  }
+});
+
+test('one that says something each time is asked soon again', async () => {
+  await using it = await following(async function* () {
+    yield { type: 'OPENED' };
+    yield { type: 'BOOKMARK', resourceVersion: '2' };
+    throw new KubeError('unavailable', 0, 'the connection broke');
+  });
+  for (let count = 1; count < 5; count += 1) {
+    await until(() => it.clock.sleeping === 1);
+    it.clock.advance(500);
+    await until(() => it.watches() === count + 1);
+  }
+});
