@@ -68,8 +68,12 @@ describeWithHelm('the rights', () => {
     const objects = await variant(name);
     for (const role of [...ofKind(objects, 'Role'), ...ofKind(objects, 'ClusterRole')]) {
       expect(JSON.stringify(rulesOf(role)), `in ${role.metadata.name}`).not.toContain('*');
-      const core = rulesOf(role).filter((rule) => listAt(rule, 'apiGroups').includes(''));
-      if (role.kind === 'ClusterRole') expect(core, `in ${role.metadata.name}`).toEqual([]);
+      if (role.kind !== 'ClusterRole') continue;
+      for (const rule of rulesOf(role)) {
+        if (!listAt(rule, 'apiGroups').includes('')) continue;
+        expect(rule, `in ${role.metadata.name}`).toMatchObject({ resources: ['namespaces'], verbs: ['get'] });
+        expect(listAt(rule, 'resourceNames').length, `in ${role.metadata.name}`).toBeGreaterThan(0);
+      }
     }
   });
 

@@ -41,6 +41,8 @@ describeWithHelm('the definitions', () => {
   });
 });
 
+const KINDS = ['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs'];
+
 describeWithHelm('who may change the kinds', () => {
   const kindsThat = (role: KubeObject, verb: string): unknown[] =>
     listAt(role, 'rules').flatMap((rule) => (listAt(rule, 'verbs').includes(verb) ? listAt(rule, 'resources') : []));
@@ -67,6 +69,28 @@ describeWithHelm('who may change the kinds', () => {
     );
     expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['a', 'b']);
     expect(names(await render({ values: { operator: { enabled: false } } }), 'Role')).toEqual(['muster-make-secrets']);
+  });
+
+  test.each([
+    [true, [], 'the kinds are of the cluster: a Role may go before what it is for'],
+    [false, KINDS, 'all is of the namespaces, for who may make nothing in the cluster'],
+  ])('with operator.clusterRole %s its Role has of the kinds %j (%s)', async (clusterRole, ofRole) => {
+    const values = { operator: { clusterRole, namespaces: ['a', 'b'] } };
+    const objects = await render({ values, namespace: 'fleet' });
+    const role = ofKind(objects, 'Role').find(({ metadata }) => metadata.name === 'muster-operator');
+    if (!role) return expect.unreachable();
+    const patched = (of: KubeObject): unknown[] =>
+      kindsThat(of, 'patch').filter((kind) => KINDS.includes(String(kind)));
+    expect(patched(role)).toEqual(ofRole);
+    expect(kindsThat(role, 'watch')).toContain('secrets');
+    const [ofCluster, ...others] = ofKind(objects, 'ClusterRole').filter(
+      ({ metadata }) => metadata.name === 'fleet-muster-operator',
+    );
+    expect([ofCluster === undefined, others]).toEqual([!clusterRole, []]);
+    if (!ofCluster) return;
+    expect(patched(ofCluster)).toEqual(KINDS);
+    const named = listAt(ofCluster, 'rules').flatMap((rule) => listAt(rule, 'resourceNames'));
+    expect(named).toEqual(['a', 'b']);
   });
 });
 

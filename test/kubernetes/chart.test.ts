@@ -130,6 +130,11 @@ describeOn('helm', 'the chart', () => {
       }
       expect(await may('muster', 'get', 'secrets', '--namespace=elsewhere')).toBe(false);
       expect(await may('muster', 'list', 'secrets', '--all-namespaces')).toBe(false);
+      // A namespace that is deleted may have lost its Roles: what finalizers need does not lie there.
+      expect(await may('muster', 'patch', 'fleetapps.muster.dev', '--namespace=elsewhere')).toBe(true);
+      expect(await may('muster', 'delete', 'fleetapps.muster.dev', '--namespace=elsewhere')).toBe(false);
+      expect(await may('muster', 'get', 'namespaces/edge-north')).toBe(true);
+      expect(await may('muster', 'get', 'namespaces/elsewhere')).toBe(false);
       expect(await may('muster', 'create', 'fleetapps.muster.dev', '--namespace=fleet')).toBe(false);
     });
 

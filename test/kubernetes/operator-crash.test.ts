@@ -169,6 +169,7 @@ function live(core: Core, domain: Domain, api: KubeApi): Life {
     get: (...args) => api.get(...args),
     patch: (...args) => api.patch(...args),
     remove: (...args) => api.remove(...args),
+    isLeaving: (...args) => api.isLeaving(...args),
     async create(type, ...args) {
       const answer = await api.create(type, ...args);
       if (!life.armed || type.plural !== 'secrets') return answer;

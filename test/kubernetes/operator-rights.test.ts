@@ -71,6 +71,6 @@ describeOn('helm', 'the operator with the rights that the chart gives it', () =>
   test('sees no Secret of another namespace', async () => {
     const kubectl = plane.kubectlWith(await plane.serviceAccount('team', 'muster'));
     await expect(kubectl(['get', 'secrets', '--namespace=beside'])).rejects.toThrow('cannot list resource "secrets"');
-    await expect(kubectl(['get', 'facct', '--namespace=beside'])).rejects.toThrow('cannot list resource');
+    await expect(kubectl(['create', 'configmap', 'one', '--namespace=team'])).rejects.toThrow('cannot create resource');
   });
 });

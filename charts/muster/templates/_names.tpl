@@ -87,3 +87,18 @@ imagePullSecrets:
 {{- define "muster.operatorNamespaces" -}}
 {{- toYaml (default (list .Release.Namespace) .Values.operator.namespaces | uniq) -}}
 {{- end }}
+
+{{/* What the operator may do with the kinds, a list of plurals. */}}
+{{- define "muster.operatorRules" -}}
+# patch is for the finalizer; what is desired is never written.
+- apiGroups: [muster.dev]
+  resources:
+    {{- toYaml . | nindent 4 }}
+  verbs: [get, list, watch, patch]
+- apiGroups: [muster.dev]
+  resources:
+    {{- range . }}
+    - {{ . }}/status
+    {{- end }}
+  verbs: [patch]
+{{- end }}

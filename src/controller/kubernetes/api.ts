@@ -63,6 +63,8 @@ export interface KubeApi {
    * @throws KubeError `conflict` (409) where it has changed since, `gone` (404)
    */
   patch(type: ResourceType, read: KubeObject, change: Patch, signal: AbortSignal): Promise<KubeObject>;
+  /** Whether the namespace is being deleted, or is gone: the rights in it go with it. @throws KubeError */
+  isLeaving(namespace: string, signal: AbortSignal): Promise<boolean>;
   /** Deletes the object as it was read; what is gone already is well. @throws KubeError */
   remove(type: ResourceType, read: KubeObject, signal: AbortSignal): Promise<void>;
 }

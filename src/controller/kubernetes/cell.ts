@@ -63,6 +63,11 @@ export class Cell {
     return this.informers.every((informer) => informer.synced);
   }
 
+  /** Enough to clean up behind a resource: that takes no Secret, and the right to them may be gone by then. */
+  get kindsSynced(): boolean {
+    return [...this.#kinds.values()].every((informer) => informer.synced);
+  }
+
   informer(kind: string): Informer | undefined {
     return this.#kinds.get(kind as KindName);
   }

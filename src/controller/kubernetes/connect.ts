@@ -163,6 +163,17 @@ class HttpKubeApi implements KubeApi {
     }
   }
 
+  async isLeaving(namespace: string, signal: AbortSignal) {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    try {
+      const { metadata: told } = namespaceSchema.parse(await this.#json({ method: GET, path, signal }));
+      return told.deletionTimestamp !== undefined;
+    } catch (error) {
+      if (error instanceof KubeError && error.reason === 'gone') return true;
+      throw error;
+    }
+  }
+
   async #json(ask: Ask): Promise<unknown> {
     const deadline = AbortSignal.timeout(REQUEST_MS_MAX);
     try {
@@ -252,6 +263,7 @@ const listSchema = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().default('') }),
   items: z.array(objectSchema),
 });
+const namespaceSchema = z.looseObject({ metadata: z.looseObject({ deletionTimestamp: z.string().optional() }) });
 const statusSchema = z.looseObject({ reason: z.string().optional(), message: z.string().optional() });
 
 export const parseObject = (json: unknown): KubeObject => objectSchema.parse(json);

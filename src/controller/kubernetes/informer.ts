@@ -105,14 +105,23 @@ export class Informer {
         if (signal.aborted) return;
         if (isKubeError(error, 'expired')) this.#resourceVersion = undefined;
         failures = this.#said > said ? 1 : failures + 1;
-        metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
         const told = { err: error, resource: plural, namespace: this.#options.namespace, failures };
+        const farewell = await this.#isFarewell(error, signal);
+        if (farewell) this.#heardAt = clock.monotonic();
+        else metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
         // A server that restarts or sheds load is nobody's to act on; one that stays away is.
-        if (failures < 5) log.info(told, 'a list or watch ended, will retry');
+        if (farewell) log.debug(told, 'the namespace is being deleted, and the rights in it are gone');
+        else if (failures < 5) log.info(told, 'a list or watch ended, will retry');
         else log.warn(told, 'a list or watch failed again, will retry');
         await clock.sleep(backOffMs(failures, BACK_OFF, random, error), signal);
       }
     }
+  }
+
+  /** A namespace that is deleted loses its Roles, perhaps before its resources: to be refused there is no trouble. */
+  async #isFarewell(cause: unknown, signal: AbortSignal): Promise<boolean> {
+    if (!isKubeError(cause, 'refused') || cause.status !== 403) return false;
+    return await this.#deps.api.isLeaving(this.#options.namespace, signal).catch(() => false);
   }
 
   async #listWhenDue(signal: AbortSignal): Promise<void> {

@@ -103,9 +103,10 @@ async function workOn(operator: Operator, key: string, signal: AbortSignal): Pro
   const runner = KINDS.find(({ schema }) => schema.kind === kind);
   const informer = cell?.informer(kind);
   if (!cell || !runner || !informer) return undefined;
-  // What is not in memory yet would be taken for missing, and made anew.
-  if (!cell.synced) return UNSYNCED_AGAIN_MS;
   const object = informer.get(name);
+  // What is not in memory yet would be taken for missing, and made anew.
+  const known = object?.metadata.deletionTimestamp === undefined ? cell.synced : cell.kindsSynced;
+  if (!known) return UNSYNCED_AGAIN_MS;
   if (!object) {
     queue.forget(key);
     followers.forget(key);

@@ -18,7 +18,10 @@ interface Following extends AsyncDisposable {
 }
 
 /** An informer on a server with nothing in it, whose watches are these. By chance 1: every pause is at its longest. */
-async function following(watch: (count: number, signal: AbortSignal) => AsyncIterable<WatchEvent>): Promise<Following> {
+async function following(
+  watch: (count: number, signal: AbortSignal) => AsyncIterable<WatchEvent>,
+  isLeaving: KubeApi['isLeaving'] = () => Promise.resolve(false),
+): Promise<Following> {
   const clock = new FakeClock();
   const never = (): Promise<never> => Promise.reject(new Error('an informer reads'));
   let watches = 0;
@@ -29,6 +32,7 @@ async function following(watch: (count: number, signal: AbortSignal) => AsyncIte
     create: never,
     patch: never,
     remove: never,
+    isLeaving,
   };
   const metrics = { informerListed: () => undefined, informerFailed: () => undefined };
   const deps = { api, clock, metrics, log: pino({ level: 'silent' }), random: () => 1 };
@@ -90,4 +94,23 @@ test('one that says something each time is asked soon again', async () => {
     it.clock.advance(500);
     await until(() => it.watches() === count + 1);
   }
+});
+
+const REFUSED = new KubeError('refused', 403, 'the API server answered 403: secrets is forbidden');
+const BROKEN = new KubeError('unavailable', 500, 'the API server answered 500: no');
+
+test.each<[string, KubeError, KubeApi['isLeaving'], boolean]>([
+  ['403 where the namespace is being deleted', REFUSED, () => Promise.resolve(true), true],
+  ['403 where it stays', REFUSED, () => Promise.resolve(false), false],
+  ['403 where it may not be looked at', REFUSED, () => Promise.reject(REFUSED), false],
+  ['500 where it is being deleted', BROKEN, () => Promise.resolve(true), false],
+])('%s: is it a word of the server, and no trouble?', async (_what, error, isLeaving, heard) => {
+  await using it = await following(async function* () {
+    yield* [];
+    await Promise.reject(error);
+  }, isLeaving);
+  await until(() => it.clock.sleeping === 1);
+  it.clock.advance(20 * SECOND_MS);
+  await until(() => it.watches() === 2 && it.clock.sleeping === 1);
+  expect(it.informer.ageMs).toBe(heard ? 0 : 20 * SECOND_MS);
 });
