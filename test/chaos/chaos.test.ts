@@ -36,6 +36,7 @@ describe.skipIf(etcd === undefined)(title, () => {
     printed.push(...closingLines(done, verdict));
     if (verdict !== 0) printed.push(`the history is kept in ${world.recorder.save()}`);
     expect({ violations: done.violations, invalid: done.invalid }).toEqual({ violations: [], invalid: [] });
+    expect(verdict).toBe(0);
   });
 
   test('an older etcd put back under running replicas: they notice, leave the rotation and list anew', async () => {

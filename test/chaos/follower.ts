@@ -13,25 +13,29 @@ export interface Written {
 
 const AGAIN_MS = 50;
 
-/** Follows every commit, past the wires that the suite cuts, so that each revision can be judged by itself. */
+/**
+ * Follows every commit, past the wires that the suite cuts, so that each revision can be judged by itself. It follows
+ * through each of the stores given, one for each member of etcd: while one is stopped, the others tell.
+ */
 export class Follower implements AsyncDisposable {
   readonly written: Written[] = [];
   /** Revisions that went by unseen, because they were compacted before they came. */
   missed = 0;
-  readonly #store: Store;
   readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #running: Promise<unknown>;
+  /** Watches that are open: what is compacted for one of them may be on its way to another one. */
+  #open = 0;
   #next: number;
 
-  private constructor(store: Store, from: number) {
-    this.#store = store;
+  private constructor(stores: readonly Store[], from: number) {
     this.#next = from;
-    this.#running = this.#follow();
+    this.#running = Promise.all(stores.map((store) => this.#follow(store)));
   }
 
-  static async start(store: Store): Promise<Follower> {
-    const { revision } = await store.list({ prefix: KEYS.format, limit: 1 });
-    return new Follower(store, revision + 1);
+  /** All of them are ways to the same store. */
+  static async start(stores: readonly [Store, ...Store[]]): Promise<Follower> {
+    const { revision } = await stores[0].list({ prefix: KEYS.format, limit: 1 });
+    return new Follower(stores, revision + 1);
   }
 
   /** Resolves when all up to the revision has been seen, or can no longer be. */
@@ -44,17 +48,23 @@ export class Follower implements AsyncDisposable {
     await this.#running;
   }
 
-  async #follow(): Promise<void> {
+  async #follow(store: Store): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      if ((await this.#watchOnce()) === 'compacted') await this.#skip();
+      const from = this.#next;
+      const reason = await this.#watchOnce(store, from);
+      if (reason === 'compacted' && this.#open === 0 && this.#next === from) await this.#skip(store);
       await sleep(AGAIN_MS);
     }
   }
 
-  async #watchOnce(): Promise<WatchEnd> {
+  async #watchOnce(store: Store, from: number): Promise<WatchEnd> {
     const ended = Promise.withResolvers<WatchEnd>();
-    const watch = this.#store.watch('', this.#next, {
-      onOpen: () => undefined,
+    let isOpen = false;
+    const watch = store.watch('', from, {
+      onOpen: () => {
+        isOpen = true;
+        this.#open += 1;
+      },
       onBatch: (batch) => this.#saw(batch),
       onEnd: (reason) => ended.resolve(reason),
     });
@@ -63,14 +73,15 @@ export class Follower implements AsyncDisposable {
     if (this.#stop.signal.aborted) close();
     const reason = await ended.promise;
     this.#stop.signal.removeEventListener('abort', close);
+    if (isOpen) this.#open -= 1;
     return reason;
   }
 
-  async #skip(): Promise<void> {
-    const page = await this.#store.list({ prefix: KEYS.format, limit: 1 }).catch(() => undefined);
+  async #skip(store: Store): Promise<void> {
+    const page = await store.list({ prefix: KEYS.format, limit: 1 }).catch(() => undefined);
     if (!page) return;
-    this.missed += page.revision + 1 - this.#next;
-    this.#next = page.revision + 1;
+    this.missed += Math.max(0, page.revision + 1 - this.#next);
+    this.#next = Math.max(this.#next, page.revision + 1);
   }
 
   #saw({ revision, changes }: WatchBatch): void {
@@ -78,6 +89,8 @@ export class Follower implements AsyncDisposable {
     for (const change of changes) {
       const isAudit = change.key.startsWith(KEYS.auditsAll) && change.value !== undefined;
       const place = placeOf(change.key);
+      // Another watch has brought it.
+      if (change.revision < this.#next) continue;
       if (!isAudit && (!place || place.what === 'seen')) continue;
       const written = byRevision.get(change.revision) ?? { audits: [], touched: [] };
       byRevision.set(change.revision, written);
@@ -85,6 +98,6 @@ export class Follower implements AsyncDisposable {
       else written.touched.push(change.key);
     }
     for (const [at, written] of byRevision) this.written.push({ revision: at, ...written });
-    this.#next = revision + 1;
+    this.#next = Math.max(this.#next, revision + 1);
   }
 }

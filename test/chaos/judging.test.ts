@@ -5,7 +5,8 @@ import { recoveryMs, throughput, writeGapMs } from './measure.ts';
 import type { Figure } from './nemesis/fault.ts';
 import { CI_SEED, seedFrom } from './random.ts';
 import { closingLines, sectionLines, verdictOf } from './report.ts';
-import { invalidities, LOAD_MIN, LOAD_OVER_MS } from './validity.ts';
+import { rotationFaults, type Look } from './rotation.ts';
+import { CLOSING, HAMMER, invalidities, LAST_WORDS, LOAD_MIN, LOAD_OVER_MS } from './validity.ts';
 
 const call = (change: Partial<Call>): Call => ({
   client: 'lives',
@@ -33,39 +34,98 @@ const history = (calls: readonly Call[], more: Partial<History> = {}): History =
 
 const FAULT_AT = 10_000;
 const fault = { what: 'fault', name: 'a-fault', from: FAULT_AT, until: FAULT_AT + 1000 } as const;
-const lastWords = [0, 1, 2].map((replica) => at(20_000, { replica }));
+const lastWords = [0, 1, 2].flatMap((replica) =>
+  LAST_WORDS.map((kind, n) => at(20_000 + n, { client: CLOSING, kind, replica })),
+);
 const ENOUGH = (LOAD_MIN * LOAD_OVER_MS) / 1000;
 const load = (requests: number): Call[] => Array.from({ length: requests }, (_, n) => at(FAULT_AT - 1 - n));
+const limited = (end: number): Call => at(end, { client: HAMMER, kind: 'app.list', status: 429 });
+const limits = [limited(FAULT_AT - 100), limited(fault.until + 100)];
+const failing = (index: number): Call[] =>
+  lastWords.map((one, n) => (n === index ? { ...one, status: 502, code: 'upstream_unavailable' } : one));
 
 describe('a run that proves nothing', () => {
-  test('enough load before the fault, and every replica well at the end: it proves something', () => {
-    expect(invalidities(history([...load(ENOUGH), ...lastWords], { marks: [fault] }))).toEqual([]);
+  const run = (...calls: readonly Call[]): History => history(calls, { marks: [fault] });
+
+  test('enough load before the fault, every replica well at the end, and the limit met: it proves something', () => {
+    expect(invalidities(run(...load(ENOUGH), ...limits, ...lastWords), 0)).toEqual([]);
   });
 
-  test.each<[string, History, RegExp]>([
-    [
-      'one request too few before the fault',
-      history([...load(ENOUGH - 1), ...lastWords], { marks: [fault] }),
-      /before a-fault/,
-    ],
+  test.each<[string, History, number, RegExp]>([
+    ['one request too few before the fault', run(...load(ENOUGH - 1), ...limits, ...lastWords), 0, /^before a-fault/],
     [
       'load that is refused',
-      history([...load(ENOUGH).map((one) => ({ ...one, status: 502 })), ...lastWords], { marks: [fault] }),
-      /before a-fault/,
+      run(...load(ENOUGH).map((one) => ({ ...one, status: 502 })), ...limits, ...lastWords),
+      0,
+      /^before a-fault/,
     ],
     [
-      'a last operation that failed',
-      history([...load(ENOUGH), ...lastWords, at(20_001, { replica: 2, status: 502 })], { marks: [fault] }),
-      /replica 2 failed/,
+      'a last create that failed',
+      run(...load(ENOUGH), ...limits, ...failing(0)),
+      0,
+      /^the last app.create on replica 0/,
     ],
     [
-      'a replica that nobody asked',
-      history([...load(ENOUGH), ...lastWords.slice(0, 2)], { marks: [fault] }),
-      /nothing was asked of replica 2/,
+      'a last enrollment that failed',
+      run(...load(ENOUGH), ...limits, ...failing(4)),
+      0,
+      /^the last enroll on replica 1/,
     ],
-    ['no fault', history([...load(ENOUGH), ...lastWords]), /nothing was broken/],
-  ])('%s', (_, judged, words) => {
-    expect(invalidities(judged).join()).toMatch(words);
+    [
+      'a last poll that failed',
+      run(...load(ENOUGH), ...limits, ...failing(8)),
+      0,
+      /^the last poll on replica 2 failed/,
+    ],
+    [
+      'a replica that nobody asked for a poll at the end, though somebody had before',
+      run(...load(ENOUGH), ...limits, at(500, { kind: 'poll', replica: 2 }), ...lastWords.slice(0, 8)),
+      0,
+      /^replica 2 was not asked for a last poll$/,
+    ],
+    ['no fault', history([...load(ENOUGH), limited(500), ...lastWords]), 0, /^nothing was broken/],
+    ['a limit that nobody met before', run(...load(ENOUGH), ...limits.slice(1), ...lastWords), 0, /^nobody .* before/],
+    [
+      'a limit that nobody met afterwards',
+      run(...load(ENOUGH), ...limits.slice(0, 1), ...lastWords),
+      0,
+      /^nobody .* after/,
+    ],
+    [
+      'a limit that only others met',
+      run(...load(ENOUGH), ...limits.map((one) => ({ ...one, client: 'lives' })), ...lastWords),
+      0,
+      /^nobody .* before/,
+    ],
+    [
+      'a revision that was not looked at',
+      run(...load(ENOUGH), ...limits, ...lastWords),
+      1,
+      /^1 revisions .* compacted/,
+    ],
+  ])('%s', (_, judged, missed, words) => {
+    expect(invalidities(judged, missed).join()).toMatch(words);
+  });
+});
+
+describe('whether a replica leaves the rotation', () => {
+  const looks = (...all: readonly (readonly [relists: number, readyz: number])[]): Look[] =>
+    all.map(([relists, readyz]) => ({ relists, readyz }));
+
+  test('it is not ready from when it notices until all is listed', () => {
+    expect(rotationFaults(looks([1, 200], [2, 503], [2, 503], [2, 200]), 1)).toEqual([]);
+    expect(rotationFaults(looks([1, 503], [2, 503], [2, 200]), 1)).toEqual([]);
+  });
+
+  test.each<[string, Look[], RegExp]>([
+    ['it never noticed', looks([1, 200], [1, 200]), /did not list anew/],
+    ['it was away while its store was, and is back without a new listing', looks([1, 503], [1, 200]), /not list anew/],
+    ['it stays ready while it lists', looks([1, 200], [2, 200], [2, 503], [2, 200]), /did not leave/],
+    ['it was away while its store was, and is ready while it lists', looks([1, 503], [2, 200]), /did not leave/],
+    ['it never comes back', looks([1, 200], [2, 503]), /did not come back/],
+    ['nobody looked', [], /did not list anew/],
+  ])('%s', (_, seen, words) => {
+    expect(rotationFaults(seen, 1).join()).toMatch(words);
   });
 });
 
@@ -84,7 +144,13 @@ describe('times read off a history', () => {
   });
 
   test('of a span, and of some clients, what was answered well and what was not', () => {
-    const calls = [at(50), at(500, { status: 0, failure: 'reset' }), at(600, { client: 'other' }), at(1200)];
+    const calls = [
+      at(50),
+      at(400, { status: 0, failure: 'refused' }),
+      at(500, { status: 0, failure: 'reset' }),
+      at(600, { client: 'other' }),
+      at(1200),
+    ];
     expect(throughput(history(calls), 0, 1000, (name) => name === 'lives')).toEqual({ perSecond: 1, failed: 1 });
   });
 
@@ -126,6 +192,9 @@ describe('the verdict', () => {
     ['a limit that is not', run([figure(5001)]), true, 1],
     ['the same where times are not judged', run([figure(5001)]), false, 0],
     ['half-written states wherever', run([figure(1, { unit: 'states', limit: 0 })]), false, 1],
+    ['a failed request wherever', run([figure(1, { unit: 'requests', limit: 0 })]), false, 1],
+    ['none that failed', run([figure(0, { unit: 'requests', limit: 0 })]), false, 0],
+    ['a rate where times are not judged', run([figure(1, { unit: 'requests/s', atLeast: true })]), false, 0],
     ['a least that is not reached', run([figure(4999, { atLeast: true })]), true, 1],
     ['a least that is', run([figure(5001, { atLeast: true })]), true, 0],
     ['what never came', run([figure(Number.POSITIVE_INFINITY)]), true, 1],

@@ -17,14 +17,19 @@ export function recoveryMs({ calls }: Pick<History, 'calls'>, from: number): num
   return Math.max(...[0, 1, 2].map(first)) - from;
 }
 
-/** Requests a second that were answered well, and those that were not. */
+/**
+ * Requests a second that were answered well, and those that were not. A connection that was refused is no request: who
+ * asked went on to the next replica, and tells by other means when there was none.
+ */
 export function throughput(
   { calls }: Pick<History, 'calls'>,
   from: number,
   until: number,
   client: (name: string) => boolean,
 ): { perSecond: number; failed: number } {
-  const own = calls.filter((call) => client(call.client) && call.start >= from && call.end <= until);
+  const own = calls.filter(
+    (call) => client(call.client) && call.start >= from && call.end <= until && call.failure !== 'refused',
+  );
   const good = own.filter(isOk).length;
   return { perSecond: good / ((until - from) / 1000), failed: own.length - good };
 }

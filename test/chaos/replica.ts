@@ -4,6 +4,8 @@ import { MusterProcess, type Addresses } from '../support/muster-process.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import type { Recorder } from './history.ts';
 
+/** Of all keys in etcd. */
+export const PREFIX = '/chaos/';
 const SABOTAGED = join(import.meta.dirname, 'sabotage/main.ts');
 
 /** One of the three: its process, which comes and goes, and its own wires to the members of etcd, which stay. */
@@ -85,9 +87,16 @@ export class Replica implements AsyncDisposable {
   }
 
   async isReady(): Promise<boolean> {
-    if (!this.#process) return false;
-    const answered = fetch(`${this.#process.ops}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) });
-    return await answered.then(({ status }) => status === 200).catch(() => false);
+    return await this.readyz().then(
+      (status) => status === 200,
+      () => false,
+    );
+  }
+
+  /** The status that a probe is answered with. Throws where no answer comes. */
+  async readyz(): Promise<number> {
+    const { status } = await fetch(`${this.#process?.ops}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) });
+    return status;
   }
 
   /** The value of a series without labels; 0 where it is not told. */

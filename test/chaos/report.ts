@@ -37,10 +37,13 @@ function violationLines(violations: readonly Violation[]): readonly string[] {
 /** What a run amounts to: 0 passed, 1 a rule or a limit was broken, 2 it proves nothing. */
 export type Verdict = 0 | 1 | 2;
 
-/** @param judgesTimes whether limits count; else they are only printed */
+/** What counts on any machine, however slow. */
+const COUNTED: ReadonlySet<Figure['unit']> = new Set(['states', 'requests']);
+
+/** @param judgesTimes whether all limits count; else those of times and rates are only printed */
 export function verdictOf({ violations, invalid, sections }: Run, judgesTimes: boolean): Verdict {
   const broken = sections.flatMap(({ figures }) => figures).filter((figure) => !isKept(figure));
-  if (violations.length > 0 || broken.some(({ unit }) => judgesTimes || unit === 'states')) return 1;
+  if (violations.length > 0 || broken.some(({ unit }) => judgesTimes || COUNTED.has(unit))) return 1;
   return invalid.length > 0 ? 2 : 0;
 }
 

@@ -6,16 +6,14 @@ import { poll, type Owner, type OwnCredential } from './calls.ts';
 import { hold, took } from './nemesis/fault.ts';
 import type { Replica } from './replica.ts';
 import { seeded } from './random.ts';
+import { looksAt, RELISTS, rotationFaults } from './rotation.ts';
 import { enrolled } from './workload/configs.ts';
 import { newOwner, REPLICAS, work, type Worker } from './workload/worker.ts';
 import { World } from './world.ts';
 
 const NOTICED_MS_MAX = 60_000;
-/** Slow enough that a listing takes a while, and can be seen from outside. */
-const WIRE_MS = 20;
 const LOOK_MS = 20;
 const APPLIED = 'muster_directory_applied_revision';
-const RELISTS = 'muster_directory_relists_total';
 
 /**
  * Puts an older state of etcd under replicas that run, and lets it grow past the revision that they have seen. In words
@@ -57,30 +55,17 @@ async function scenario(world: World, worker: Worker): Promise<readonly string[]
   await Promise.all(wires.map((wire) => wire.refuse()));
   await putCopyBack(world.cluster);
   await growPast(world.store, revision);
-  for (const wire of wires) wire.delayMs = WIRE_MS;
-  const seen = watchReadiness(world.replicas);
+  const watching = Promise.all(world.replicas.map((replica, n) => looksAt(replica, relists[n] ?? 0, NOTICED_MS_MAX)));
   await Promise.all(wires.map((wire) => wire.accept()));
-  const noticing = world.replicas.map((replica, n) => noticed(replica, relists[n] ?? 0));
-  const accepted: string[] = [];
-  const looking = (async () => {
-    for (let done = false; !done; await hold(LOOK_MS)) {
-      done = await Promise.race([Promise.all(noticing).then(() => true), hold(0).then(() => false)]);
-      const answers = await statuses(worker, { owner, ...lost });
-      accepted.push(
-        ...answers.flatMap((status, n) => (status === 200 ? [`replica ${n} accepted what the store never knew`] : [])),
-      );
-    }
-  })();
-  const words = (await Promise.all(noticing)).flatMap((notice, n) =>
-    notice ? [] : [`replica ${n} did not list anew`],
+  const accepted = acceptedUntil(watching, worker, { owner, ...lost });
+  const left = (await watching).flatMap((looks, n) =>
+    rotationFaults(looks, relists[n] ?? 0).map((words) => `replica ${n} ${words}`),
   );
-  await looking;
-  const left = seen().flatMap((hasLeft, n) => (hasLeft ? [] : [`replica ${n} did not leave the rotation`]));
   const after = await statuses(worker, { owner, ...kept });
   const wrong = after.flatMap((status, n) =>
     status === 200 ? [] : [`replica ${n} answered ${status} to who is enrolled`],
   );
-  return [...words, ...left, ...new Set(accepted), ...wrong];
+  return [...left, ...(await accepted), ...wrong];
 }
 
 /** What each replica answers to the daemon. */
@@ -89,26 +74,16 @@ async function statuses(worker: Worker, { owner, app, own }: Daemon): Promise<re
   return (await Promise.all(asked)).map(({ status }) => status);
 }
 
-async function noticed(replica: Replica, before: number): Promise<boolean> {
-  const isBack = async (): Promise<boolean> => (await replica.metric(RELISTS)) > before && (await replica.isReady());
-  return (await took(isBack, NOTICED_MS_MAX)) < Number.POSITIVE_INFINITY;
-}
-
-/** @returns ends the watching, and tells which were seen not to be ready */
-function watchReadiness(replicas: readonly Replica[]): () => readonly boolean[] {
-  const left = replicas.map(() => false);
-  const over = new AbortController();
-  const watch = async (replica: Replica, n: number): Promise<void> => {
-    while (!over.signal.aborted) {
-      if (!(await replica.isReady())) left[n] = true;
-      await hold(LOOK_MS);
+/** Who accepts, until all is over, a daemon that the store of now has never known; each replica once. */
+async function acceptedUntil(over: Promise<unknown>, worker: Worker, lost: Daemon): Promise<readonly string[]> {
+  const accepted = new Set<string>();
+  for (let done = false; !done; await hold(LOOK_MS)) {
+    done = await Promise.race([over.then(() => true), hold(0).then(() => false)]);
+    for (const [n, status] of (await statuses(worker, lost)).entries()) {
+      if (status === 200) accepted.add(`replica ${n} accepted what the store never knew`);
     }
-  };
-  for (const [n, replica] of replicas.entries()) void watch(replica, n);
-  return () => {
-    over.abort();
-    return left;
-  };
+  }
+  return [...accepted];
 }
 
 const COPY = 'copy';

@@ -1,14 +1,12 @@
 import { CORRECTNESS } from './checkers/all.ts';
 import type { Checker, Violation } from './checkers/checker.ts';
-import { createAccount } from './calls.ts';
-import { Client } from './client.ts';
+import { closing } from './closing.ts';
 import { isOk, isWrite } from './history.ts';
 import { recoveryMs, writeGapMs } from './measure.ts';
-import { took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
+import { hold, took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
 import type { Random } from './random.ts';
-import { invalidities, LOAD_MIN, loadBefore } from './validity.ts';
+import { invalidities, LOAD_MIN, loadBefore, metLimit } from './validity.ts';
 import { underLoad } from './workload/all.ts';
-import { REPLICAS } from './workload/worker.ts';
 import type { World } from './world.ts';
 
 /** What a fault did, in figures. */
@@ -31,6 +29,8 @@ export interface Run {
 const WARM_MS_MAX = 60_000;
 /** A replica that has acknowledged nothing for so long after the end of a fault will not. */
 const SETTLE_MS_MAX = 60_000;
+/** The window is a minute, and what a replica took with it counts for another half of one. */
+const LIMIT_MS_MAX = 120_000;
 
 /** Resolves when the service does enough that breaking it means something; what it did is judged afterwards. */
 export async function warm({ recorder }: World): Promise<void> {
@@ -72,13 +72,6 @@ export async function strike(
   };
 }
 
-/** The last operation on every replica: one write each, when all else is over. */
-export async function closing(world: World): Promise<void> {
-  const client = new Client('closing', world, world.recorder);
-  for (let replica = 0; replica < REPLICAS; replica += 1) await client.send(replica, createAccount('closing'));
-  client.close();
-}
-
 /** Faults one after the other under one workload, and then everything is judged. */
 export async function run(
   world: World,
@@ -88,12 +81,16 @@ export async function run(
   const sections: Section[] = [];
   const violations: Violation[] = [];
   await underLoad(world, random, HAMMER_PER_SECOND, async () => {
+    await took(async () => metLimit(world.recorder, 0), LIMIT_MS_MAX);
     for (const fault of faults) {
       const { violations: seen, ...section } = await strike(world, fault, extent, random);
       sections.push(section);
       violations.push(...seen);
       onSection(section);
     }
+    const over = world.recorder.now();
+    await hold(extent.calmMs);
+    await took(async () => metLimit(world.recorder, over), LIMIT_MS_MAX);
   });
   await closing(world);
   const outcome = await world.outcome();
@@ -104,7 +101,7 @@ export async function run(
   return {
     sections,
     violations,
-    invalid: invalidities(recorder),
+    invalid: invalidities(recorder, world.missedRevisions),
     calls: recorder.calls.length,
     acknowledged,
     stalledShare: stalledMs / recorder.now(),

@@ -9,12 +9,11 @@ import { KEY_FILE_TEXT } from '../support/muster.ts';
 import type { Owner } from './calls.ts';
 import { Follower } from './follower.ts';
 import { Recorder } from './history.ts';
-import { Replica } from './replica.ts';
+import { PREFIX, Replica } from './replica.ts';
 import { seedNearlyFull } from './seed.ts';
 import { readState, type State } from './state.ts';
 import type { Outcome } from './checkers/checker.ts';
 
-const PREFIX = '/chaos/';
 /** Enough for a long run, and soon filled. */
 const QUOTA_BYTES = 256 * 1024 * 1024;
 
@@ -55,10 +54,13 @@ export class World implements AsyncDisposable {
     writeFileSync(keyFile, KEY_FILE_TEXT, { mode: 0o600 });
     const flags = [`--quota-backend-bytes=${QUOTA_BYTES}`];
     const cluster = opened.use(await EtcdCluster.start({ binary: etcd, members: 3, unsafeNoFsync: quick, flags }));
-    const store = opened.use(await openStore({ kind: 'etcd', endpoints: cluster.urls, prefix: PREFIX }));
+    const opening = async (endpoints: readonly string[]): Promise<Store> =>
+      opened.use(await openStore({ kind: 'etcd', endpoints: [...endpoints], prefix: PREFIX }));
+    const store = await opening(cluster.urls);
     const recorder = opened.use(new Recorder());
     const nearlyFull = await seedNearlyFull(store, recorder);
-    const follower = opened.use(await Follower.start(store));
+    const [first = store, ...others] = await Promise.all(cluster.urls.map((url) => opening([url])));
+    const follower = opened.use(await Follower.start([first, ...others]));
     const env = {
       MUSTER_DATA_DIR: directory,
       MUSTER_KEY_FILE: keyFile,
@@ -86,8 +88,13 @@ export class World implements AsyncDisposable {
   /** What is in the store now, and every revision on the way to it. */
   async outcome(): Promise<Outcome> {
     const state = await this.readState();
-    await this.#follower.reach((await this.store.head()).revision);
+    await this.followed();
     return { state, written: this.#follower.written };
+  }
+
+  /** Resolves when the suite has looked at all that was written before the call: only then is it compacted. */
+  async followed(): Promise<void> {
+    await this.#follower.reach((await this.store.head()).revision);
   }
 
   /** Revisions that the suite could not look at one by one. */

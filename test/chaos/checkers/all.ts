@@ -2,6 +2,7 @@ import { answers } from './answers.ts';
 import { audit } from './audit.ts';
 import { cap } from './cap.ts';
 import type { Checker } from './checker.ts';
+import { earlyRefusal } from './early-refusal.ts';
 import { halfWritten } from './half-written.ts';
 import { isolation } from './isolation.ts';
 import { kept } from './kept.ts';
@@ -15,6 +16,7 @@ export const CORRECTNESS: readonly Checker[] = [
   cap,
   revocation,
   rateWindow,
+  earlyRefusal,
   isolation,
   audit,
   kept,

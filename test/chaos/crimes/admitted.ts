@@ -16,6 +16,37 @@ const overLimit = (admitted: number, withinMs: number): Crime => ({
   },
 });
 
+const refusedAfter = (admitted: number): Crime => ({
+  rule: 'early-refusal',
+  words: `refused after ${admitted} requests in 62.5 s`,
+  commit(ideal) {
+    const { owner } = scene(ideal);
+    const read = later(ideal, () => ideal.list(owner));
+    const crowd = Array.from({ length: 600 }, (_, n) => ({
+      ...read,
+      start: 200_000 + n * 100,
+      end: 200_005 + n * 100,
+    }));
+    const refused = {
+      ...read,
+      taints: [],
+      start: 260_100,
+      end: 260_110,
+      status: 429,
+      code: 'rate_limited',
+      retryAfter: true,
+    };
+    // After 600 it is lawful, and so it is after fewer where a fault may have taken units along.
+    const foreign = { ...refused, asked: { ...refused.asked, account: 'another' }, start: 400_000, end: 400_010 };
+    ideal.calls.push(...crowd, refused, foreign);
+    ideal.marks.push({ what: 'fault', name: 'a-fault', from: 305_000, until: 306_100 });
+    return (history, outcome) => {
+      const early = new Set<unknown>(crowd.slice(admitted));
+      return { history: { ...history, calls: history.calls.filter((call) => !early.has(call)) }, outcome };
+    };
+  },
+});
+
 /** Who is let in that must not be. */
 export const ADMITTED: readonly Crime[] = [
   accepts('single-use', 'a used code enrolls another daemon', (ideal, { owner, app, code }) =>
@@ -52,6 +83,8 @@ export const ADMITTED: readonly Crime[] = [
   }),
   overLimit(601, 60_000),
   overLimit(900, 45_000),
+  refusedAfter(599),
+  refusedAfter(0),
   tells('cap', 'a list of 1001', ({ created, owner }) => [
     created,
     { kind: 'app.list', asked: owner, told: { count: 1001 } },

@@ -21,5 +21,5 @@ export const FAULTS: readonly Fault[] = [
   rollingRestart,
 ];
 
-export const LONG: Extent = { holdMs: 10_000, cutMs: 30_000, kills: 100, rollingPerSecond: 200 };
-export const SHORT: Extent = { holdMs: 3000, cutMs: 4000, kills: 6, rollingPerSecond: 60 };
+export const LONG: Extent = { holdMs: 10_000, cutMs: 30_000, kills: 100, rollingPerSecond: 200, calmMs: 120_000 };
+export const SHORT: Extent = { holdMs: 3000, cutMs: 4000, kills: 6, rollingPerSecond: 60, calmMs: 0 };

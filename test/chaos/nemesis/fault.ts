@@ -8,6 +8,8 @@ export interface Extent {
   readonly cutMs: number;
   readonly kills: number;
   readonly rollingPerSecond: number;
+  /** After the last fault: so long that the rate window owes nothing to any of them. */
+  readonly calmMs: number;
 }
 
 /** A figure of the report; `limit` in the same unit, where it is a pass figure. */

@@ -11,9 +11,11 @@ const isRoomy = async (replica: Replica): Promise<boolean> =>
 /** etcd is full and refuses every write, until an operator makes room. */
 export const noSpace: Fault = {
   name: 'no-space',
-  async strike({ cluster, replicas }, { holdMs }) {
+  async strike(world, { holdMs }) {
+    const { cluster, replicas } = world;
     await fill(cluster.member);
     await hold(holdMs);
+    await world.followed();
     await makeRoom(cluster);
     // What grows the store is refused until a replica has looked how full it is.
     const value = await took(async () => (await Promise.all(replicas.map(isRoomy))).every(Boolean), NOTICED_MS_MAX);

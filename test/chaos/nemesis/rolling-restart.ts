@@ -23,9 +23,14 @@ export const rollingRestart: Fault = {
       random: seeded(whole(random, 2 ** 31)),
       signal: ending.signal,
     };
+    let unserved = 0;
     const load = work(
       STEADY,
-      steady(rollingPerSecond, () => [...rotation]),
+      steady(
+        rollingPerSecond,
+        () => [...rotation],
+        () => (unserved += 1),
+      ),
       deps,
     );
     await hold(STEADY_MS);
@@ -40,7 +45,7 @@ export const rollingRestart: Fault = {
     await Promise.all([load, ...probers]);
     return {
       figures: [
-        { name: 'failed requests', value: failed, unit: 'requests', limit: 0 },
+        { name: 'failed requests', value: failed + unserved, unit: 'requests', limit: 0 },
         {
           name: 'answered well',
           value: perSecond,

@@ -49,6 +49,7 @@ export const compacted: Fault = {
     for (const wire of replica.wires) wire.silenceFlows('everything');
     const { revision } = await world.store.head();
     await took(async () => (await world.store.head()).revision > revision, LIVE_MS_MAX);
+    await world.followed();
     await compactAll(world.cluster.member);
     for (const wire of replica.wires) wire.cut();
     const value = await liveAgain(world, replica);

@@ -1,4 +1,5 @@
 import { seeded, whole, type Random } from '../random.ts';
+import { HAMMER } from '../validity.ts';
 import type { World } from '../world.ts';
 import { capped } from './capped.ts';
 import { codes } from './codes.ts';
@@ -19,7 +20,7 @@ function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job>
     ['configs-1', configs],
     ['configs-2', configs],
     ['capped', capped(world.nearlyFull)],
-    ['hammer', hammer(hammerPerSecond)],
+    [HAMMER, hammer(hammerPerSecond)],
   ]);
 }
 

@@ -12,9 +12,10 @@ const READ_SHARE = 0.2;
 /**
  * So many requests a second from behind a load balancer, whether answers come or not: it sends to replicas that say
  * they are ready, and goes to the next one where a connection is refused, since nothing was sent on it.
+ * @param unserved told of each request that no replica took
  */
 export const steady =
-  (perSecond: number, inRotation: () => readonly number[]): Job =>
+  (perSecond: number, inRotation: () => readonly number[], unserved: () => void): Job =>
   async (worker) => {
     const daemons = (await Promise.all(Array.from({ length: OWNERS }, () => daemonOf(worker)))).filter(
       (one) => one !== undefined,
@@ -26,7 +27,10 @@ export const steady =
       for (; sent < due; sent += 1) {
         const daemon = daemons[whole(worker.random, daemons.length)];
         if (!daemon) return;
-        const one = balanced(worker, daemon, inRotation()).finally(() => underWay.delete(one));
+        const one = balanced(worker, daemon, inRotation()).then((isServed) => {
+          underWay.delete(one);
+          if (!isServed) unserved();
+        });
         underWay.add(one);
       }
     }
@@ -45,13 +49,15 @@ async function daemonOf(worker: Worker): Promise<Daemon | undefined> {
   return owner && bound && { owner, ...bound };
 }
 
-async function balanced(worker: Worker, { owner, app, own }: Daemon, ready: readonly number[]): Promise<void> {
+/** @returns whether a replica took it, whatever its answer was */
+async function balanced(worker: Worker, { owner, app, own }: Daemon, ready: readonly number[]): Promise<boolean> {
   const chance = worker.random();
   const write = writeOtel(owner, whole(worker.random, 1_000_000));
   const asked = chance < WRITE_SHARE ? write : chance < READ_SHARE ? readApp(owner, app) : poll(owner, app, own);
   const first = whole(worker.random, ready.length);
   for (let hop = 0; hop < ready.length; hop += 1) {
     const reply = await worker.send(asked, ready[(first + hop) % ready.length]);
-    if (reply.failure !== 'refused') return;
+    if (reply.failure !== 'refused') return true;
   }
+  return false;
 }
