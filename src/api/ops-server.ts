@@ -3,7 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type * as z from 'zod';
 import type { Secret } from '../domain/secret.ts';
-import { tokenOf } from './authenticate.ts';
+import { bearerOf } from './bearer.ts';
 import { Exchange, type ExchangeDeps } from './exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy } from './express-app.ts';
 import { readJson, type FieldCodes } from './json-body.ts';
@@ -105,7 +105,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
     const { path } = request;
     if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
-    if (isOperator(tokenOf(request))) next();
+    if (isOperator(bearerOf(request).token)) next();
     else exchangeOf(response).refuse('invalid_token');
   }
 

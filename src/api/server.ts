@@ -7,8 +7,9 @@ import { Refusal } from '../domain/refusal.ts';
 import { andThen, type MaybePromise } from '../maybe-promise.ts';
 import type { Metrics } from '../metrics.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
-import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps } from './exchange.ts';
+import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from './exchange.ts';
 import { readJson } from './json-body.ts';
+import { PlainRoutes } from './plain-routes.ts';
 import { chargeAccount } from './rate-limit.ts';
 import { createApp } from './v1/create-app.ts';
 import { deleteApp } from './v1/delete-app.ts';
@@ -49,13 +50,23 @@ interface Locals {
 }
 const localsOf = (response: Response): Locals => response.locals as Locals;
 
+type Operate = (exchange: Exchange, caller: Authenticated, appId: string) => void;
+
 /**
  * The gateway of `/v1`: the order of its steps is the order of the checks (H1). Who calls, and whether the account has a
- * request left, is settled before Express is asked for the route: that comes next, and a stranger is told nothing of it.
+ * request left, is settled before the route is looked for: that comes next, and a stranger is told nothing of it.
  */
 export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const app = bareExpress();
-  for (const route of ROUTES) app[route.method](route.path, operation(route));
+  const plain = new PlainRoutes<Operate>();
+  for (const route of ROUTES) {
+    const operate = operation(route);
+    plain.add(route, operate);
+    app[route.method](route.path, (request: Request<{ appId?: string }>, response: Response) => {
+      const { exchange, caller } = localsOf(response);
+      operate(exchange, caller, request.params.appId ?? '');
+    });
+  }
   refuseOtherMethods(app, ROUTES, (response) => localsOf(response).exchange);
   app.use((_request: Request, response: Response) => localsOf(response).exchange.refuse('not_found'));
   app.use(failed);
@@ -65,18 +76,17 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     const exchange = new Exchange('api', request, response, deps);
     request.url = pathAndQuery(request.url ?? '');
     if (!isUnderV1(request.url)) return exchange.refuse('not_found');
-    const route = (caller: Authenticated): void => {
-      const locals: Locals = { exchange, caller };
-      app(request, Object.assign(response, { locals }));
-    };
     let admitted: MaybePromise<Authenticated>;
     try {
       admitted = admit(request, exchange);
     } catch (error) {
       return exchange.fail(error);
     }
-    if (admitted instanceof Promise) admitted.then(route, (error: unknown) => exchange.fail(error));
-    else route(admitted);
+    if (!(admitted instanceof Promise)) return route(exchange, admitted);
+    admitted.then(
+      (caller) => route(exchange, caller),
+      (error: unknown) => exchange.fail(error),
+    );
   }
 
   function admit(request: IncomingMessage, exchange: Exchange): MaybePromise<Authenticated> {
@@ -87,32 +97,43 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     });
   }
 
-  function operation<Shape extends z.core.$ZodShape>(route: Route<Shape>) {
-    return (request: Request<{ appId?: string }>, response: Response): void => {
-      const { exchange, caller } = localsOf(response);
-      exchange.route = route.path;
-      run(route, request, exchange, caller)
-        .then((reply) => exchange.reply(reply))
-        .catch((error: unknown) => exchange.fail(error));
+  /** Nearly all requests spell their target plainly; Express is asked about the others. */
+  function route(exchange: Exchange, caller: Authenticated): void {
+    const { request, response } = exchange;
+    const found = plain.find(request.method ?? '', request.url ?? '');
+    if (found) return found.operate(exchange, caller, found.appId);
+    app(request, Object.assign(response, { locals: { exchange, caller } satisfies Locals }));
+  }
+
+  function operation<Shape extends z.core.$ZodShape>(of: Route<Shape>): Operate {
+    return (exchange, caller, appId) => {
+      exchange.route = of.path;
+      try {
+        const reply = run(of, exchange, caller, appId);
+        if (!(reply instanceof Promise)) return exchange.reply(reply);
+        reply.then((late) => exchange.reply(late)).catch((error: unknown) => exchange.fail(error));
+      } catch (error) {
+        exchange.fail(error);
+      }
     };
   }
 
-  async function run<Shape extends z.core.$ZodShape>(
-    route: Route<Shape>,
-    request: Request<{ appId?: string }>,
+  function run<Shape extends z.core.$ZodShape>(
+    of: Route<Shape>,
     exchange: Exchange,
     { account, keyId, reader }: Authenticated,
-  ) {
-    const { appId = '' } = request.params;
-    if (route.path.includes(':appId') && !APP_ID.test(appId)) throw new Refusal('not_found');
-    if (route.requires && account.record.entitlement !== route.requires) throw new Refusal('enterprise_required');
-    const body = await bodyOf(route, exchange);
-    const idempotencyKey = idempotencyKeyOf(route, request);
-    const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
-    const reply = route.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
-    // What is read from memory is there; only what asks the store can be late.
-    const asksStore = route.method !== 'get' || !reader.atOnce;
-    return reply instanceof Promise && asksStore ? await exchange.inTime(reply) : await reply;
+    appId: string,
+  ): MaybePromise<Reply> {
+    if (of.path.includes(':appId') && !APP_ID.test(appId)) throw new Refusal('not_found');
+    if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
+    return andThen(bodyOf(of, exchange), (body) => {
+      const idempotencyKey = idempotencyKeyOf(of, exchange.request);
+      const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
+      const reply = of.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
+      // What is read from memory is there; only what asks the store can be late.
+      const asksStore = of.method !== 'get' || !reader.atOnce;
+      return asksStore ? exchange.inTimeIfLate(reply) : reply;
+    });
   }
 
   /** Express itself throws for a path whose escapes do not decode (H8). */
@@ -128,20 +149,23 @@ const isUnderV1 = (url: string): boolean => url === '/v1' || url.startsWith('/v1
 
 const APP_ID = /^[a-z0-9]{20}$/;
 
-async function bodyOf<Shape extends z.core.$ZodShape>(
+function bodyOf<Shape extends z.core.$ZodShape>(
   { body, refuse }: Route<Shape>,
   exchange: Exchange,
-): Promise<z.infer<z.ZodObject<Shape>>> {
+): MaybePromise<z.infer<z.ZodObject<Shape>>> {
   // A route without a body never looks at it; its handler has no field to read (H6).
   if (!body || !refuse) return {} as z.infer<z.ZodObject<Shape>>;
   // H2: a body that is no object is refused with the code of the first field.
   const [broken] = Object.values<(typeof refuse)[keyof Shape]>(refuse);
   if (broken === undefined) throw new HttpRefusal('upstream_unavailable');
-  return await readJson(exchange, body, refuse, broken);
+  return readJson(exchange, body, refuse, broken);
 }
 
 /** H19: 1 to 255 printable ASCII characters, in one field. */
-function idempotencyKeyOf<Shape extends z.core.$ZodShape>(route: Route<Shape>, request: Request): string | undefined {
+function idempotencyKeyOf<Shape extends z.core.$ZodShape>(
+  route: Route<Shape>,
+  request: IncomingMessage,
+): string | undefined {
   const fields = route.idempotency ? fieldsOf(request, 'idempotency-key') : [];
   const [key] = fields;
   if (!route.idempotency || key === undefined) return undefined;

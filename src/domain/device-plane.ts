@@ -7,21 +7,11 @@ import { LIMITS } from './limits.ts';
 import { mutate, type MutationDeps, type Origin } from './mutation.ts';
 import { KEYS, ackSchema, parseRecord, put, type AccountRecord, type AckRecord } from './records.ts';
 import { Refusal } from './refusal.ts';
-import { isCredential, tokenHash } from './tokens.ts';
 import type { TurnQueue } from '../turn-queue.ts';
 
 /**
- * What a credential is looked up by; no read is asked for where a token cannot be one.
- * @throws Refusal `invalid_credential`
- */
-export function credentialHash(token: string | undefined): string {
-  if (token === undefined || !isCredential(token)) throw new Refusal('invalid_credential');
-  return tokenHash(token);
-}
-
-/**
  * Who polls: the app whose credential this is now.
- * @param hash of `credentialHash`
+ * @param hash of the credential (`tokenHash`)
  * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
  */
 export function authenticateDevice(reader: FleetReader, hash: string): MaybePromise<FoundApp> {

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { lazyCounterOf, remembered, SECONDS } from './instruments.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { lazyCounterOf, SECONDS } from './instruments.ts';
 import {
   LISTENERS,
   RATE_DECISIONS,
@@ -8,6 +8,7 @@ import {
   type TlsListenerLabel,
   type TurnedAwayLabel,
 } from './labels.ts';
+import { TalliedHistogram } from './tallied-histogram.ts';
 
 /** What the listeners and the account window say. */
 export interface RequestMetrics {
@@ -19,14 +20,13 @@ export interface RequestMetrics {
 }
 
 export function requestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = new Histogram({
+  const requests = new TalliedHistogram({
     name: 'muster_http_request_duration_seconds',
     help: 'Requests by listener, route template, status and error code (empty when none), with their duration.',
     labelNames: ['listener', 'route', 'status', 'code'],
     buckets: SECONDS,
     registers,
   });
-  const child = remembered((labels) => requests.labels(...labels));
   const shed = new Counter({
     name: 'muster_http_turned_away_total',
     help: 'Requests and connections turned away: below routing, or above a bound of the listener.',
@@ -49,7 +49,7 @@ export function requestMetrics(registers: Registry[]): RequestMetrics {
   return {
     certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
     requestEnded: (listener, route, status, code, seconds) =>
-      child(listener, route, String(status), code).observe(seconds),
+      requests.of(listener, route, String(status), code).observe(seconds),
     requestShed: (listener, why) => shed.inc({ listener, why }),
     rateDecided: (admitted) => decided(admitted ? 'admitted' : 'limited'),
   };

@@ -97,6 +97,8 @@ onEachBackend('/metrics', (backend) => {
     };
     await call(`${muster.api}/v1/unknown/1`, { token: owner.apiKey });
     await call(`${muster.device}/unknown/1`);
+    // The leader's first look at the fleet: only then is it told how far it is.
+    await expect.poll(series).toContain('muster_rollout_devices{state="stale"}');
     const before = await series();
     for (let i = 0; i < 5; i += 1) {
       const other = await tenant(muster);

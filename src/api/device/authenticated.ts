@@ -1,8 +1,8 @@
-import { authenticateDevice, credentialHash } from '../../domain/device-plane.ts';
+import { authenticateDevice } from '../../domain/device-plane.ts';
 import type { FleetReader, FoundApp } from '../../domain/fleet-reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { andThen, type MaybePromise } from '../../maybe-promise.ts';
-import { tokenOf } from '../authenticate.ts';
+import { bearerOf } from '../bearer.ts';
 import { HttpRefusal, type Exchange } from '../exchange.ts';
 import type { DeviceDeps } from './server.ts';
 
@@ -11,7 +11,7 @@ import type { DeviceDeps } from './server.ts';
  * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `rate_limited` or `overloaded`; StoreUnavailable
  */
 export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromise<FoundApp> {
-  const hash = credentialHash(tokenOf(exchange.request));
+  const hash = credentialHashOf(exchange);
   const asked = andThen(readerFor(hash, deps), (reader) => told(reader, hash, deps));
   return andThen(exchange.inTimeIfLate(asked), (found) => {
     exchange.authenticated();
@@ -19,6 +19,12 @@ export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromis
     if (waitSeconds !== undefined) throw tooOften(waitSeconds, deps.random());
     return found;
   });
+}
+
+function credentialHashOf({ request }: Exchange): string {
+  const hash = bearerOf(request).credentialHash;
+  if (hash === undefined) throw new Refusal('invalid_credential');
+  return hash;
 }
 
 /**
@@ -44,7 +50,7 @@ async function inTurn(asked: Promise<FleetReader>, { turns }: DeviceDeps): Promi
  */
 export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): Promise<FoundApp> {
   const reader = await inTurn(Promise.resolve(deps.fleet.current()), deps);
-  const hash = credentialHash(tokenOf(exchange.request));
+  const hash = credentialHashOf(exchange);
   return reader.atOnce ? await authenticateDevice(reader, hash) : await fromStore(reader, hash, deps);
 }
 

@@ -1,4 +1,5 @@
 import type { AccountReader, AppEntry } from '../../domain/fleet-reader.ts';
+import { andThen, type MaybePromise } from '../../maybe-promise.ts';
 import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 
@@ -11,26 +12,38 @@ export const listApps = route({
   method: 'get',
   path: '/v1/apps',
 
-  async handle({ account }) {
-    return { status: 200, body: await bodies.of(account) };
-  },
+  handle: ({ account }) => andThen(bodies.of(account), (body) => ({ status: 200, body })),
 });
+
+interface Kept {
+  readonly version: number;
+  readonly body: Buffer;
+}
 
 /**
  * A list of 1000 apps takes longer to spell than all else of its request together, and mostly nothing has changed
  * since it was asked for last. Kept by the account's version, the least recently used going first.
  */
 class Bodies {
-  readonly #kept = new Map<string, { readonly version: number; readonly body: Buffer }>();
+  readonly #kept = new Map<string, Kept>();
   #bytes = 0;
 
-  async of(account: AccountReader): Promise<Buffer> {
+  of(account: AccountReader): MaybePromise<Buffer> {
     const version = account.appsVersion;
     const kept = this.#kept.get(account.id);
-    const body = kept && kept.version === version ? kept.body : Buffer.from(await listJson(account));
-    // What memory counts did not change while it was read: it answers at once.
-    if (version !== undefined) this.#keep(account.id, version, body);
-    return body;
+    if (kept && kept.version === version) return this.#used(account.id, kept);
+    return andThen(listJson(account), (json) => {
+      const body = Buffer.from(json);
+      // What memory counts did not change while it was read: it answers at once.
+      if (version !== undefined) this.#keep(account.id, version, body);
+      return body;
+    });
+  }
+
+  #used(accountId: string, kept: Kept): Buffer {
+    this.#kept.delete(accountId);
+    this.#kept.set(accountId, kept);
+    return kept.body;
   }
 
   /** By id, not by the account's memory: that is dropped when it is listed anew, and must not live on here. */
@@ -54,11 +67,13 @@ class Bodies {
 
 const bodies = new Bodies();
 
-async function listJson(account: AccountReader): Promise<string> {
-  const [apps, seen] = [await account.apps(), await account.seen()];
-  const items = apps.toSorted(byCreation).map((app) => appJson(app, seen));
-  return `{"apps":[${items.join(',')}]}`;
-}
+const listJson = (account: AccountReader): MaybePromise<string> =>
+  andThen(account.apps(), (apps) =>
+    andThen(account.seen(), (seen) => {
+      const items = apps.toSorted(byCreation).map((app) => appJson(app, seen));
+      return `{"apps":[${items.join(',')}]}`;
+    }),
+  );
 
 /** H18. */
 function byCreation(a: AppEntry, b: AppEntry): number {

@@ -1,4 +1,5 @@
 import { Refusal } from '../../domain/refusal.ts';
+import { andThen } from '../../maybe-promise.ts';
 import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 
@@ -7,9 +8,9 @@ export const readApp = route({
   method: 'get',
   path: '/v1/apps/:appId',
 
-  async handle({ account, appId }) {
-    const app = await account.app(appId);
-    if (!app) throw new Refusal('not_found');
-    return { status: 200, body: appJson(app, await account.seen()) };
-  },
+  handle: ({ account, appId }) =>
+    andThen(account.app(appId), (app) => {
+      if (!app) throw new Refusal('not_found');
+      return andThen(account.seen(), (seen) => ({ status: 200, body: appJson(app, seen) }));
+    }),
 });
