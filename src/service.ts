@@ -83,7 +83,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
     ...replicaLoops(core, listeners, stopping.signal),
-    ...controllerLoops(core, operator, options.election ?? true, stopping.signal),
+    // At once, and not after the delay: whoever stays may lead.
+    ...controllerLoops(core, operator, options.election ?? true, leaving.signal),
   ]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');

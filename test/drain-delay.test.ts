@@ -69,6 +69,14 @@ describe('until the delay is over', () => {
     expect([answer.status, header(answer, 'connection')]).toEqual([201, 'close']);
   });
 
+  test('it leads no more, so that another one may', async () => {
+    const leads = async (): Promise<boolean> =>
+      (await call(`${muster.ops}/metrics`)).text.includes('\nmuster_controller_leading 1\n');
+    await until(leads);
+    await leaving();
+    await until(async () => !(await leads()));
+  });
+
   test('a held poll stays held', async () => {
     const { apiKey } = await tenant(muster);
     const credential = await enroll(muster, await createApp(muster, apiKey));

@@ -41,12 +41,17 @@ describeOn('cluster', 'under a steady load through the Service', () => {
   });
   afterEach(() => load.stop());
 
-  /** What failed until now, after some more requests. */
+  /** What failed until now, after some more requests: a pod may lose one as long as it is there. */
   const failed = async (): Promise<readonly string[]> => {
+    await release.nobodyLeaves();
     await goesOn(load);
     await load.stop();
     const failures = load.failures.map(({ why }) => why);
-    tell(`${load.answered} requests answered, ${failures.length} failed ${failures.join(' ')}`);
+    const times = load.failures.map(({ startedAt }) => startedAt);
+    const within =
+      times.length === 0 ? '' : ` within ${((Math.max(...times) - Math.min(...times)) / 1000).toFixed(1)} s`;
+    const kinds = [...new Set(failures)].join(' ');
+    tell(`${load.answered} requests answered, ${failures.length} failed${within} ${kinds}`);
     return failures;
   };
 
@@ -82,6 +87,16 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     expect(await failed()).toEqual([]);
   });
 
+  test("killing the leader's pod loses what it had in hand at most, and another leads", async () => {
+    const leader = await release.leader();
+    const killedAt = performance.now();
+    await release.kubectl(['delete', 'pod', leader.name, '--grace-period=0', '--force']);
+    expect((await release.leader()).name).not.toBe(leader.name);
+    tellHandOver(killedAt);
+    await release.settled(2);
+    expectOfOnePod(await failed());
+  });
+
   test('a crash of the leader loses what it had in hand, and somebody leads again', async () => {
     const leader = await release.leader();
     const crashedAt = performance.now();
@@ -90,10 +105,14 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     await release.leader();
     tellHandOver(crashedAt);
     await release.settled(2);
-    // Until Kubernetes sees that the pod is gone, its Service still sends there. Whoever lives refuses nobody.
-    for (const why of await failed()) expect(['ECONNREFUSED', 'ECONNRESET']).toContain(why);
+    expectOfOnePod(await failed());
   });
 });
+
+/** Until Kubernetes sees that a pod is gone, its Service still sends there. Whoever lives refuses nobody. */
+function expectOfOnePod(failures: readonly string[]): void {
+  for (const why of failures) expect(['ECONNREFUSED', 'ECONNRESET']).toContain(why);
+}
 
 /** API keys of so many accounts. */
 async function accounts(release: Release, count: number): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EtcdCluster } from '../../support/etcd.ts';
 import type { Cluster } from './cluster.ts';
@@ -31,6 +31,11 @@ export class Release {
     this.#values = join(cluster.plane.directory, 'values.json');
   }
 
+  /** The same release by another helm. */
+  by(helm: 3 | 4): Release {
+    return new Release(this.#cluster, helm);
+  }
+
   /** Makes what an administrator makes before: namespace and certificates. Nothing is installed yet. */
   static async prepare(cluster: Cluster, image: Image, etcd: EtcdCluster, helm: 3 | 4 = 3): Promise<Release> {
     const release = new Release(cluster, helm);
@@ -45,7 +50,20 @@ export class Release {
 
   /** @param set values besides those of every test, as `--set` takes them */
   install(...set: readonly string[]): Promise<string> {
-    return this.helm('install', RELEASE, CHART, '--values', this.#values, ...WAIT, ...settings(set));
+    return this.#installOf(CHART, set);
+  }
+
+  /** The chart as if it were one before: another version, without a disruption budget, with a default of another day. */
+  installPrevious(...set: readonly string[]): Promise<string> {
+    const chart = join(this.#cluster.plane.directory, 'previous-chart');
+    cpSync(CHART, chart, { recursive: true });
+    rmSync(join(chart, 'templates/availability.yaml'));
+    for (const [file, now, before] of BEFORE) {
+      const text = readFileSync(join(chart, file), 'utf8');
+      if (!now.test(text)) throw new Error(`${file} has no ${now.source}`);
+      writeFileSync(join(chart, file), text.replace(now, before));
+    }
+    return this.#installOf(chart, set);
   }
 
   upgrade(...set: readonly string[]): Promise<string> {
@@ -95,9 +113,15 @@ export class Release {
 
   /** The pods of the Deployment that are not on their way out. */
   async pods(): Promise<readonly Pod[]> {
-    const labels = 'app.kubernetes.io/component=all';
-    const found = JSON.parse(await this.kubectl(['get', 'pods', `--selector=${labels}`, '--output=json'])) as PodList;
-    return found.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(podOf);
+    const all = await this.#allPods();
+    return all.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(podOf);
+  }
+
+  /** Resolves when no pod of the Deployment is on its way out any more. */
+  async nobodyLeaves(): Promise<void> {
+    await eventually('the pods that were told to end have ended', async () =>
+      (await this.#allPods()).every(({ metadata }) => metadata.deletionTimestamp === undefined),
+    );
   }
 
   /** Resolves when so many pods are ready and no others are there. */
@@ -123,11 +147,33 @@ export class Release {
     return leader;
   }
 
+  async #allPods(): Promise<PodList['items']> {
+    const labels = 'app.kubernetes.io/component=all';
+    const found = JSON.parse(await this.kubectl(['get', 'pods', `--selector=${labels}`, '--output=json'])) as PodList;
+    return found.items;
+  }
+
+  #installOf(chart: string, set: readonly string[]): Promise<string> {
+    return this.helm('install', RELEASE, chart, '--values', this.#values, ...WAIT, ...settings(set));
+  }
+
+  /** As pods name it. */
+  image(): Promise<string> {
+    const path = '--output=jsonpath={.spec.template.spec.containers[0].image}';
+    return this.kubectl(['get', 'deployment', RELEASE, path]);
+  }
+
   async #url(listener: 'api' | 'device' | 'ops'): Promise<string> {
     const path = '--output=jsonpath={.spec.clusterIP}:{.spec.ports[0].port}';
     return `http://${await this.kubectl(['get', 'service', `${RELEASE}-${listener}`, path])}`;
   }
 }
+
+/** What the chart before had in its files. */
+const BEFORE: readonly [file: string, now: RegExp, before: string][] = [
+  ['Chart.yaml', /^version: .*$/m, 'version: 0.0.9'],
+  ['values.yaml', /^ {2}clusterRole: true$/m, '  clusterRole: false'],
+];
 
 const settings = (set: readonly string[]): string[] => set.flatMap((setting) => ['--set', setting]);
 
