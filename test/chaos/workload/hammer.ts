@@ -4,16 +4,23 @@ import { newOwner, REPLICAS, type Job } from './worker.ts';
 const PAUSE_MS = 100;
 /** Until it is refused for the first time: a minute's share is spent soon, and what refused it can be judged. */
 const SPRINT_PER_SECOND = 100;
+/** At once, when answers took their time: what it did not ask meanwhile it asks then, so that it stays above its share. */
+const BURST_MAX = 60;
 
 /** An account that asks for more than its 600 a minute, through all replicas: `perSecond` requests all the time. */
 export const hammer =
   (perSecond: number): Job =>
   async (worker) => {
+    const { recorder, signal } = worker;
     const owner = await newOwner(worker);
     if (!owner) return;
     let due = 0;
-    for (let isRefused = false; !worker.signal.aborted; await worker.pace(PAUSE_MS)) {
-      due += ((isRefused ? perSecond : Math.max(perSecond, SPRINT_PER_SECOND)) * PAUSE_MS) / 1000;
+    let before = recorder.now();
+    for (let isRefused = false; !signal.aborted; await worker.pace(PAUSE_MS)) {
+      const now = recorder.now();
+      const rate = isRefused ? perSecond : Math.max(perSecond, SPRINT_PER_SECOND);
+      due = Math.min(BURST_MAX, due + (rate * (now - before)) / 1000);
+      before = now;
       const burst = Math.floor(due);
       due -= burst;
       const asked = Array.from({ length: burst }, (_, n) => worker.send(listApps(owner), n % REPLICAS));
