@@ -151,7 +151,22 @@ describe('times read off a history', () => {
       at(600, { client: 'other' }),
       at(1200),
     ];
-    expect(throughput(history(calls), 0, 1000, (name) => name === 'lives')).toEqual({ perSecond: 1, failed: 1 });
+    expect(throughput(history(calls), 0, 1000, (name) => name === 'lives')).toEqual({
+      perSecond: 1,
+      failed: 1,
+      excused: 0,
+    });
+  });
+
+  test('what failed while this process, which the wires run in, stood still for half a second is told apart', () => {
+    const failed = [call({ start: 3000, end: 4000, status: 502 }), call({ start: 3000, end: 4000 })];
+    const of = (from: number, until: number) =>
+      throughput(history(failed, { stalls: [{ from, until }] }), 0, 10_000, () => true);
+    expect(of(3100, 3599)).toMatchObject({ failed: 1, excused: 0 });
+    expect(of(3100, 3600)).toMatchObject({ failed: 0, excused: 1 });
+    expect(of(1000, 1500)).toMatchObject({ failed: 0, excused: 1 });
+    expect(of(999, 1499)).toMatchObject({ failed: 1, excused: 0 });
+    expect(of(3501, 4500)).toMatchObject({ failed: 1, excused: 0 });
   });
 
   test('a stopped replica owes its answer later, and what this process did not run is nobody’s', () => {

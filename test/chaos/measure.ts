@@ -17,19 +17,31 @@ export function recoveryMs({ calls }: Pick<History, 'calls'>, from: number): num
   return Math.max(...[0, 1, 2].map(first)) - from;
 }
 
+/** The store's own deadline: what failed may have waited for a question that another request put so long before. */
+const QUESTION_MS = 2000;
+/** The wires to etcd run in this process: while it stands still for so long, it is the suite that cuts them. */
+const STANDSTILL_MS = 500;
+
 /**
- * Requests a second that were answered well, and those that were not. A connection that was refused is no request: who
- * asked went on to the next replica, and tells by other means when there was none.
+ * Requests a second that were answered well, those that were not, and those that failed while the suite's own wires
+ * stood still. A connection that was refused is no request: who asked went on to the next replica, and tells by other
+ * means when there was none.
  */
 export function throughput(
-  { calls }: Pick<History, 'calls'>,
+  { calls, stalls }: Pick<History, 'calls' | 'stalls'>,
   from: number,
   until: number,
   client: (name: string) => boolean,
-): { perSecond: number; failed: number } {
+): { perSecond: number; failed: number; excused: number } {
   const own = calls.filter(
     (call) => client(call.client) && call.start >= from && call.end <= until && call.failure !== 'refused',
   );
-  const good = own.filter(isOk).length;
-  return { perSecond: good / ((until - from) / 1000), failed: own.length - good };
+  const bad = own.filter((call) => !isOk(call));
+  const excused = bad.filter(({ start, end }) => stalledMs(stalls, start - QUESTION_MS, end) >= STANDSTILL_MS).length;
+  return { perSecond: (own.length - bad.length) / ((until - from) / 1000), failed: bad.length - excused, excused };
+}
+
+/** How much of the span this process did not run, in milliseconds. */
+export function stalledMs(stalls: History['stalls'], from: number, until: number): number {
+  return stalls.reduce((sum, stall) => sum + Math.max(0, Math.min(until, stall.until) - Math.max(from, stall.from)), 0);
 }

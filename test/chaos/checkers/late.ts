@@ -1,4 +1,5 @@
 import type { Call, History } from '../history.ts';
+import { stalledMs } from '../measure.ts';
 import { named, type Checker } from './checker.ts';
 
 /** DECISIONS H15: an outage is known within 2 s; the third is the client's and the wire's. */
@@ -26,6 +27,5 @@ export function tookMs({ marks, stalls }: History, { replica, start, end }: Call
     (mark) => mark.what === 'stopped' && mark.replica === replica && mark.from <= end && mark.until >= start,
   );
   const from = Math.max(start, ...stopped.map(({ until }) => until));
-  const stalled = stalls.map((stall) => Math.max(0, Math.min(end, stall.until) - Math.max(from, stall.from)));
-  return end - from - stalled.reduce((sum, ms) => sum + ms, 0);
+  return end - from - stalledMs(stalls, from, end);
 }
