@@ -57,7 +57,13 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Cuts connections as a reset does. */
   cut(which: (flow: Flow) => boolean = () => true): void {
-    for (const flow of [...this.flows].filter(which)) for (const end of flow.ends) end.resetAndDestroy();
+    for (const flow of [...this.flows].filter(which)) {
+      // A reset is refused to a socket that is ending; it would never close, and Node would wait for it without end.
+      for (const end of flow.ends) {
+        if (end.writableEnded) end.destroy();
+        else end.resetAndDestroy();
+      }
+    }
   }
 
   /** Silences the connections that there are, and leaves later ones alone. */
