@@ -24,12 +24,14 @@ const base: Situation = {
   part: NO_PART,
   own: { live: 0, lately: 0, byBucket: new Map() },
   now,
+  monotonic: NOW,
   demand: 1,
   asked: new Map(),
   giveBack: false,
   ends: false,
   writes: 0,
-  chargeMs: 250,
+  chargeMs: 500,
+  restsUntil: 0,
 };
 const spent = (units: number, ageMs = 1000): WindowRecord['spent'] => [{ at: NOW - ageMs, units }];
 const slice = (units: number, until = NOW + 10_000) => ({ nonce: 7, units, until, slice: true });
@@ -63,12 +65,12 @@ describe('what a replica does next', () => {
     [
       'one that is scant asks for more at once',
       { record: held(580, 10), writes: 1 },
-      { act: 'commit', take: { units: 20, slice: true, wants: 180 }, asks: ['other0/7'] },
+      { act: 'commit', take: { units: 20, slice: true, wants: 180 }, record: { wanted: ['other0/7'] } },
     ],
     [
       'for many that wait, as many slices are asked for as may bring twice what is lacking',
       { record: held(580, 4), demand: 120, writes: 1 },
-      { act: 'commit', take: { units: 20, slice: true, wants: 180 }, asks: ['other0/7', 'other1/7'] },
+      { act: 'commit', take: { units: 20, wants: 180 }, record: { wanted: ['other0/7', 'other1/7'] } },
     ],
     [
       'while much is left, too, no answer counts as spent in the end',
@@ -113,7 +115,7 @@ describe('what a replica does next', () => {
     [
       'what others hold ahead is asked for',
       { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200) } } },
-      { act: 'commit', take: { units: 0 }, asks: ['other/7'] },
+      { act: 'commit', take: { units: 0 }, record: { wanted: ['other/7'] } },
     ],
     [
       'then it is waited for',
@@ -129,16 +131,66 @@ describe('what a replica does next', () => {
       { act: 'refuse' },
     ],
     [
+      'a slice that has ended is asked for, too: its holder may yet tell what it did not spend',
+      { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200, NOW - 1000) } } },
+      { act: 'commit', record: { wanted: ['other/7'] } },
+    ],
+    [
+      'while holders are asked only they write, even where something is free',
+      {
+        record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(100) } },
+        asked: new Map([['other/7', NOW + 9]]),
+      },
+      { act: 'wait', until: NOW + 9 },
+    ],
+    [
+      'they answer before they wait for others themselves',
+      {
+        giveBack: true,
+        part: { hold: own({ usedUntil: NOW }), unanswered: [] },
+        record: { ...NO_WINDOW, spent: spent(360), holds: { me: slice(100), other: slice(140) } },
+        asked: new Map([['other/7', NOW + 9]]),
+      },
+      { act: 'commit', take: { units: 0 }, refuses: 0, record: { spent: spent(400) } },
+    ],
+    [
+      'what was not returned in time stands in the way of nothing that is free',
+      {
+        record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(100) } },
+        asked: new Map([['other/7', NOW]]),
+      },
+      { act: 'commit', take: { units: 1 } },
+    ],
+    [
+      'whoever has charged lets others charge first',
+      { record: { ...NO_WINDOW, spent: spent(400) }, restsUntil: NOW + 9 },
+      { act: 'wait', until: NOW + 9 },
+    ],
+    ['but refuses at once', { record: { ...NO_WINDOW, spent: spent(600) }, restsUntil: NOW + 9 }, { act: 'refuse' }],
+    [
+      'those for whom there is nothing are refused with the same commit',
+      { record: { ...NO_WINDOW, spent: spent(590) }, demand: 30 },
+      { act: 'commit', take: { units: 10 }, refuses: 20 },
+    ],
+    [
+      'not where others may return something',
+      { record: { ...NO_WINDOW, spent: spent(490), holds: { other: slice(100) } }, demand: 30 },
+      { act: 'commit', take: { units: 10 }, refuses: 0 },
+    ],
+    [
       'where more is spent than there is, no less than nothing is taken',
       {
         record: { ...NO_WINDOW, spent: spent(590), holds: { other: slice(5) } },
         part: { hold: own({ units: 40, usedUntil: NOW }), unanswered: [] },
       },
-      { act: 'commit', take: { units: 0 }, asks: ['other/7'] },
+      { act: 'commit', take: { units: 0 }, record: { wanted: ['other/7'] } },
     ],
     [
       'a slice whose holder is gone counts for 61 s after its end',
-      { record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200, NOW - 60_999) } } },
+      {
+        record: { ...NO_WINDOW, spent: spent(400), holds: { other: slice(200, NOW - 60_999) } },
+        asked: new Map([['other/7', NOW]]),
+      },
       { act: 'refuse' },
     ],
     [

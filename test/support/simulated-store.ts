@@ -21,7 +21,8 @@ export interface Caller {
   readonly network: Network;
   /** Does it within the caller's process, now or when that goes on. */
   deliver(act: () => void): void;
-  wrote(): void;
+  /** A commit took effect: the record before, and after it. */
+  wrote(before: string | undefined, after: string): void;
 }
 
 interface Watching {
@@ -33,7 +34,6 @@ interface Watching {
 }
 
 const CALL_MS = 1800;
-const WAY_MS = 12;
 
 /**
  * Of a store, what the rate window needs, on a network in simulated time. It stands where the real back-ends cannot: in
@@ -42,13 +42,16 @@ const WAY_MS = 12;
 export class SimulatedStore {
   readonly #timeline: Timeline;
   readonly #random: Random;
+  /** How long a way of a call takes, and that of what a watch tells. */
+  readonly #wayMs: number;
   readonly #entries = new Map<string, Entry>();
   readonly #watches = new Set<Watching>();
   #revision = 1;
 
-  constructor(timeline: Timeline, random: Random) {
+  constructor(timeline: Timeline, random: Random, wayMs: number) {
     this.#timeline = timeline;
     this.#random = random;
+    this.#wayMs = wayMs;
   }
 
   portFor(caller: Caller): Store {
@@ -76,11 +79,17 @@ export class SimulatedStore {
   #call<T>(caller: Caller, act: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const timeline = this.#timeline;
-    const over = (): void => reject(new StoreUnavailable('timeout', 'no answer'));
+    let isAnswered = false;
+    // An error is dear to make, and a call that was answered needs none.
+    const over = (): void => (isAnswered ? undefined : reject(new StoreUnavailable('timeout', 'no answer')));
     timeline.after(CALL_MS, () => caller.deliver(over));
+    const answer = (value: T): void => {
+      isAnswered = true;
+      resolve(value);
+    };
     this.#travel(caller, () => {
       const value = act();
-      this.#travel(caller, () => caller.deliver(() => resolve(value)));
+      this.#travel(caller, () => caller.deliver(() => answer(value)));
     });
     return promise;
   }
@@ -90,7 +99,13 @@ export class SimulatedStore {
     if (network.cut) return;
     const trouble = random() < network.troubled;
     if (trouble && random() < 0.5) return;
-    this.#timeline.after(trouble ? random() * 4000 : 0.5 + random() * WAY_MS, arrive);
+    this.#timeline.after(trouble ? random() * 4000 : this.#way(), arrive);
+  }
+
+  /** About as long each time; now and then twice as long. */
+  #way(): number {
+    const ms = this.#wayMs * (0.8 + 0.4 * this.#random());
+    return this.#random() < 0.05 ? 2 * ms : ms;
   }
 
   #commit({ expect, write }: Change, caller: Caller): CommitResult {
@@ -98,9 +113,10 @@ export class SimulatedStore {
       return { outcome: 'conflict' };
     }
     this.#revision += 1;
-    caller.wrote();
     for (const one of write) {
-      if ('put' in one) this.#put({ key: one.put, value: one.value, revision: this.#revision });
+      if (!('put' in one)) continue;
+      caller.wrote(this.#entries.get(one.put)?.value, one.value);
+      this.#put({ key: one.put, value: one.value, revision: this.#revision });
     }
     return { outcome: 'committed', revision: this.#revision };
   }
@@ -113,7 +129,7 @@ export class SimulatedStore {
   #tell(watching: Watching, change: Entry): void {
     const { caller, listener } = watching;
     if (caller.network.cut) return this.#end(watching);
-    const late = this.#random() < caller.network.troubled ? this.#random() * 4000 : 0.5 + this.#random() * WAY_MS;
+    const late = this.#random() < caller.network.troubled ? this.#random() * 4000 : this.#way();
     watching.arrivesAt = Math.max(watching.arrivesAt, this.#timeline.now + late);
     this.#timeline.at(watching.arrivesAt, () => {
       caller.deliver(() => {

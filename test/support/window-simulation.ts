@@ -20,14 +20,23 @@ export interface Fault {
   readonly suspended: boolean;
 }
 
+/** A commit that took effect. */
+export interface Written {
+  readonly at: number;
+  /** The record before, and as it was written. */
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
 /** What happened, in true time. */
 export interface History {
   readonly admitted: readonly number[];
+  /** Of each that was admitted, when it came. */
+  readonly waitedSince: readonly number[];
   readonly refused: readonly number[];
   readonly failed: number;
   readonly faults: readonly Fault[];
-  /** When commits of each replica took effect. */
-  readonly writes: ReadonlyMap<string, readonly number[]>;
+  readonly writes: ReadonlyMap<string, readonly Written[]>;
 }
 
 /** So many requests at once. */
@@ -41,6 +50,8 @@ export interface Scenario {
   readonly seed: number;
   readonly faults: boolean;
   readonly rules: WindowRules;
+  /** Half of the round trip to the store. */
+  readonly wayMs?: number;
   /** 1 to 5 by chance where it is not given. */
   readonly replicas?: number;
   /** All that is asked; as it comes by chance where it is not given. */
@@ -57,7 +68,7 @@ const log = pino({ level: 'silent' });
 class Replica implements Clock {
   readonly id: string;
   readonly window: SharedRateWindow;
-  readonly writes: number[] = [];
+  readonly writes: Written[] = [];
   readonly network: Network = { cut: false, troubled: 0 };
   readonly #timeline: Timeline;
   readonly #offset: number;
@@ -74,7 +85,7 @@ class Replica implements Clock {
     const port = store.portFor({
       ...this.#within(),
       network: this.network,
-      wrote: () => this.writes.push(timeline.now),
+      wrote: (before, after) => this.writes.push({ at: timeline.now, before, after }),
     });
     this.window = createSharedRateWindow({ store: port, clock: this, log, metrics, replicaId: id, rules });
     void this.window.run(this.#stopping.signal);
@@ -121,8 +132,9 @@ class Replica implements Clock {
 export async function simulate({ seed, faults, rules, asked, ...scenario }: Scenario): Promise<History> {
   const random = seeded(seed);
   const timeline = new Timeline();
-  const store = new SimulatedStore(timeline, random);
-  const [admitted, refused, told]: [number[], number[], Fault[]] = [[], [], []];
+  const store = new SimulatedStore(timeline, random, scenario.wayMs ?? 10);
+  const [admitted, waitedSince, refused]: [number[], number[], number[]] = [[], [], []];
+  const told: Fault[] = [];
   let failed = 0;
   const replicas: Replica[] = [];
 
@@ -137,9 +149,11 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
 
   function ask(replica: Replica, requests: number): void {
     if (replica.state !== 'runs') return;
+    const since = timeline.now;
     for (let n = 0; n < requests; n += 1) {
       const count = (isAdmitted: boolean): void => {
         (isAdmitted ? admitted : refused).push(timeline.now);
+        if (isAdmitted) waitedSince.push(since);
       };
       const charged = replica.window.charge(ACCOUNT);
       if (!(charged instanceof Promise)) count(charged.admitted);
@@ -193,5 +207,5 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
   while (timeline.now < LASTS_MS && timeline.next()) if (timeline.isAsync) await setImmediate();
   for (const replica of replicas) replica.crash();
   const writes = new Map(replicas.map((replica) => [replica.id, replica.writes]));
-  return { admitted, refused, failed, faults: told, writes };
+  return { admitted, waitedSince, refused, failed, faults: told, writes };
 }

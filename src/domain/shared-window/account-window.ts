@@ -6,6 +6,7 @@ import type { Entry, Store } from '../../store/port.ts';
 import { Instants } from '../instants.ts';
 import type { RateDecision } from '../rate-window.ts';
 import { KEYS } from '../records.ts';
+import { chargingLately } from './count.ts';
 import { decide, type Decision } from './decide.ts';
 import { type Known, KnownWindow, type KnownWindowDeps } from './known-window.ts';
 import type { OwnHold } from './own-hold.ts';
@@ -25,10 +26,7 @@ type Committing = Extract<Decision, { act: 'commit' }>;
 
 const FAILURES_IN_A_ROW_MAX = 2;
 const FAILED_PAUSE_MS = 1000;
-
-/** The round trip for which the time of a recall is made, and how much longer it may become. */
-const RECALL_ROUND_TRIP_MS = 40;
-const RECALL_LONGER_MAX = 4;
+const REST_MS_MAX = 500;
 
 /**
  * One account's shared window on this replica. Requests are admitted from the own hold at once; the others wait in a
@@ -47,6 +45,7 @@ export class AccountWindow {
   #failedAt = Number.NEGATIVE_INFINITY;
   #wake = Promise.withResolvers<void>();
   #roundTripMs = 0;
+  #restsUntil = Number.NEGATIVE_INFINITY;
   #usedAt: number;
 
   constructor(accountId: string, deps: AccountWindowDeps) {
@@ -88,7 +87,10 @@ export class AccountWindow {
     if (!this.#running) this.#window.takeNewer();
     const { hold } = this.#window.part;
     const isDue =
-      hold?.slice === true && hold.units > 0 && now.latest >= hold.usedUntil - this.#deps.rules.settledBeforeMs;
+      hold?.slice === true &&
+      hold.units > 0 &&
+      now.latest >= hold.usedUntil - this.#deps.rules.settledBeforeMs &&
+      this.#writesLately() <= 1;
     if ((isDue || this.#isReturning) && !this.#isPaused) this.#start();
   }
 
@@ -151,7 +153,7 @@ export class AccountWindow {
   }
 
   async #step(): Promise<void> {
-    const { store, wall, rules } = this.#deps;
+    const { store, wall, clock, rules } = this.#deps;
     const window = this.#window;
     this.#waiting.turnAwayLate();
     window.takeNewer();
@@ -159,13 +161,18 @@ export class AccountWindow {
     const now = wall();
     const decision = decide(this.#situation(known, now), rules);
     if (decision.act === 'commit') return await this.#commit(known, decision, now);
-    if (decision.act === 'wait') return await this.#woken(decision.until - now.latest);
+    if (decision.act === 'wait') {
+      await this.#woken(decision.until - clock.monotonic());
+      // Nobody is taken for dead who may have answered where the watch is late.
+      if (decision.for === 'answers' && clock.monotonic() >= decision.until) window.forget();
+      return;
+    }
     const units = decision.act === 'serve' ? decision.units : this.#waiting.count;
     this.#waiting.decide(() => window.admit(now) ?? window.full(now), units);
   }
 
   #situation({ record }: Known, now: Span): Parameters<typeof decide>[0] {
-    const { replicaId, rules } = this.#deps;
+    const { replicaId, clock, rules } = this.#deps;
     const { part, own, asked } = this.#window;
     return {
       record,
@@ -173,12 +180,14 @@ export class AccountWindow {
       part,
       own: own.count(now),
       now,
+      monotonic: clock.monotonic(),
       demand: this.#waiting.count,
       asked,
       giveBack: this.#isReturning,
       ends: this.#returns,
       writes: this.#writesLately(),
-      chargeMs: Math.min(rules.chargeMsMax, Math.max(rules.chargeMs, 3 * this.#roundTripMs)),
+      chargeMs: Math.min(rules.chargeMsMax, Math.max(rules.chargeMs, 2 * this.#roundTripMs)),
+      restsUntil: this.#restsUntil,
     };
   }
 
@@ -188,21 +197,15 @@ export class AccountWindow {
     return this.#writes.size;
   }
 
-  /** A holder hears of it, meets a conflict and commits: on a slow store it needs longer. */
-  #recallMs(): number {
-    const slowness = this.#roundTripMs / RECALL_ROUND_TRIP_MS;
-    return this.#deps.rules.recallMs * Math.min(RECALL_LONGER_MAX, Math.max(1, slowness));
-  }
-
   /** Until the watch brings something, or the time is up. */
   async #woken(ms: number): Promise<void> {
     const over = new AbortController();
     this.#wake = Promise.withResolvers();
     await Promise.race([this.#wake.promise, this.#deps.clock.sleep(Math.ceil(ms), over.signal)]);
-    over.abort();
+    over.abort(null);
   }
 
-  async #commit({ revision }: Known, { record, take, asks, isAmple }: Committing, now: Span): Promise<void> {
+  async #commit({ revision }: Known, { record, take, refuses, isAmple }: Committing, now: Span): Promise<void> {
     const { store, clock, replicaId } = this.#deps;
     const before = this.#window.part.hold;
     const { usedUntil, ...told } = take;
@@ -221,7 +224,21 @@ export class AccountWindow {
     else this.#writes = new Instants();
     this.#note(before, take, now);
     this.#returns = false;
-    this.#window.committed({ record: next, revision: result.revision }, asks, this.#recallMs());
+    if (!take.slice) this.#rest(1 + chargingLately(record, replicaId, now));
+    this.#window.committed({ record: next, revision: result.revision });
+    if (refuses > 0) this.#refuseAfter(take.units, refuses);
+  }
+
+  /** Who has committed knows the record first: others would meet one conflict after the other. */
+  #rest(turns: number): void {
+    this.#restsUntil = this.#deps.clock.monotonic() + Math.min(REST_MS_MAX, this.#roundTripMs * turns);
+  }
+
+  /** So many after so many, but for those for whom something became free in the meantime. */
+  #refuseAfter(units: number, refuses: number): void {
+    const now = this.#deps.wall();
+    const stay = Math.max(units, this.#window.left(now));
+    if (stay < units + refuses) this.#waiting.decide(() => this.#window.full(now), units + refuses - stay, stay);
   }
 
   #note(before: OwnHold | undefined, { slice, units }: Committing['take'], now: Span): void {

@@ -1,25 +1,46 @@
+import type { Situation } from './decide.ts';
 import type { OwnCount } from './own-units.ts';
-import { type Hold, sliceName, type Spent, type WindowRecord } from './record.ts';
+import { sliceName, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Span } from './wall.ts';
+
+const CHARGING_LATELY_MS = 500;
 
 export interface Count {
   /** Held by nobody. */
   readonly free: number;
-  /** Not spent; what live replicas hold ahead is left, and may come back. */
+  /** Not spent; the slices of others are left, too, and may come back. */
   readonly left: number;
+  /** These, the largest first. */
+  readonly lent: readonly Lent[];
 }
 
-/** What a record leaves, in which the own hold is settled: the own units by their instants, the others' by the record. */
-export function countOf({ spent, holds }: WindowRecord, own: OwnCount, now: Span, rules: WindowRules): Count {
-  let left = rules.requestsMax - own.live;
-  for (const { units } of ofOthers(spent, own)) left -= units;
-  let free = left;
-  for (const hold of Object.values(holds)) {
-    free -= hold.units;
-    if (!isLent(hold, now)) left -= hold.units;
+export interface Lent {
+  readonly name: string;
+  readonly units: number;
+}
+
+/**
+ * What a record leaves, in which the own hold is settled: the own units by their instants, the others' by the record. A
+ * slice is lent even when it has ended: a holder that lives may yet tell what it did not spend of it.
+ */
+export function countOf(
+  { spent, holds }: WindowRecord,
+  { own, asked, monotonic }: Pick<Situation, 'own' | 'asked' | 'monotonic'>,
+  rules: WindowRules,
+): Count {
+  let unspent = rules.requestsMax - own.live;
+  for (const { units } of ofOthers(spent, own)) unspent -= units;
+  let [held, gone] = [0, 0];
+  const lent: Lent[] = [];
+  for (const [replicaId, { nonce, units, slice }] of Object.entries(holds)) {
+    const name = sliceName(replicaId, nonce);
+    held += units;
+    // A holder that did not answer in time has spent it all.
+    if (!slice || monotonic >= (asked.get(name) ?? Number.POSITIVE_INFINITY)) gone += units;
+    else if (units > 0) lent.push({ name, units });
   }
-  return { free, left };
+  return { free: unspent - held, left: unspent - gone, lent: lent.sort((one, other) => other.units - one.units) };
 }
 
 /** Without what this replica has told of its own, and knows better. */
@@ -29,17 +50,8 @@ export function ofOthers(spent: readonly Spent[], { byBucket }: OwnCount): reado
     .filter(({ units }) => units > 0);
 }
 
-/** Ahead, and its holder may yet return it. */
-export const isLent = ({ slice, units, until }: Hold, now: Span): boolean => slice && units > 0 && now.earliest < until;
-
-export interface Lent {
-  readonly name: string;
-  readonly units: number;
-}
-
-/** The slices that others hold, the largest first. */
-export const lentSlices = ({ holds }: WindowRecord, now: Span): readonly Lent[] =>
-  Object.entries(holds)
-    .filter(([, hold]) => isLent(hold, now))
-    .map(([replicaId, { nonce, units }]) => ({ name: sliceName(replicaId, nonce), units }))
-    .sort((one, other) => other.units - one.units);
+/** How many others charged what waited there about a second ago, or less. */
+export const chargingLately = ({ holds }: WindowRecord, replicaId: string, now: Span): number =>
+  Object.entries(holds).filter(
+    ([id, { slice, until }]) => id !== replicaId && !slice && now.latest < until + CHARGING_LATELY_MS,
+  ).length;

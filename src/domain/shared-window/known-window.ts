@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import { ABSENT, type Entry } from '../../store/port.ts';
 import type { RateDecision } from '../rate-window.ts';
 import type { Versioned } from '../records.ts';
@@ -10,6 +11,7 @@ import type { Span } from './wall.ts';
 
 export interface KnownWindowDeps {
   readonly replicaId: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly wall: () => Span;
   readonly rules: WindowRules;
 }
@@ -31,7 +33,7 @@ export class KnownWindow {
   part: OwnPart = NO_PART;
   /** Others want back what is held. */
   isAskedBack = false;
-  /** Others' slices that were asked for, with the instant from which no answer is expected any more. */
+  /** Slices of others that someone asked for, with the instant from which no answer is expected any more. */
   readonly asked = new Map<string, number>();
 
   constructor(deps: KnownWindowDeps) {
@@ -86,10 +88,7 @@ export class KnownWindow {
     this.#known = undefined;
   }
 
-  /** @param recallMs how long those that were asked have to return what they hold */
-  committed(known: Known, asks: readonly string[], recallMs: number): void {
-    const { wall } = this.#deps;
-    for (const name of asks) this.asked.set(name, wall().latest + recallMs);
+  committed(known: Known): void {
     this.isAskedBack = false;
     this.#learn(known);
   }
@@ -119,7 +118,7 @@ export class KnownWindow {
   }
 
   #learn(known: Known): Known {
-    const { replicaId, wall } = this.#deps;
+    const { replicaId, wall, clock, rules } = this.#deps;
     const before = this.part;
     this.#known = known;
     this.#reached = known.revision;
@@ -131,6 +130,9 @@ export class KnownWindow {
     this.#fullUntil = Number.NEGATIVE_INFINITY;
     this.#outlook.learn(known.record, hold, wall());
     for (const name of this.asked.keys()) if (!hasHold(known.record, name)) this.asked.delete(name);
+    for (const name of known.record.wanted) {
+      if (!this.asked.has(name)) this.asked.set(name, clock.monotonic() + rules.recallMs);
+    }
     return known;
   }
 

@@ -74,12 +74,17 @@ export function putWindow(accountId: string, { spent, holds, wanted }: WindowRec
   });
 }
 
-/** The units of both, by bucket. */
+/** The units of both, by bucket; what is added is little, and as a rule new. */
 export function addSpent(some: readonly Spent[], more: readonly Spent[]): readonly Spent[] {
   if (more.length === 0) return some;
-  const byBucket = new Map<number, number>();
-  for (const { at, units } of [...some, ...more]) byBucket.set(at, (byBucket.get(at) ?? 0) + units);
-  return [...byBucket].map(([at, units]) => ({ at, units })).sort((one, other) => one.at - other.at);
+  const all = [...some];
+  for (const one of more) {
+    const index = all.findLastIndex(({ at }) => at <= one.at);
+    const same = all[index];
+    if (same?.at === one.at) all[index] = { at: one.at, units: same.units + one.units };
+    else all.splice(index + 1, 0, one);
+  }
+  return all;
 }
 
 /** Without what counts no more. A slice that is wanted is wanted for as long as it is there. */

@@ -65,9 +65,9 @@ export const WINDOW_RULES: WindowRules = {
   sliceToldMs: SLICE_MS,
   sliceUsedMs: SLICE_MS,
   settledBeforeMs: 1000,
-  chargeMs: 250,
+  chargeMs: 500,
   chargeMsMax: 1500,
-  recallMs: 250,
+  recallMs: 1000,
 };
 
 /** Requests of an account that wait for its window on one replica; above that they are turned away with 502. */

@@ -23,14 +23,12 @@ export function wishedUnits(
   { own, writes, renewed }: Wish,
   { holds }: WindowRecord,
   free: number,
-  rules: WindowRules,
+  { firstMax, secondMin, sliceMax, reserved }: WindowRules,
 ): number {
-  const { firstMax, secondMin, sliceMax, reserved } = rules;
-  const serving = Object.keys(holds).length + 1;
-  // What is renewed may not be needed: where others serve, too, half is left to them.
-  if (writes >= 2) return renewed && serving > 1 ? Math.min(sliceMax, Math.ceil(free / 2)) : sliceMax;
+  if (writes >= 2) return sliceMax;
   const lately = Math.min(sliceMax, Math.ceil(1.5 * own.lately));
   if (writes === 1 && !renewed) return Math.max(secondMin, lately);
+  const serving = Object.keys(holds).length + 1;
   const share = Math.min(firstMax, Math.floor(sliceMax / serving));
   return Math.min(Math.max(share, lately), Math.ceil(free * (1 - reserved)));
 }

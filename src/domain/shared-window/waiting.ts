@@ -33,9 +33,9 @@ export class WaitingRequests {
     return promise;
   }
 
-  /** The first of them; all where no number is given. */
-  decide(decision: () => RateDecision, count = this.count): void {
-    for (const { resolve } of this.#queue.splice(0, count)) resolve(decision());
+  /** So many of them, after so many others. */
+  decide(decision: () => RateDecision, count: number, after = 0): void {
+    for (const { resolve } of this.#queue.splice(after, count)) resolve(decision());
   }
 
   fail(error: unknown): void {
