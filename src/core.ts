@@ -16,8 +16,10 @@ import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from './log.ts';
+
 import { Directory } from './store/directory.ts';
 import { observed } from './store/observed.ts';
+import { patientlyOpened } from './store/patient-opening.ts';
 import type { Store } from './store/port.ts';
 import { VERSION } from './version.ts';
 
@@ -25,6 +27,8 @@ export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
+  /** Aborts when the process is asked to end, perhaps before it has begun. */
+  readonly signal?: AbortSignal;
   /** For tests that bring trouble to the store. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -58,8 +62,9 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const secrets = secretsOf(config, log, draw);
   const metrics = createAllMetrics(VERSION);
   metrics.rolesAre(config.roles);
+  const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message));
   const store = opened.use(
-    observed(wrapStore(await openConfiguredStore(config, (message) => log.warn({}, message))), clock, metrics),
+    observed(wrapStore(await patientlyOpened(open, { clock, log, signal: options.signal })), clock, metrics),
   );
   await settleFormat(store);
   const replicaId = drawMarker(draw);

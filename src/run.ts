@@ -41,7 +41,9 @@ export async function run(config: Config, work?: Work): Promise<void> {
   // The process never runs on after a fault that nobody caught: what is under way is answered, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
-  const service = await startService({ config, log }).catch((error: unknown) => {
+  const service = await startService({ config, log, signal: ending.signal }).catch((error: unknown) => {
+    // Nothing was under way yet.
+    if (ending.signal.aborted && !faulty) return undefined;
     if (error instanceof ConfigError) return misconfigured(error);
     process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return failed('muster cannot start', error);

@@ -5,9 +5,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { call, createApp, enroll, KEY_FILE_TEXT, OPERATOR_TOKEN, poll, tenant } from './support/muster.ts';
 import { connectRaw, header } from './support/raw-http.ts';
+import { TcpProxy } from './support/tcp-proxy.ts';
+import { until } from './support/until.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 const REJECT_ON_SIGNAL = join(import.meta.dirname, 'fixtures/reject-on-signal.ts');
@@ -69,6 +71,9 @@ function addresses(line: string): Listening {
   return { api: url('api'), device: url('device'), ops: url('ops') };
 }
 
+const etcd = inject('etcd');
+const etcdPort = Number(new URL(etcd ?? 'http://none:1').port);
+
 let root: string;
 let dataDir: string;
 beforeEach(() => {
@@ -126,6 +131,36 @@ describe('it does not start', () => {
     expect((await second.exited).code).toBe(1);
     expect(second.stderr).toMatch(/muster\.db is in use by another process/);
     expect((await call(`${ops}/livez`)).status).toBe(200);
+  });
+
+  describe.skipIf(etcd === undefined)('with an etcd that is not there yet', () => {
+    const waiting = async (proxied: TcpProxy): Promise<Program> => {
+      await proxied.refuse();
+      const keys = join(root, 'keys');
+      writeFileSync(keys, KEY_FILE_TEXT);
+      const program = start({
+        MUSTER_STORE: `etcd:${proxied.url}`,
+        MUSTER_ETCD_PREFIX: '/late/',
+        MUSTER_KEY_FILE: keys,
+      });
+      await until(() => program.stdout.some((line) => line.includes('the store does not answer yet')));
+      return program;
+    };
+
+    test('starts when it comes', async () => {
+      await using proxied = await TcpProxy.before(etcdPort);
+      await using program = await waiting(proxied);
+      await proxied.accept();
+      expect((await call(`${(await program.listening).ops}/livez`)).status).toBe(200);
+    });
+
+    test('ends at SIGTERM with exit code 0', async () => {
+      await using proxied = await TcpProxy.before(etcdPort);
+      await using program = await waiting(proxied);
+      program.kill('SIGTERM');
+      expect(await program.exited).toEqual({ code: 0, signal: null });
+      expect(program.stderr).toBe('');
+    });
   });
 
   test('where the data directory cannot be: exit code 1, and where', async () => {
