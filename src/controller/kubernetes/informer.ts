@@ -110,7 +110,8 @@ export class Informer {
         if (farewell) this.#heardAt = clock.monotonic();
         else metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
         // A server that restarts or sheds load is nobody's to act on; one that stays away is.
-        if (farewell) log.debug(told, 'the namespace is being deleted, and the rights in it are gone');
+        // Once aloud: a name that is misspelt in the configuration looks the same.
+        if (farewell) log[failures === 1 ? 'warn' : 'debug'](told, 'the namespace is being deleted, or there is none');
         else if (failures < 5) log.info(told, 'a list or watch ended, will retry');
         else log.warn(told, 'a list or watch failed again, will retry');
         await clock.sleep(backOffMs(failures, BACK_OFF, random, error), signal);
