@@ -5,8 +5,10 @@ import { type Comparable, equals } from '../../src/store/etcd-transaction.ts';
 import { faultOfVersion } from '../../src/store/etcd-version.ts';
 import { type EtcdOptions, openEtcdStore } from '../../src/store/etcd.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
+import { fill, makeRoom } from '../chaos/etcd-admin.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/until.ts';
 import { storeConformance, type StoreUnderTest } from './conformance.ts';
 import { everything, keysOf, put, removeAll, writes } from './conformance/harness.ts';
 import { record } from './conformance/recorder.ts';
@@ -133,13 +135,24 @@ describe.skipIf(binary === undefined)(binary === undefined ? `etcd [skipped: ${N
       flags: ['--quota-backend-bytes=4000000'],
     });
     await using store = await open({ endpoints: small.urls, quotaBytes: 4_000_000 });
-    const fill = async () => {
+    const overfill = async () => {
       for (let index = 0; ; index += 1) await writes(store, put(`t/${index}`, 'x'.repeat(1_000_000)));
     };
-    await expect(fill()).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'full' });
+    await expect(overfill()).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'full' });
     expect((await store.head()).revision).toBeGreaterThan(0);
     await using later = await open({ endpoints: small.urls, quotaBytes: 1024 ** 4 });
     expect(later.fullness()).toBe(1);
+  });
+
+  test('room that an operator makes is noticed, and used', async () => {
+    const flags = ['--quota-backend-bytes=4000000'];
+    await using small = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true, flags });
+    await fill(small.member);
+    await using store = await open({ endpoints: small.urls, quotaBytes: 4_000_000 });
+    expect(store.fullness()).toBe(1);
+    await makeRoom(small);
+    await until(() => store.fullness() < 0.5);
+    expect(await writes(store, put('t/again', 'x'))).toBeGreaterThan(0);
   });
 
   describe('comparisons', () => {
