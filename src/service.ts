@@ -83,8 +83,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
     ...replicaLoops(core, listeners, stopping.signal),
-    // At once, and not after the delay: whoever stays may lead.
-    ...controllerLoops(core, operator, options.election ?? true, leaving.signal),
+    // At once, and not after the delay: whoever stays may lead. Of an embedded store nobody stays, and what is purged
+    // until the end is forgotten in time (O10).
+    ...controllerLoops(
+      core,
+      operator,
+      options.election ?? true,
+      store.backend === 'sqlite' ? stopping.signal : leaving.signal,
+    ),
   ]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');

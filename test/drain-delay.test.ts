@@ -1,7 +1,8 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { etcdBackend } from './support/backends.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import { call, createApp, enroll, Muster, poll, tenant } from './support/muster.ts';
 import { connectRaw, header } from './support/raw-http.ts';
@@ -69,12 +70,18 @@ describe('until the delay is over', () => {
     expect([answer.status, header(answer, 'connection')]).toEqual([201, 'close']);
   });
 
-  test('it leads no more, so that another one may', async () => {
-    const leads = async (): Promise<boolean> =>
-      (await call(`${muster.ops}/metrics`)).text.includes('\nmuster_controller_leading 1\n');
-    await until(leads);
+  test('with a store of its own it leads on: what is purged now is forgotten within a minute (O10)', async () => {
+    const { apiKey } = await tenant(muster);
+    const config = `${muster.api}/v1/otel-config`;
+    const body = { enabled: true, endpoint: 'https://otel.example.com', authHeader: 'secret' };
+    await call(config, { method: 'PUT', token: apiKey, body });
     await leaving();
-    await until(async () => !(await leads()));
+    expect((await call(config, { method: 'DELETE', token: apiKey })).status).toBe(200);
+    await until(async () => {
+      clock.advance(100);
+      return (await call(`${muster.ops}/metrics`)).text.includes('\nmuster_compactions_total{result="done"} 1\n');
+    });
+    expect((await call(`${muster.ops}/readyz`)).text).toContain('draining');
   });
 
   test('a held poll stays held', async () => {
@@ -103,4 +110,19 @@ test('afterwards it takes nothing more, and ends', async () => {
 test('after a fault there is no delay', async () => {
   await muster.service.stop(true);
   await expect(connectRaw(port(muster.api))).rejects.toThrow('ECONNREFUSED');
+});
+
+const etcd = inject('etcd');
+test.skipIf(etcd === undefined)('with others on its etcd it leads no more, so that one of them may', async () => {
+  await muster.service.stop(true);
+  const env = { MUSTER_DRAIN_DELAY_SECONDS: String(DELAY_SECONDS) };
+  const sharing = await etcdBackend(etcd ?? '').fresh({ clock, env });
+  const leads = async (): Promise<boolean> =>
+    (await call(`${sharing.ops}/metrics`)).text.includes('\nmuster_controller_leading 1\n');
+  await until(leads);
+  const stopped = sharing.service.stop();
+  await until(async () => !(await leads()));
+  expect((await call(`${sharing.ops}/readyz`)).text).toContain('draining');
+  clock.advance(DELAY_SECONDS * 1000);
+  await stopped;
 });
