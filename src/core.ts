@@ -16,7 +16,6 @@ import { drawMarker, systemDraw, type Draw } from './domain/secrets.ts';
 import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './embedded-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from './log.ts';
-
 import { Directory } from './store/directory.ts';
 import { observed } from './store/observed.ts';
 import { patientlyOpened } from './store/patient-opening.ts';
