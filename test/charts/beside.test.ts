@@ -50,7 +50,7 @@ describeWithHelm('who may change the kinds', () => {
   test('view reads all, edit writes all but accounts, admin writes accounts, too', async () => {
     const objects = await render({ namespace: 'fleet' });
     const [view, edit, admin] = ['view', 'edit', 'admin'].map((name) =>
-      one(objects, 'ClusterRole', `fleet-muster-${name}`),
+      one(objects, 'ClusterRole', `fleet:muster-${name}`),
     );
     if (!view || !edit || !admin) return expect.unreachable();
     expect(kindsThat(view, 'get')).toEqual(['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
@@ -60,6 +60,16 @@ describeWithHelm('who may change the kinds', () => {
     const to = (role: KubeObject): string[] =>
       Object.keys(role.metadata.labels ?? {}).flatMap((label) => /aggregate-to-(\w+)$/.exec(label)?.[1] ?? []);
     expect([view, edit, admin].map(to)).toEqual([['admin', 'edit', 'view'], ['admin', 'edit'], ['admin']]);
+  });
+
+  test('releases whose namespace and name come to the same words share nothing of the cluster', async () => {
+    const ofCluster = async (namespace: string, fullnameOverride: string): Promise<string[]> => {
+      const objects = await render({ namespace, values: { fullnameOverride, crds: { install: false } } });
+      return objects.flatMap(({ kind, metadata }) => (kind.startsWith('Cluster') ? [metadata.name] : []));
+    };
+    const [one, other] = [await ofCluster('fleet', 'prod-muster'), await ofCluster('fleet-prod', 'muster')];
+    expect(one).toHaveLength(5);
+    expect(one.filter((name) => other.includes(name))).toEqual([]);
   });
 
   test('the operator has a Role in each of its namespaces, and none elsewhere', async () => {
@@ -84,7 +94,7 @@ describeWithHelm('who may change the kinds', () => {
     expect(patched(role)).toEqual(ofRole);
     expect(kindsThat(role, 'watch')).toContain('secrets');
     const [ofCluster, ...others] = ofKind(objects, 'ClusterRole').filter(
-      ({ metadata }) => metadata.name === 'fleet-muster-operator',
+      ({ metadata }) => metadata.name === 'fleet:muster-operator',
     );
     expect([ofCluster === undefined, others]).toEqual([!clusterRole, []]);
     if (!ofCluster) return;

@@ -136,7 +136,7 @@ describeOn('cluster', 'an installation', () => {
     const helm4 = release.by(4);
     const isThere = async (what: string): Promise<boolean> =>
       (await cluster.kubectl(['get', what, '--namespace=fleet', '--ignore-not-found', '--output=name'])) !== '';
-    const now = ['poddisruptionbudget/muster', 'clusterrole/fleet-muster-operator'];
+    const now = ['poddisruptionbudget/muster', 'clusterrole/fleet:muster-operator'];
     const nothingKept = ['crds.keep=false', 'secrets.keep=false'];
     await helm4.installPrevious();
     await apply('FleetAccount', 'later', { entitlement: 'standard' });

@@ -88,6 +88,11 @@ imagePullSecrets:
 {{- toYaml (default (list .Release.Namespace) .Values.operator.namespaces | uniq) -}}
 {{- end }}
 
+{{/* Of what has no namespace. A colon is in no name of a namespace or a release: two of them never make the same. */}}
+{{- define "muster.clusterName" -}}
+{{- printf "%s:%s" .Release.Namespace (include "muster.fullname" .) -}}
+{{- end }}
+
 {{/* What the operator may do with the kinds, a list of plurals. */}}
 {{- define "muster.operatorRules" -}}
 # patch is for the finalizer; what is desired is never written.
