@@ -43,7 +43,7 @@ export async function run(config: Config, work?: Work): Promise<void> {
 
   const service = await startService({ config, log, signal: ending.signal }).catch((error: unknown) => {
     // Nothing was under way yet.
-    if (ending.signal.aborted && !faulty) return undefined;
+    if (ending.signal.aborted && !faulty) return log.info({ err: error }, 'asked to end before it had started');
     if (error instanceof ConfigError) return misconfigured(error);
     process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return failed('muster cannot start', error);

@@ -54,6 +54,8 @@ const DRAIN_MS = 10_000;
 export async function startService(options: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const core = await openCore(options, opened);
+  // Asked to end while it waited for the store: it need not begin.
+  options.signal?.throwIfAborted();
   const { config, log, clock, metrics, store, fleet, directory } = core;
   const leaving = new AbortController();
   const stopping = new AbortController();

@@ -160,6 +160,7 @@ describe('it does not start', () => {
       program.kill('SIGTERM');
       expect(await program.exited).toEqual({ code: 0, signal: null });
       expect(program.stderr).toBe('');
+      expect(program.stdout.at(-1)).toContain('asked to end before it had started');
     });
   });
 
