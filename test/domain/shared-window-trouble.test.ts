@@ -1,12 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEYS } from '../../src/domain/records.ts';
+import { bucketOf, NO_WINDOW, putWindow } from '../../src/domain/shared-window/record.ts';
+import { WINDOW_RULES } from '../../src/domain/shared-window/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../src/domain/shared-window/shared-rate-window.ts';
-import { ABSENT, type Store } from '../../src/store/port.ts';
+import { ABSENT, type Store, StoreUnavailable } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { unluckyStore } from '../support/unlucky-store.ts';
+import { type UnluckyStore, unluckyStore } from '../support/unlucky-store.ts';
 import { until } from '../support/until.ts';
 
 const log = pino({ level: 'silent' });
@@ -69,6 +71,76 @@ test('what another returned while the watch was broken is found when it listens 
   await until(() => store.watchesOpened === 2);
   await setImmediate();
   expect((await one.charge('a')).admitted).toBe(true);
+  stopping.abort();
+  await run;
+});
+
+describe('a request that waits until it was answered with 502', () => {
+  /** It comes, and is too late when the commit for it is answered; `meanwhile` happens before. */
+  async function late(
+    store: UnluckyStore,
+    spent: number,
+    meanwhile: (window: SharedRateWindow) => void = () => undefined,
+  ) {
+    const clock = new FakeClock();
+    const before = putWindow('a', { ...NO_WINDOW, spent: [{ at: bucketOf(clock.now(), WINDOW_RULES), units: spent }] });
+    await store.commit({ expect: [{ key: before.put, revision: ABSENT }], write: [before], quiet: true });
+    store.isAside = () => false;
+    const [read, committed] = [store.stall('get'), store.stall('commit')];
+    const window = windowOn(store, clock);
+    const decision = Promise.resolve(window.charge('a'));
+    await until(() => store.calls.get === 1);
+    clock.advance(1700);
+    read();
+    await until(() => store.calls.commit === 1);
+    clock.advance(300);
+    meanwhile(window);
+    committed();
+    return decision;
+  }
+
+  test('has what was charged for it: others may have been refused over that', async () => {
+    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    expect(await late(store, 450)).toMatchObject({ admitted: true });
+  });
+
+  test('leaves it to one that came meanwhile, and is in time', async () => {
+    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    let other: Promise<unknown> | undefined;
+    const decision = late(store, 450, (window) => {
+      other = Promise.resolve(window.charge('a'));
+    });
+    await expect(decision).rejects.toThrow(StoreUnavailable);
+    expect(await other).toMatchObject({ admitted: true });
+    expect(store.calls.commit).toBe(1);
+  });
+
+  test('has nothing of a slice, which is there for others', async () => {
+    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    await expect(late(store, 300)).rejects.toThrow(StoreUnavailable);
+  });
+});
+
+test('a slice that was used is settled before it ends, one that was not ends unsettled', async () => {
+  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  store.isAside = () => false;
+  const [clock, stopping] = [new FakeClock(), new AbortController()];
+  const window = windowOn(store, clock);
+  const run = window.run(stopping.signal);
+  await until(() => store.watching === 1);
+  await window.charge('a');
+  const passed = async (ms: number): Promise<number> => {
+    for (let since = 0; since < ms; since += 500) {
+      clock.advance(500);
+      await setImmediate();
+    }
+    return store.calls.commit;
+  };
+  expect(await passed(30_000)).toBe(1);
+  await passed(1000);
+  // Settled, and taken anew.
+  await until(() => store.calls.commit === 2);
+  expect(await passed(90_000), 'nobody needs it').toBe(2);
   stopping.abort();
   await run;
 });

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../src/clock.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
 import type { WindowRules } from '../../src/domain/shared-window/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../src/domain/shared-window/shared-rate-window.ts';
 import { SimulatedStore, type Network } from './simulated-store.ts';
@@ -34,6 +35,7 @@ export interface History {
   /** Of each that was admitted, when it came. */
   readonly waitedSince: readonly number[];
   readonly refused: readonly number[];
+  /** Answered with 502; a few of these were admitted, too late. */
   readonly failed: number;
   readonly faults: readonly Fault[];
   readonly writes: ReadonlyMap<string, readonly Written[]>;
@@ -152,6 +154,8 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
     const since = timeline.now;
     for (let n = 0; n < requests; n += 1) {
       const count = (isAdmitted: boolean): void => {
+        // Charged or not, the service has answered it with 502 by then.
+        if (timeline.now - since > LIMITS.requestDeadlineMs) failed += 1;
         (isAdmitted ? admitted : refused).push(timeline.now);
         if (isAdmitted) waitedSince.push(since);
       };

@@ -82,13 +82,13 @@ export class AccountWindow {
     this.#wake.resolve();
   }
 
-  /** Looked at a few times a second: a slice is settled before it ends, and as soon as possible after trouble. */
+  /** Looked at a few times a second: a used slice is settled before it ends, and as soon as possible after trouble. */
   round(now: Span): void {
     if (!this.#running) this.#window.takeNewer();
     const { hold } = this.#window.part;
     const isDue =
       hold?.slice === true &&
-      hold.units > 0 &&
+      hold.spent > 0 &&
       now.latest >= hold.usedUntil - this.#deps.rules.settledBeforeMs &&
       this.#writesLately() <= 1;
     if ((isDue || this.#isReturning) && !this.#isPaused) this.#start();
@@ -155,7 +155,7 @@ export class AccountWindow {
   async #step(): Promise<void> {
     const { store, wall, clock, rules } = this.#deps;
     const window = this.#window;
-    this.#waiting.turnAwayLate();
+    this.#waiting.turnAwayLate(window.charged(wall()), () => window.decided(wall()));
     window.takeNewer();
     const known = window.record ?? window.read(await store.get(KEYS.rateWindow(this.#accountId)));
     const now = wall();
@@ -168,7 +168,7 @@ export class AccountWindow {
       return;
     }
     const units = decision.act === 'serve' ? decision.units : this.#waiting.count;
-    this.#waiting.decide(() => window.admit(now) ?? window.full(now), units);
+    this.#waiting.decide(() => window.decided(now), units);
   }
 
   #situation({ record }: Known, now: Span): Parameters<typeof decide>[0] {

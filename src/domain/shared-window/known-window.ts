@@ -113,6 +113,15 @@ export class KnownWindow {
     return this.#outlook.answer(false, now);
   }
 
+  decided(now: Span): RateDecision {
+    return this.admit(now) ?? this.full(now);
+  }
+
+  /** What was taken for requests that waited, and not ahead, and is not spent yet: for others it is gone. */
+  charged(now: Span): number {
+    return this.part.hold?.slice === false ? usableUnits(this.part, now) : 0;
+  }
+
   left(now: Span): number {
     return this.#outlook.left(now);
   }

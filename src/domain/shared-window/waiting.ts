@@ -42,11 +42,18 @@ export class WaitingRequests {
     for (const { reject } of this.#queue.splice(0)) reject(error);
   }
 
-  /** Those whose requests were answered with 502 by now: they shall not be charged. */
-  turnAwayLate(): void {
+  /**
+   * Those whose requests were answered with 502 by now: they shall not be charged. So many units were charged already, and
+   * others may have been refused over them: what those who are in time do not need of these is spent on the late ones.
+   */
+  turnAwayLate(charged: number, decision: () => RateDecision): void {
     const since = this.#clock.monotonic() - LIMITS.requestDeadlineMs;
-    while (this.#queue[0] && this.#queue[0].since < since) {
-      this.#queue.shift()?.reject(new StoreUnavailable('timeout', 'The rate window was not decided in time.'));
+    const firstInTime = this.#queue.findIndex((one) => one.since >= since);
+    const late = firstInTime < 0 ? this.count : firstInTime;
+    const spare = Math.max(0, charged - (this.count - late));
+    this.decide(decision, Math.min(late, spare));
+    for (const { reject } of this.#queue.splice(0, Math.max(0, late - spare))) {
+      reject(new StoreUnavailable('timeout', 'The rate window was not decided in time.'));
     }
   }
 }
