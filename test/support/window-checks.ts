@@ -1,5 +1,5 @@
 import { NO_WINDOW, readWindow, sliceName, type WindowRecord } from '../../src/domain/shared-window/record.ts';
-import type { History, Written } from './window-simulation.ts';
+import { type History, LASTS_MS, type Written } from './window-simulation.ts';
 
 /** What DECISIONS H13 promises, held to what happened; each is a list of sentences, empty when the promise was kept. */
 
@@ -43,7 +43,10 @@ function mayBeLacking({ faults }: History, now: number): number {
   return HELD_MAX * new Set(lately.map(({ replica }) => replica)).size;
 }
 
-/** Places that were taken when somebody was refused: used within the time, or given to those that waited then. */
+/**
+ * Places that were taken when somebody was refused: used within the time, or given to those that waited then. Of the last
+ * seconds it is not known who waited.
+ */
 function takenAt({ admitted, waitedSince }: History, at: number, withinMs: number): number {
   let taken = countBetween(admitted, at - withinMs, at);
   for (let index = firstAfter(admitted, at); (admitted[index] ?? Infinity) <= at + WAITS_MAX_MS; index += 1) {
@@ -58,7 +61,7 @@ export function falseRefusals(history: History): string[] {
   const promisedMs = writes.size === 1 && faults.length === 0 ? WINDOW_MS : PROMISED_MS;
   const short = refused
     .map((at) => ({ at, lacking: MAX - takenAt(history, at, promisedMs) }))
-    .filter(({ at, lacking }) => lacking > mayBeLacking(history, at));
+    .filter(({ at, lacking }) => at <= LASTS_MS - WAITS_MAX_MS && lacking > mayBeLacking(history, at));
   return short.slice(0, 1).map(({ at, lacking }) => `${short.length} refused early, at ${at} with ${lacking} left`);
 }
 

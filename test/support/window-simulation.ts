@@ -61,7 +61,7 @@ export interface Scenario {
 }
 
 const ACCOUNT = 'account';
-const LASTS_MS = 200_000;
+export const LASTS_MS = 200_000;
 const CLOCK_OFFSET_MS = 500;
 const EPOCH = Date.UTC(2026, 5, 1);
 const log = pino({ level: 'silent' });
