@@ -93,7 +93,7 @@ async function sealedBy({ store }: Replica, { accountId }: Tenant): Promise<numb
   return entry && parseRecord(otelSchema, entry).record.config?.header?.keyNumber;
 }
 
-describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', { timeout: 120_000 }, () => {
+describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', { timeout: 240_000 }, () => {
   test('under load no request fails, every header is delivered, every repeated create is replayed', async () => {
     const [one, other] = [await first(1), await replica('other', [1])];
     const owners = await Promise.all(Array.from({ length: 6 }, () => tenant(one.muster)));

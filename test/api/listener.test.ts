@@ -115,7 +115,7 @@ describe('refused below routing (H21)', () => {
   });
 
   test('a head that does not come to its end in time, and a connection that says nothing', async () => {
-    await using service = await openTestListener({ headerTimeoutMs: 40, headerCheckMs: 10, handle: hold });
+    await using service = await openTestListener({ headerTimeoutMs: 1000, headerCheckMs: 10, handle: hold });
     await using held = await connectRaw(service.port);
     await held.send('GET /held HTTP/1.1\r\n\r\n');
     const { request, response } = await service.request(0);
@@ -166,7 +166,8 @@ describe('refused below routing (H21)', () => {
     const turnedAway: TurnedAway[] = [];
     await using service = await openTestListener({
       handle: hold,
-      headerTimeoutMs: 40,
+      // Long enough for a busy machine to read what was sent.
+      headerTimeoutMs: 2000,
       headerCheckMs: 10,
       onTurnedAway: (reason) => turnedAway.push(reason),
     });

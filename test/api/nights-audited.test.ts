@@ -62,7 +62,7 @@ async function rewind(store: Store, through: string): Promise<void> {
   await store.commit({ expect: [{ key: KEYS.metered, revision }], write: [put(KEYS.metered, { through })] });
 }
 
-test('whatever happens to a service over days, the ledger is what the audit tells', { timeout: 60_000 }, async () => {
+test('whatever happens to a service over days, the ledger is what the audit tells', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60 }), async (steps) => {
       const dataDir = mkdtempSync(join(tmpdir(), 'muster-nights-'));
@@ -77,7 +77,7 @@ test('whatever happens to a service over days, the ledger is what the audit tell
 });
 
 const url = inject('etcd');
-test.skipIf(url === undefined)('and to two of them whose clocks are apart', { timeout: 60_000 }, async () => {
+test.skipIf(url === undefined)('and to two of them whose clocks are apart', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 25, maxLength: 40 }), async (steps) => {
       await wander(2, { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` } }, steps);

@@ -57,10 +57,10 @@ describe.skipIf(!binaries)('promtool', () => {
 
   describe.each(Object.entries(ALERT_CASES))('%s', (name, { fires, labels, quiet }) => {
     const severity = alerts.find(({ alert }) => alert === name)?.labels.severity ?? '';
-    test(`fires: ${fires.why}`, { timeout: 120_000 }, () => {
+    test(`fires: ${fires.why}`, { timeout: 240_000 }, () => {
       passes(name, fires, [{ exp_labels: { severity, ...labels } }]);
     });
-    test.each(quiet)('does not: $why', { timeout: 120_000 }, (situation) => {
+    test.each(quiet)('does not: $why', { timeout: 240_000 }, (situation) => {
       passes(name, situation, []);
     });
   });
