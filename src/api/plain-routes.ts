@@ -1,9 +1,12 @@
-/** Of the paths of `/v1` with an app in them: what they begin with, and what an id is (section 2.1). */
+/** What an app's id is (section 2.1). */
+export const APP_ID = /^[a-z0-9]{20}$/;
+const ID_LENGTH = 20;
+
+/** Of the paths of `/v1` with an app in them: what they begin with. */
 const PARAMETER = ':appId';
 const OF_APP = `/v1/apps/${PARAMETER}`;
 const BEFORE_ID = OF_APP.slice(0, -PARAMETER.length);
-const ID_END = BEFORE_ID.length + 20;
-const ID = /^[a-z0-9]{20}$/;
+const ID_END = BEFORE_ID.length + ID_LENGTH;
 
 interface Routed {
   readonly method: string;
@@ -34,7 +37,7 @@ export class PlainRoutes<Operation> {
     // A template is no target: the letters of its parameter stand for an id.
     if (path.includes(':')) return undefined;
     const appId = path.startsWith(BEFORE_ID) ? path.slice(BEFORE_ID.length, ID_END) : '';
-    if (!ID.test(appId)) return this.#found(`${method} ${path}`, '');
+    if (!APP_ID.test(appId)) return this.#found(`${method} ${path}`, '');
     return this.#found(`${method} ${OF_APP}${path.slice(ID_END)}`, appId);
   }
 

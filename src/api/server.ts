@@ -9,7 +9,7 @@ import type { Metrics } from '../metrics.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from './exchange.ts';
 import { readJson } from './json-body.ts';
-import { PlainRoutes } from './plain-routes.ts';
+import { APP_ID, PlainRoutes } from './plain-routes.ts';
 import { chargeAccount } from './rate-limit.ts';
 import { createApp } from './v1/create-app.ts';
 import { deleteApp } from './v1/delete-app.ts';
@@ -146,8 +146,6 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
 
 /** H9: what is elsewhere on the listener is nobody's, and needs no key to be told so. */
 const isUnderV1 = (url: string): boolean => url === '/v1' || url.startsWith('/v1/') || url.startsWith('/v1?');
-
-const APP_ID = /^[a-z0-9]{20}$/;
 
 function bodyOf<Shape extends z.core.$ZodShape>(
   { body, refuse }: Route<Shape>,

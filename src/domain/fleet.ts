@@ -13,7 +13,7 @@ export interface Fleet {
   currentInPassing(): MaybePromise<FleetReader>;
   /**
    * Memory, as new as the store was when this was called: for what the store cannot be asked, as which accounts there
-   * are. It is waited for, half a second at most.
+   * are. It is waited for, half a second at most beside what the store takes to say how new it is.
    * @throws StoreUnavailable when memory does not get there
    */
   whole(): Promise<FleetMemory>;
