@@ -95,12 +95,14 @@ export class Informer {
     const { clock, log, metrics, random } = this.#deps;
     const { plural } = this.#options.type;
     let failures = 0;
+    let isAway = false;
     while (!signal.aborted) {
       const said = this.#said;
       try {
         await this.#listWhenDue(signal);
         await this.#follow(signal);
         failures = 0;
+        isAway = false;
       } catch (error) {
         if (signal.aborted) return;
         if (isKubeError(error, 'expired')) this.#resourceVersion = undefined;
@@ -111,9 +113,10 @@ export class Informer {
         else metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
         // A server that restarts or sheds load is nobody's to act on; one that stays away is.
         // Once aloud: a name that is misspelt in the configuration looks the same.
-        if (farewell) log[failures === 1 ? 'warn' : 'debug'](told, 'the namespace is being deleted, or there is none');
+        if (farewell) log[isAway ? 'debug' : 'warn'](told, 'the namespace is being deleted, or there is none');
         else if (failures < 5) log.info(told, 'a list or watch ended, will retry');
         else log.warn(told, 'a list or watch failed again, will retry');
+        isAway = farewell;
         await clock.sleep(backOffMs(failures, BACK_OFF, random, error), signal);
       }
     }

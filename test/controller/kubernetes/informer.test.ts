@@ -15,6 +15,8 @@ interface Following extends AsyncDisposable {
   readonly clock: FakeClock;
   /** Watches that were asked for. */
   readonly watches: () => number;
+  /** Every line that it logged, of level debug and above. */
+  readonly logged: readonly { readonly level: number; readonly msg: string }[];
 }
 
 /** An informer on a server with nothing in it, whose watches are these. By chance 1: every pause is at its longest. */
@@ -35,7 +37,9 @@ async function following(
     isLeaving,
   };
   const metrics = { informerListed: () => undefined, informerFailed: () => undefined };
-  const deps = { api, clock, metrics, log: pino({ level: 'silent' }), random: () => 1 };
+  const logged: Following['logged'][number][] = [];
+  const write = (line: string): void => void logged.push(JSON.parse(line) as Following['logged'][number]);
+  const deps = { api, clock, metrics, log: pino({ level: 'debug' }, { write }), random: () => 1 };
   const informer = new Informer(deps, { type: TYPE, namespace: 'team', onChange: () => undefined });
   const ending = new AbortController();
   const ended = informer.run(ending.signal);
@@ -44,6 +48,7 @@ async function following(
     informer,
     clock,
     watches: () => watches,
+    logged,
     async [Symbol.asyncDispose]() {
       ending.abort();
       await ended;
@@ -113,4 +118,23 @@ test.each<[string, KubeError, KubeApi['isLeaving'], boolean]>([
   it.clock.advance(20 * SECOND_MS);
   await until(() => it.watches() === 2 && it.clock.sleeping === 1);
   expect(it.informer.ageMs).toBe(heard ? 0 : 20 * SECOND_MS);
+});
+
+test('a namespace that is not there is warned of once, also where another failure came first', async () => {
+  await using it = await following(
+    async function* (count) {
+      yield* [];
+      await Promise.reject(count === 1 ? BROKEN : REFUSED);
+    },
+    () => Promise.resolve(true),
+  );
+  for (let count = 2; count <= 4; count += 1) {
+    await until(() => it.clock.sleeping === 1);
+    it.clock.advance(30 * SECOND_MS);
+    await until(() => it.watches() === count);
+  }
+  await until(() => it.clock.sleeping === 1);
+  const [warn, debug] = [pino.levels.values['warn'], pino.levels.values['debug']];
+  const absent = it.logged.filter(({ msg }) => msg.includes('or there is none'));
+  expect(absent.map(({ level }) => level)).toEqual([warn, debug, debug]);
 });
