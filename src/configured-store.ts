@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from './config.ts';
-import { LIMITS } from './domain/limits.ts';
+import { DEADLINES, type Deadlines } from './domain/limits.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/port.ts';
 
@@ -13,6 +13,7 @@ import type { Store } from './store/port.ts';
 export async function openConfiguredStore(
   { store }: Pick<Config, 'store'>,
   warn: (message: string) => void,
+  { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
 ): Promise<Store> {
   if (store.kind === 'sqlite') {
     mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
@@ -25,7 +26,7 @@ export async function openConfiguredStore(
     prefix,
     quotaBytes,
     warn,
-    deadlineMs: LIMITS.storeDeadlineMs,
+    deadlineMs: storeMs,
     ...(tls && { tls }),
     ...(auth && { auth }),
   });

@@ -8,6 +8,7 @@ import { createFleet, type Fleet } from './domain/fleet.ts';
 import { FleetMemory } from './domain/fleet-memory.ts';
 import { settleFormat } from './domain/format.ts';
 import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
+import { DEADLINES, type Deadlines } from './domain/limits.ts';
 import type { Price } from './domain/prices.ts';
 import { DIRECTORY_GROUPS } from './domain/records.ts';
 import { createReplicas, type Replicas } from './domain/replicas.ts';
@@ -26,6 +27,8 @@ export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
+  /** For tests whose subject is no outage: a machine under strain is as slow as one. */
+  readonly deadlines?: Deadlines;
   /** Aborts when the process is asked to end, perhaps before it has begun. */
   readonly signal?: AbortSignal;
   /** For tests that bring trouble to the store. */
@@ -49,6 +52,7 @@ export interface Core {
   readonly fleet: Fleet;
   /** Of this process, from start to stop. */
   readonly replicaId: string;
+  readonly deadlines: Deadlines;
 }
 
 /**
@@ -56,12 +60,12 @@ export interface Core {
  * @throws ConfigError when the key file is none; Error in words when the store cannot be used
  */
 export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
-  const { config, log, clock = systemClock, wrapStore = (store) => store } = options;
+  const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
   const draw = systemDraw();
   const secrets = secretsOf(config, log, draw);
   const metrics = createAllMetrics(VERSION);
   metrics.rolesAre(config.roles);
-  const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message));
+  const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
   const store = opened.use(
     observed(wrapStore(await patientlyOpened(open, { clock, log, signal: options.signal })), clock, metrics),
   );
@@ -91,8 +95,9 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     store,
     draw,
     directory,
-    fleet: createFleet(store, directory, memory),
+    fleet: createFleet(store, directory, memory, deadlines),
     replicaId,
+    deadlines,
     replicas,
     clockWatch,
     envelope: createEnvelope(keyRing, draw),

@@ -86,10 +86,10 @@ export async function openListeners(
   { bounds, ...shared }: Shared,
   opened: AsyncDisposableStack,
 ): Promise<Listeners> {
-  const { clock, clockWatch, log, metrics, store, fleet, draw, config, envelope } = core;
+  const { clock, clockWatch, deadlines, log, metrics, store, fleet, draw, config, envelope } = core;
   const { random } = Math;
   const serves = (role: Role): boolean => config.roles.has(role);
-  const base = { clock, log, metrics, random };
+  const base = { clock, deadlines, log, metrics, random };
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
   const { apps, otelConfigs, accounts, rollouts } = shared.domain;
 

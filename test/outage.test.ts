@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { DEADLINES } from '../src/domain/limits.ts';
 import type { Store } from '../src/store/port.ts';
 import { findEtcd, NO_ETCD } from './support/etcd-binary.ts';
 import { EtcdCluster, type EtcdMember } from './support/etcd.ts';
@@ -20,7 +21,11 @@ async function started(
   options: Parameters<typeof Muster.start>[0],
 ): Promise<{ muster: Muster; store: UnluckyStore } & AsyncDisposable> {
   let store: UnluckyStore | undefined;
-  const muster = await Muster.start({ ...options, wrapStore: (opened: Store) => (store = unluckyStore(opened)) });
+  const muster = await Muster.start({
+    deadlines: DEADLINES,
+    ...options,
+    wrapStore: (opened: Store) => (store = unluckyStore(opened)),
+  });
   if (!store) throw new Error('the store was not wrapped');
   return { muster, store, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };
 }
@@ -92,7 +97,7 @@ describe.skipIf(binary === undefined)(title, { timeout: 240_000 }, () => {
 
   test('without any request the outage is seen as well, and the end of it', async () => {
     await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
-    await using muster = await Muster.start({ store: `etcd:${etcd.member.url}` });
+    await using muster = await Muster.start({ store: `etcd:${etcd.member.url}`, deadlines: DEADLINES });
     await etcd.member.kill();
     await until(async () => (await readiness(muster)) === 503);
     await etcd.member.start();
@@ -101,7 +106,7 @@ describe.skipIf(binary === undefined)(title, { timeout: 240_000 }, () => {
 
   test('a stop while etcd is away ends', async () => {
     await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
-    const muster = await Muster.start({ store: `etcd:${etcd.member.url}` });
+    const muster = await Muster.start({ store: `etcd:${etcd.member.url}`, deadlines: DEADLINES });
     const { apiKey } = await tenant(muster);
     const credential = await enroll(muster, await createApp(muster, apiKey));
     expect((await poll(muster, credential)).status).toBe(200);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { LIMITS } from '../domain/limits.ts';
+import type { Deadlines } from '../domain/limits.ts';
 import type { Origin } from '../domain/mutation.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Log } from '../log.ts';
@@ -13,6 +13,7 @@ import { sendPieces } from './stream.ts';
 
 export interface ExchangeDeps {
   readonly clock: Clock;
+  readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'requestEnded'>;
   /** In [0, 1), for spreading what clients do next. */
@@ -71,7 +72,7 @@ export class Exchange {
       actor,
       requestId: this.requestId,
       at: this.#deps.clock.now(),
-      deadline: this.#deps.clock.monotonic() + LIMITS.requestDeadlineMs - this.#storeMs,
+      deadline: this.#deps.clock.monotonic() + this.#deps.deadlines.requestMs - this.#storeMs,
     };
   }
 
@@ -85,7 +86,7 @@ export class Exchange {
    * @param deadlineMs longer only for a route that bounds each of its many steps by a call of its own
    * @throws StoreUnavailable when the time is up; what was begun may still happen, as after any outage
    */
-  async inTime<T>(work: Promise<T>, deadlineMs: number = LIMITS.requestDeadlineMs): Promise<T> {
+  async inTime<T>(work: Promise<T>, deadlineMs = this.#deps.deadlines.requestMs): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const late = (): void => reject(new StoreUnavailable('timeout', 'The store did not answer within the deadline.'));
     const timer = setTimeout(late, Math.max(0, deadlineMs - this.#storeMs));

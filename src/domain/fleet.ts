@@ -1,9 +1,10 @@
 import { andThen, type MaybePromise } from '../maybe-promise.ts';
-import type { Directory, Freshness } from '../store/directory.ts';
+import { CATCH_UP_MS, type Directory, type Freshness } from '../store/directory.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { directReader } from './fleet-direct.ts';
 import type { FleetMemory } from './fleet-memory.ts';
 import type { FleetReader } from './fleet-reader.ts';
+import { DEADLINES, type Deadlines } from './limits.ts';
 
 /** The only way to the fleet's records: asked by every request, answered as the store was then or later. */
 export interface Fleet {
@@ -13,15 +14,20 @@ export interface Fleet {
   currentInPassing(): MaybePromise<FleetReader>;
   /**
    * Memory, as new as the store was when this was called: for what the store cannot be asked, as which accounts there
-   * are. It is waited for, half a second at most beside what the store takes to say how new it is.
+   * are. It is waited for as long as a call of the store may take.
    * @throws StoreUnavailable when memory does not get there
    */
   whole(): Promise<FleetMemory>;
   readonly memory: FleetMemory;
 }
 
-export function createFleet(store: Store, directory: Directory, memory: FleetMemory): Fleet {
-  const whole = (): Promise<FleetMemory> => caughtUp(memory, directory);
+export function createFleet(
+  store: Store,
+  directory: Directory,
+  memory: FleetMemory,
+  { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
+): Fleet {
+  const whole = (): Promise<FleetMemory> => caughtUp(memory, directory, storeMs);
   const direct = directReader(store, memory, whole);
   const held = whileWhole(memory);
   const readerAfter = (asked: MaybePromise<Freshness>): MaybePromise<FleetReader> =>
@@ -34,12 +40,13 @@ export function createFleet(store: Store, directory: Directory, memory: FleetMem
   };
 }
 
-/** A pause of the watch or of this process may be longer than one read waits for it; half a second is not a pause. */
-const CATCH_UP_LOOKS_MAX = 10;
-
-/** As `Fleet.whole`. */
-export async function caughtUp(memory: FleetMemory, directory: Pick<Directory, 'fresh'>): Promise<FleetMemory> {
-  for (let look = 1; look <= CATCH_UP_LOOKS_MAX; look += 1) {
+/** As `Fleet.whole`: a pause of the watch or of this process may be longer than one look waits for it. */
+export async function caughtUp(
+  memory: FleetMemory,
+  directory: Pick<Directory, 'fresh'>,
+  withinMs: number = DEADLINES.storeMs,
+): Promise<FleetMemory> {
+  for (let waitedMs = 0; waitedMs < withinMs; waitedMs += CATCH_UP_MS) {
     if ((await directory.fresh()) === 'fresh' && memory.whole) return memory;
   }
   // Better unavailable for a moment than told wrong.

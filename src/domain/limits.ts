@@ -73,3 +73,13 @@ export const LIMITS = {
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;
+
+/** How long is waited before it is an outage, in milliseconds. */
+export interface Deadlines {
+  /** For all that a request asks of the store (H15). */
+  readonly requestMs: number;
+  /** For one call of a remote store. */
+  readonly storeMs: number;
+}
+
+export const DEADLINES: Deadlines = { requestMs: LIMITS.requestDeadlineMs, storeMs: LIMITS.storeDeadlineMs };

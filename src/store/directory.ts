@@ -43,7 +43,7 @@ export interface DirectoryOptions {
 }
 
 /** How long a read waits for memory to catch up with the store before it reads the store itself. */
-const CATCH_UP_MS = 50;
+export const CATCH_UP_MS = 50;
 /** A watch that leaves memory behind for so long without bringing anything is deaf: it is opened again. */
 const DEAF_MS = 5000;
 const PULSE_MS = 1000;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { LIMITS } from '../../src/domain/limits.ts';
+import { DEADLINES, LIMITS } from '../../src/domain/limits.ts';
 import { onEachBackend } from '../support/backends.ts';
 import { deleteApp, enrollOwn, issueCode, metric, ownCredential, revoke } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { createApp, enroll, poll, tenant, type Muster } from '../support/muster.ts';
+import { createApp, enroll, poll, tenant, type Muster, type MusterOptions } from '../support/muster.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 import { until } from '../support/until.ts';
 
@@ -13,17 +13,17 @@ const inFlight = (muster: Muster): Promise<number> =>
   metric(muster, 'muster_http_requests_in_flight{listener="device"}');
 
 onEachBackend('a daemon that knocks in vain', (backend) => {
-  async function watched(env: Record<string, string> = {}) {
+  async function watched(options: MusterOptions = {}) {
     let unlucky: UnluckyStore | undefined;
     const clock = new FakeClock();
     // With this clock there is no pulse: every read of `head` is a request's.
-    const muster = await backend.fresh({ clock, env, wrapStore: (store) => (unlucky = unluckyStore(store)) });
+    const muster = await backend.fresh({ ...options, clock, wrapStore: (store) => (unlucky = unluckyStore(store)) });
     if (!unlucky) throw new Error('the store was not opened');
     return { muster, unlucky, clock };
   }
 
   test('what cannot be a credential is refused without the store; what can be one fails closed with it', async () => {
-    const { muster, unlucky } = await watched();
+    const { muster, unlucky } = await watched({ deadlines: DEADLINES });
     await using _ = muster;
     const release = unlucky.stall('head');
     expect(await poll(muster, 'mst_dev_short')).toMatchObject(REFUSED);
@@ -88,7 +88,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
   });
 
   test('while memory is behind, so many are looked up in the store, and the others are told to come again', async () => {
-    const { muster, unlucky } = await watched({ MUSTER_DEVICE_RATE_PER_MINUTE: '100000' });
+    const { muster, unlucky } = await watched({ env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' } });
     await using _ = muster;
     const owner = await tenant(muster);
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DEADLINES } from '../../src/domain/limits.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import { USAGE_ACCOUNTS_MAX } from '../../src/domain/usage.ts';
 import { onEachBackend } from '../support/backends.ts';
 import { BilledMuster, type UsageBody } from '../support/billed-muster.ts';
+import type { MusterOptions } from '../support/muster.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ledgerNight, seed } from '../support/seeded-ledger.ts';
 import { until } from '../support/until.ts';
@@ -13,8 +15,13 @@ onEachBackend('usage of many accounts', (backend) => {
   const ID_DIGITS = 16;
   const idOf = (index: number): string => `t${String(index).padStart(ID_DIGITS - 1, '0')}`;
 
-  async function musterWith(accounts: number, month: string, nights: number): Promise<BilledMuster> {
-    const billed = await BilledMuster.start(backend, new FakeClock(Date.UTC(2026, 5, 15, 12)));
+  async function musterWith(
+    accounts: number,
+    month: string,
+    nights: number,
+    options?: MusterOptions,
+  ): Promise<BilledMuster> {
+    const billed = await BilledMuster.start(backend, new FakeClock(Date.UTC(2026, 5, 15, 12)), options);
     const account = { name: 'many', entitlement: 'standard', disabled: false, createdAt: 0 };
     const writes = Array.from({ length: accounts }, (_, index) => [
       put(KEYS.account(idOf(index)), account),
@@ -70,7 +77,7 @@ onEachBackend('usage of many accounts', (backend) => {
     afterEach(() => void vi.useRealTimers());
 
     test('has the time of a request for each page, and not more', async () => {
-      await using billed = await musterWith(40, '2026-05', 31);
+      await using billed = await musterWith(40, '2026-05', 31, { deadlines: DEADLINES });
       const { store } = billed;
       const before = store.calls.list;
       let release = store.stall('list');

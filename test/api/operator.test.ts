@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEADLINES } from '../../src/domain/limits.ts';
+import type { Store } from '../../src/store/port.ts';
 import { onEachBackend } from '../support/backends.ts';
 import { changeAccount } from '../support/daemon.ts';
 import { call, OPERATOR_TOKEN, tenant, type Answer, type Call, type Muster } from '../support/muster.ts';
@@ -117,13 +119,17 @@ onEachBackend('the operator API', (backend) => {
     });
 
     test('a list that may lack accounts is not given: while memory is behind the store it is 502', async () => {
-      store.deaf = true;
-      await post('/accounts', { name: 'not yet in memory', entitlement: 'standard' });
-      const behind = await operate('/accounts');
-      store.deaf = false;
-      store.sever();
+      let late: UnluckyStore | undefined;
+      const wrapStore = (real: Store): Store => (late = unluckyStore(real));
+      await using hasty = await backend.fresh({ wrapStore, deadlines: DEADLINES });
+      const list = (): Promise<Answer> => call(`${hasty.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN });
+      if (late) late.deaf = true;
+      const { accountId } = await tenant(hasty);
+      const behind = await list();
+      if (late) late.deaf = false;
+      late?.sever();
       expect(behind).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
-      await expect.poll(async () => (await operate('/accounts?limit=1000')).text).toContain('not yet in memory');
+      await expect.poll(async () => (await list()).text).toContain(accountId);
     });
   });
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEADLINES } from '../../src/domain/limits.ts';
 import { onEachBackend } from '../support/backends.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, poll, tenant } from '../support/muster.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
@@ -6,7 +7,10 @@ import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 onEachBackend('H15: a store that never answers', (backend) => {
   test('lets no request hang: each is 502 with Retry-After, and all goes on once it answers', async () => {
     let unlucky: UnluckyStore | undefined;
-    await using muster = await backend.fresh({ wrapStore: (store) => (unlucky = unluckyStore(store)) });
+    await using muster = await backend.fresh({
+      deadlines: DEADLINES,
+      wrapStore: (store) => (unlucky = unluckyStore(store)),
+    });
     const { apiKey } = await tenant(muster);
     const app = await createApp(muster, apiKey);
     const credential = await enroll(muster, app);

@@ -124,7 +124,7 @@ test('an app that memory never hears of is unavailable, not unknown', async () =
   };
   const reader = directReader(store, memory, () => caughtUp(memory, { fresh }));
   await expect(reader.appById('none')).rejects.toThrow(StoreUnavailable);
-  expect(looks).toBe(10);
+  expect(looks).toBe(36);
 });
 
 test('what only memory can tell waits for a watch that is late, and has what was committed before', async () => {

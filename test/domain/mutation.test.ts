@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEADLINES } from '../../src/domain/limits.ts';
 import { KEYS } from '../../src/domain/records.ts';
 import type { Store } from '../../src/store/port.ts';
 import { auditsOf, entriesOf, halfWritten } from '../support/accounts.ts';
@@ -11,6 +12,7 @@ import {
   tenant,
   type Answer,
   type Muster,
+  type MusterOptions,
   type Tenant,
 } from '../support/muster.ts';
 import { unluckyStore, type CommitFate, type UnluckyStore } from '../support/unlucky-store.ts';
@@ -22,10 +24,10 @@ interface Unlucky extends Tenant {
 }
 
 /** A Muster whose store brings trouble, with an account. */
-async function withTrouble(backend: Backend): Promise<Unlucky & AsyncDisposable> {
+async function withTrouble(backend: Backend, options: MusterOptions = {}): Promise<Unlucky & AsyncDisposable> {
   let unlucky: UnluckyStore | undefined;
   const wrapStore = (store: Store): Store => (unlucky = unluckyStore(store));
-  const muster = await backend.fresh({ wrapStore });
+  const muster = await backend.fresh({ ...options, wrapStore });
   if (!unlucky) throw new Error('the store was not wrapped');
   const account = await tenant(muster);
   return { ...account, muster, unlucky, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };
@@ -164,7 +166,7 @@ onEachBackend('a mutation', (backend) => {
     ['create', (it: Unlucky) => create(it)],
     ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
   ])('a commit that hangs is answered by the deadline: %s', async (_, mutation) => {
-    await using it = await withTrouble(backend);
+    await using it = await withTrouble(backend, { deadlines: DEADLINES });
     const release = it.unlucky.stall('commit');
     expect(await mutation(it)).toMatchObject(unavailable);
     release();
@@ -173,7 +175,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('requests that were answered by the deadline while they queued are not carried out behind it', async () => {
-    await using it = await withTrouble(backend);
+    await using it = await withTrouble(backend, { deadlines: DEADLINES });
     const release = it.unlucky.stall('commit');
     const first = create(it);
     await until(
@@ -187,7 +189,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
-    await using it = await withTrouble(backend);
+    await using it = await withTrouble(backend, { deadlines: DEADLINES });
     it.unlucky.fates.push('lost before commit');
     const release = it.unlucky.stall('get');
     expect(await create(it)).toMatchObject(unavailable);

@@ -1,4 +1,4 @@
-import { call, OPERATOR_TOKEN, type Answer, type Muster } from './muster.ts';
+import { call, OPERATOR_TOKEN, type Answer, type Muster, type MusterOptions } from './muster.ts';
 import { ledgerNight, seed, type SeededNight } from './seeded-ledger.ts';
 import type { Backend } from './backends.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -39,9 +39,10 @@ export class BilledMuster implements AsyncDisposable {
     this.store = store;
   }
 
-  static async start(backend: Backend, clock: FakeClock): Promise<BilledMuster> {
+  static async start(backend: Backend, clock: FakeClock, options: MusterOptions = {}): Promise<BilledMuster> {
     let store: UnluckyStore | undefined;
     const muster = await backend.fresh({
+      ...options,
       wrapStore: (real) => (store = unluckyStore(real)),
       clock,
       env: { MUSTER_ROLES: 'api,device', MUSTER_PRICE_PER_DAEMON_MONTH: '7.50' },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
 import type { Clock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
+import type { Deadlines } from '../../src/domain/limits.ts';
 import { createLog } from '../../src/log.ts';
 import { startService, type Service, type ServiceOptions } from '../../src/service.ts';
 import type { Store } from '../../src/store/port.ts';
@@ -19,12 +20,16 @@ export interface MusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly wrapStore?: (store: Store) => Store;
+  /** Those of production, for what is about them; else no answer comes late because others use this machine. */
+  readonly deadlines?: Deadlines;
   readonly bounds?: NonNullable<ServiceOptions['bounds']>;
   /** Off, its controller works unfenced, beside others. */
   readonly election?: boolean;
   /** Where the data of an embedded store lies; kept when the service ends. */
   readonly dataDir?: string;
 }
+
+const PATIENT: Deadlines = { requestMs: 60_000, storeMs: 50_000 };
 
 /** A whole Muster in this process, on ports of its own, spoken to over HTTP. */
 export class Muster implements AsyncDisposable {
@@ -61,6 +66,7 @@ export class Muster implements AsyncDisposable {
     const service = await startService({
       config,
       log: createLog('debug', destination),
+      deadlines: options.deadlines ?? PATIENT,
       ...(options.clock && { clock: options.clock }),
       ...(options.wrapStore && { wrapStore: options.wrapStore }),
       ...(options.bounds && { bounds: options.bounds }),

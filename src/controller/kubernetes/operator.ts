@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { createLinks } from '../../domain/kubernetes-links.ts';
-import { LIMITS } from '../../domain/limits.ts';
+import type { Deadlines } from '../../domain/limits.ts';
 import { drawMarker } from '../../domain/secrets.ts';
 import type { KubernetesMetrics } from '../../kubernetes-metrics.ts';
 import type { Log } from '../../log.ts';
@@ -31,6 +31,7 @@ export interface OperatorDeps {
   readonly domain: DomainTools;
   readonly store: Store;
   readonly clock: Clock;
+  readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
   readonly metrics: KubernetesMetrics;
   readonly replicaId: string;
@@ -155,14 +156,14 @@ async function lookAt(operator: Operator, job: Job, signal: AbortSignal): Promis
 }
 
 function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices: Notice[], signal: AbortSignal): Look {
-  const { api, clock, log, store, domain, deviceUrl, followers, term, statusWrittenAt } = operator;
+  const { api, clock, deadlines, log, store, domain, deviceUrl, followers, term, statusWrittenAt } = operator;
   const { namespace, name, uid } = object.metadata;
   const { kind } = runner.schema;
   const origin = (): ReturnType<Look['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
     requestId: drawMarker(domain.draw),
     at: clock.now(),
-    deadline: clock.monotonic() + LIMITS.requestDeadlineMs,
+    deadline: clock.monotonic() + deadlines.requestMs,
   });
   return {
     ...domain,
