@@ -88,7 +88,10 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
   });
 
   test('while memory is behind, so many are looked up in the store, and the others are told to come again', async () => {
-    const { muster, unlucky } = await watched({ env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' } });
+    const { muster, unlucky } = await watched({
+      deadlines: DEADLINES,
+      env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
+    });
     await using _ = muster;
     const owner = await tenant(muster);
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));
