@@ -2,19 +2,22 @@ import { randomBytes } from 'node:crypto';
 import type { Endpoints } from './etcd-endpoints.ts';
 import { bytesOf, type Candidate, divide } from './etcd-group.ts';
 import type { KeySpace } from './etcd-keys.ts';
+import { gathering } from './gathering.ts';
 import { encodeGroup, resultsOf } from './etcd-transaction.ts';
 import { isInvalid, unavailable } from './etcd-trouble.ts';
 import { type Change, type CommitResult, StoreUnavailable } from './port.ts';
 
 /** While so many requests are under way, further commits wait and ride together (docs/adr/0015-group-commit.md). */
 const REQUESTS_MAX = 2;
+/** The second one is for a wire that is slow, or silent: it sets out when commits have waited so long for the first. */
+const PATIENCE_MS = 20;
 /** More than can be sent before their deadlines pass. */
 const WAITING_MAX = 10_000;
 const MARK_BYTES = 8;
 
 /**
- * The commits of one store. One that comes while there is little to do is sent at once; those that come while enough
- * requests are under way ride together in the next one, each with its own verdict and its own deadline.
+ * The commits of one store. One that comes while there is little to do is sent at once; those that come while a request
+ * is under way ride together in the next one, each with its own verdict and its own deadline.
  */
 export class EtcdCommits {
   private readonly keys: KeySpace;
@@ -22,6 +25,8 @@ export class EtcdCommits {
   private readonly deadlineMs: number;
   private waiting: Member[] = [];
   private requests = 0;
+  /** Runs while commits wait and another request may set out. */
+  private patience: NodeJS.Timeout | undefined;
 
   constructor(keys: KeySpace, endpoints: Endpoints, deadlineMs: number) {
     this.keys = keys;
@@ -36,12 +41,27 @@ export class EtcdCommits {
     }
     const member = new Member(change, this.deadlineMs);
     this.waiting.push(member);
-    if (this.requests < REQUESTS_MAX) void this.sendAll();
+    if (this.requests === 0) void this.sendAll();
+    else this.waitOn();
     return member.result;
+  }
+
+  private waitOn(): void {
+    if (this.waiting.length === 0 || this.requests === REQUESTS_MAX) return;
+    this.patience ??= setTimeout(() => {
+      this.patience = undefined;
+      void this.sendAll();
+    }, PATIENCE_MS);
+  }
+
+  private waitNoLonger(): void {
+    clearTimeout(this.patience);
+    this.patience = undefined;
   }
 
   private async sendAll(): Promise<void> {
     this.requests += 1;
+    this.waitNoLonger();
     while (this.waiting.length > 0) {
       try {
         // Before the group is put together: who comes while there is no connection rides in it, too.
@@ -51,6 +71,7 @@ export class EtcdCommits {
         // That there is none is found out once for all, in one deadline, and not by each of them in turn.
         for (const member of this.waiting.splice(0)) member.fail(unavailable('commit', error));
       }
+      await gathering();
     }
     this.requests -= 1;
   }
@@ -58,6 +79,8 @@ export class EtcdCommits {
   private nextGroup(): Member[] {
     const { group, rest } = divide(this.waiting.filter(({ settled }) => !settled));
     this.waiting = rest;
+    this.waitNoLonger();
+    this.waitOn();
     return group;
   }
 

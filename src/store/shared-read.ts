@@ -1,12 +1,9 @@
-/**
- * The next read begins after so many turns of the event loop: what has come meanwhile, and what those bring who have
- * just been answered, shares it. Where there is little to do, these turns are over at once.
- */
-const TURNS_BETWEEN = 2;
+import { gathering } from './gathering.ts';
 
 /**
  * Shares one read among all callers that may have its answer: whoever asks while a read is under way gets the *next*
- * one, since the one under way may have been answered before the caller's question was put. At most one is under way.
+ * one, since the one under way may have been answered before the caller's question was put. At most one is under way, and
+ * between two of them callers gather.
  * When a read fails, those who wait for the next one fail with it: a store that is down is found out in one deadline,
  * not in two.
  */
@@ -15,11 +12,6 @@ export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
   let busy = false;
   let next: PromiseWithResolvers<T> | undefined;
 
-  function beginAfter(turns: number): void {
-    if (turns > 0) setImmediate(beginAfter, turns - 1);
-    else begin();
-  }
-
   function begin(): void {
     const asked = taken();
     busy = asked !== undefined;
@@ -27,7 +19,7 @@ export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
     read().then(
       (value) => {
         asked.resolve(value);
-        beginAfter(TURNS_BETWEEN);
+        void gathering().then(begin);
       },
       (error: unknown) => {
         busy = false;

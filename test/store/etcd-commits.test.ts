@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type EtcdOptions, openEtcdStore } from '../../src/store/etcd.ts';
 import { ABSENT, type Change, type CommitResult, type Store, type Write } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
@@ -83,6 +84,29 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     const second = reasonOf(store.commit(creating('t/second')));
     await until(async () => (await witness.get('t/second')) !== undefined);
     expect(await Promise.all([lost, second])).toEqual([saying(/^timeout/), saying(/^timeout/)]);
+  });
+
+  test('those that come while one is under way ride together, at the latest when they have waited for a moment', async () => {
+    await using proxied = await proxy();
+    await using store = await open({ endpoints: [proxied.url] });
+    await using witness = await open({ prefix: `test-${opened}/` });
+    proxied.silenceFlows('answers');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const first = reasonOf(store.commit(creating('t/first')));
+      await until(async () => (await witness.get('t/first')) !== undefined);
+      const second = reasonOf(store.commit(creating('t/second')));
+      await nextTurn();
+      const third = reasonOf(store.commit(creating('t/third')));
+      vi.advanceTimersByTime(20);
+      await until(async () => (await witness.get('t/second')) !== undefined);
+      const [one, other] = [await witness.get('t/second'), await witness.get('t/third')];
+      expect(other?.revision).toBe(one?.revision);
+      proxied.cut();
+      for (const end of [first, second, third]) expect(await end).toEqual(saying(/./));
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('of two that each rely on what the other writes, exactly one commits', async () => {
