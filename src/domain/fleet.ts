@@ -14,7 +14,7 @@ export interface Fleet {
   currentInPassing(): MaybePromise<FleetReader>;
   /**
    * Memory, as new as the store was when this was called: for what the store cannot be asked, as which accounts there
-   * are. It is waited for as long as a call of the store may take.
+   * are. It is waited for as long as a call of the store may take, and one look at the store longer.
    * @throws StoreUnavailable when memory does not get there
    */
   whole(): Promise<FleetMemory>;
@@ -46,7 +46,9 @@ export async function caughtUp(
   directory: Pick<Directory, 'fresh'>,
   withinMs: number = DEADLINES.storeMs,
 ): Promise<FleetMemory> {
-  for (let waitedMs = 0; waitedMs < withinMs; waitedMs += CATCH_UP_MS) {
+  const end = performance.now() + withinMs;
+  // A look may be over at once: their number is bounded, too.
+  for (let looks = withinMs / CATCH_UP_MS; looks > 0 && performance.now() < end; looks -= 1) {
     if ((await directory.fresh()) === 'fresh' && memory.whole) return memory;
   }
   // Better unavailable for a moment than told wrong.

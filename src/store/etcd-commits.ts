@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Endpoints } from './etcd-endpoints.ts';
 import { bytesOf, type Candidate, divide } from './etcd-group.ts';
 import type { KeySpace } from './etcd-keys.ts';
-import { gathering } from './gathering.ts';
 import { encodeGroup, resultsOf } from './etcd-transaction.ts';
 import { isInvalid, unavailable } from './etcd-trouble.ts';
+import { gathering } from './gathering.ts';
 import { type Change, type CommitResult, StoreUnavailable } from './port.ts';
 
 /** While so many requests are under way, further commits wait and ride together (docs/adr/0015-group-commit.md). */
@@ -50,7 +50,7 @@ export class EtcdCommits {
     if (this.waiting.length === 0 || this.requests === REQUESTS_MAX) return;
     this.patience ??= setTimeout(() => {
       this.patience = undefined;
-      void this.sendAll();
+      void this.sendBeside();
     }, PATIENCE_MS);
   }
 
@@ -61,19 +61,33 @@ export class EtcdCommits {
 
   private async sendAll(): Promise<void> {
     this.requests += 1;
-    this.waitNoLonger();
     while (this.waiting.length > 0) {
-      try {
-        // Before the group is put together: who comes while there is no connection rides in it, too.
-        await this.endpoints.standing('commit', this.endpoints.deadline());
-        await this.send(this.nextGroup());
-      } catch (error) {
-        // That there is none is found out once for all, in one deadline, and not by each of them in turn.
-        for (const member of this.waiting.splice(0)) member.fail(unavailable('commit', error));
-      }
+      await this.sendGroup();
       await gathering();
     }
     this.requests -= 1;
+  }
+
+  /** One group, beside the one that takes its time: two that went on side by side would carry half as many each. */
+  private async sendBeside(): Promise<void> {
+    this.requests += 1;
+    await this.sendGroup();
+    this.requests -= 1;
+    if (this.requests === 0) void this.sendAll();
+    else this.waitOn();
+  }
+
+  /** Does not throw: whatever happens, happens to the members. */
+  private async sendGroup(): Promise<void> {
+    try {
+      // Before the group is put together: who comes while there is no connection rides in it, too.
+      await this.endpoints.standing('commit', this.endpoints.deadline());
+      await this.send(this.nextGroup());
+    } catch (error) {
+      // That there is none is found out once for all, in one deadline, and not by each of them in turn.
+      for (const member of this.waiting.splice(0)) member.fail(unavailable('commit', error));
+      this.waitNoLonger();
+    }
   }
 
   private nextGroup(): Member[] {

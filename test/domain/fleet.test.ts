@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { caughtUp, createFleet } from '../../src/domain/fleet.ts';
 import { directReader } from '../../src/domain/fleet-direct.ts';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
@@ -125,6 +125,24 @@ test('an app that memory never hears of is unavailable, not unknown', async () =
   const reader = directReader(store, memory, () => caughtUp(memory, { fresh }));
   await expect(reader.appById('none')).rejects.toThrow(StoreUnavailable);
   expect(looks).toBe(36);
+});
+
+test('the store that is slow to say how new it is, is not asked for longer than one call may take', async () => {
+  await using store = await openSqliteStore(':memory:');
+  await using followed = await following(store);
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    let looks = 0;
+    const fresh = (): Freshness => {
+      looks += 1;
+      vi.advanceTimersByTime(300);
+      return 'behind';
+    };
+    await expect(caughtUp(followed.memory, { fresh }, 1800)).rejects.toThrow(StoreUnavailable);
+    expect(looks).toBe(6);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('what only memory can tell waits for a watch that is late, and has what was committed before', async () => {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { DEADLINES } from '../../src/domain/limits.ts';
 import { KEYS } from '../../src/domain/records.ts';
 import { bucketOf, NO_WINDOW, putWindow } from '../../src/domain/shared-window/record.ts';
 import { WINDOW_RULES } from '../../src/domain/shared-window/rules.ts';
@@ -14,7 +15,7 @@ import { until } from '../support/until.ts';
 const log = pino({ level: 'silent' });
 const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
 const windowOn = (store: Store, clock: FakeClock, replicaId = 'me'): SharedRateWindow =>
-  createSharedRateWindow({ store, clock, log, metrics, replicaId });
+  createSharedRateWindow({ store, clock, deadlines: DEADLINES, log, metrics, replicaId });
 
 test('a stop while the watch is being opened is not held up', async () => {
   await using real = await openSqliteStore(':memory:');

@@ -74,7 +74,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     expect(revisionsOf(others)).toEqual(new Set([(await store.head()).revision]));
   });
 
-  test('a lone commit is not kept waiting by one that etcd does not answer', async () => {
+  test('a lone commit is not kept waiting for long by one that etcd does not answer', async () => {
     await using proxied = await proxy();
     await using store = await open({ endpoints: [proxied.url], deadlineMs: 1500 });
     proxied.silenceFlows('answers');

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../src/clock.ts';
-import { LIMITS } from '../../src/domain/limits.ts';
+import { DEADLINES, LIMITS } from '../../src/domain/limits.ts';
 import type { WindowRules } from '../../src/domain/shared-window/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../src/domain/shared-window/shared-rate-window.ts';
 import { SimulatedStore, type Network } from './simulated-store.ts';
@@ -89,7 +89,15 @@ class Replica implements Clock {
       network: this.network,
       wrote: (before, after) => this.writes.push({ at: timeline.now, before, after }),
     });
-    this.window = createSharedRateWindow({ store: port, clock: this, log, metrics, replicaId: id, rules });
+    this.window = createSharedRateWindow({
+      store: port,
+      clock: this,
+      deadlines: DEADLINES,
+      log,
+      metrics,
+      replicaId: id,
+      rules,
+    });
     void this.window.run(this.#stopping.signal);
   }
 

@@ -4,6 +4,7 @@ import type { MaybePromise } from '../../maybe-promise.ts';
 import type { RateMetrics } from '../../rate-metrics.ts';
 import type { Entry, Store } from '../../store/port.ts';
 import { Instants } from '../instants.ts';
+import type { Deadlines } from '../limits.ts';
 import type { RateDecision } from '../rate-window.ts';
 import { KEYS } from '../records.ts';
 import { chargingLately } from './count.ts';
@@ -17,6 +18,7 @@ import type { Span } from './wall.ts';
 export interface AccountWindowDeps extends KnownWindowDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
+  readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly metrics: RateMetrics;
   /** One number for each commit of this process. */
   readonly nextNonce: () => number;
@@ -51,7 +53,7 @@ export class AccountWindow {
   constructor(accountId: string, deps: AccountWindowDeps) {
     this.#accountId = accountId;
     this.#deps = deps;
-    this.#waiting = new WaitingRequests(deps.clock);
+    this.#waiting = new WaitingRequests(deps.clock, deps.deadlines);
     this.#window = new KnownWindow(deps);
     this.#usedAt = deps.clock.monotonic();
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { RateMetrics } from '../../rate-metrics.ts';
 import type { Store } from '../../store/port.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type Deadlines } from '../limits.ts';
 import { andThen } from '../../maybe-promise.ts';
 import type { RateDecision, RateWindow } from '../rate-window.ts';
 import { AccountWindow } from './account-window.ts';
@@ -20,6 +20,7 @@ export interface SharedRateWindow extends RateWindow {
 export interface SharedRateWindowDeps {
   readonly store: Store;
   readonly clock: Clock;
+  readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
   readonly metrics: RateMetrics;
   /** Of this process, from start to stop: another one never answers for its holds. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { StoreUnavailable } from '../../store/port.ts';
-import { LIMITS } from '../limits.ts';
+import type { Deadlines } from '../limits.ts';
 import type { RateDecision } from '../rate-window.ts';
 import { RATE_WAITING_MAX } from './rules.ts';
 
@@ -13,10 +13,12 @@ interface Waiting {
 /** Requests that wait for a decision, in the order in which they came. */
 export class WaitingRequests {
   readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #deadlines: Pick<Deadlines, 'requestMs'>;
   #queue: Waiting[] = [];
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>, deadlines: Pick<Deadlines, 'requestMs'>) {
     this.#clock = clock;
+    this.#deadlines = deadlines;
   }
 
   get count(): number {
@@ -47,7 +49,7 @@ export class WaitingRequests {
    * others may have been refused over them: what those who are in time do not need of these is spent on the late ones.
    */
   turnAwayLate(charged: number, decision: () => RateDecision): void {
-    const since = this.#clock.monotonic() - LIMITS.requestDeadlineMs;
+    const since = this.#clock.monotonic() - this.#deadlines.requestMs;
     const firstInTime = this.#queue.findIndex((one) => one.since >= since);
     const late = firstInTime < 0 ? this.count : firstInTime;
     const spare = Math.max(0, charged - (this.count - late));
