@@ -25,7 +25,7 @@ test('who can wait asks nothing, and gets the answer of the next read that begin
   reads[0]?.resolve(1);
   expect(await before).toBe(1);
   const later = ask();
-  expect(reads).toHaveLength(2);
+  await until(() => reads.length === 2);
   reads[1]?.resolve(2);
   expect([await later, ...(await Promise.all(waiting))]).toEqual([2, 2, 2, 2]);
 });
@@ -35,6 +35,7 @@ test('a read that began before is not theirs, though it ends after they came', a
   const [before, waiting, next] = [ask(), wait(), ask()];
   reads[0]?.resolve(1);
   expect(await before).toBe(1);
+  await until(() => reads.length === 2);
   reads[1]?.resolve(2);
   expect([await waiting, await next]).toEqual([2, 2]);
 });
@@ -67,6 +68,7 @@ test('when too many wait they ask, and whoever comes meanwhile waits for the one
   reads[0]?.resolve(1);
   expect(await Promise.all(full)).toEqual([1, 1, 1]);
   const asked = ask();
+  await until(() => reads.length === 2);
   reads[1]?.resolve(2);
   expect([await late, await asked]).toEqual([2, 2]);
 });
