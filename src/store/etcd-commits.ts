@@ -9,7 +9,7 @@ import { type Change, type CommitResult, StoreUnavailable } from './port.ts';
 
 /** While so many requests are under way, further commits wait and ride together (docs/adr/0015-group-commit.md). */
 const REQUESTS_MAX = 2;
-/** The second one is for a wire that is slow, or silent: it sets out when commits have waited so long for the first. */
+/** The second one is for a wire that is slow, or silent: it sets out where commits wait so long after the last group. */
 const PATIENCE_MS = 20;
 /** More than can be sent before their deadlines pass. */
 const WAITING_MAX = 10_000;

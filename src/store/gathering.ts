@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+/** From 64 clients: with two, fewer share an answer; from four on, they and the service wait for each other. */
 const TURNS = 3;
 
 /**

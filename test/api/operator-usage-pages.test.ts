@@ -19,7 +19,7 @@ onEachBackend('usage of many accounts', (backend) => {
     accounts: number,
     month: string,
     nights: number,
-    options?: MusterOptions,
+    options?: Pick<MusterOptions, 'deadlines'>,
   ): Promise<BilledMuster> {
     const billed = await BilledMuster.start(backend, new FakeClock(Date.UTC(2026, 5, 15, 12)), options);
     const account = { name: 'many', entitlement: 'standard', disabled: false, createdAt: 0 };

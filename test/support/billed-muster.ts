@@ -39,7 +39,11 @@ export class BilledMuster implements AsyncDisposable {
     this.store = store;
   }
 
-  static async start(backend: Backend, clock: FakeClock, options: MusterOptions = {}): Promise<BilledMuster> {
+  static async start(
+    backend: Backend,
+    clock: FakeClock,
+    options: Pick<MusterOptions, 'deadlines'> = {},
+  ): Promise<BilledMuster> {
     let store: UnluckyStore | undefined;
     const muster = await backend.fresh({
       ...options,

@@ -4,7 +4,6 @@ import type { MaybePromise } from '../../maybe-promise.ts';
 import type { RateMetrics } from '../../rate-metrics.ts';
 import type { Entry, Store } from '../../store/port.ts';
 import { Instants } from '../instants.ts';
-import type { Deadlines } from '../limits.ts';
 import type { RateDecision } from '../rate-window.ts';
 import { KEYS } from '../records.ts';
 import { chargingLately } from './count.ts';
@@ -12,13 +11,12 @@ import { decide, type Decision } from './decide.ts';
 import { type Known, KnownWindow, type KnownWindowDeps } from './known-window.ts';
 import type { OwnHold } from './own-hold.ts';
 import { putWindow } from './record.ts';
-import { WaitingRequests } from './waiting.ts';
+import { type WaitingDeps, WaitingRequests } from './waiting.ts';
 import type { Span } from './wall.ts';
 
-export interface AccountWindowDeps extends KnownWindowDeps {
+export interface AccountWindowDeps extends KnownWindowDeps, WaitingDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
-  readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly metrics: RateMetrics;
   /** One number for each commit of this process. */
   readonly nextNonce: () => number;
@@ -53,7 +51,7 @@ export class AccountWindow {
   constructor(accountId: string, deps: AccountWindowDeps) {
     this.#accountId = accountId;
     this.#deps = deps;
-    this.#waiting = new WaitingRequests(deps.clock, deps.deadlines);
+    this.#waiting = new WaitingRequests(deps);
     this.#window = new KnownWindow(deps);
     this.#usedAt = deps.clock.monotonic();
   }

@@ -10,15 +10,18 @@ interface Waiting {
   readonly since: number;
 }
 
+export interface WaitingDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly deadlines: Pick<Deadlines, 'requestMs'>;
+}
+
 /** Requests that wait for a decision, in the order in which they came. */
 export class WaitingRequests {
-  readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #deadlines: Pick<Deadlines, 'requestMs'>;
+  readonly #deps: WaitingDeps;
   #queue: Waiting[] = [];
 
-  constructor(clock: Pick<Clock, 'monotonic'>, deadlines: Pick<Deadlines, 'requestMs'>) {
-    this.#clock = clock;
-    this.#deadlines = deadlines;
+  constructor(deps: WaitingDeps) {
+    this.#deps = deps;
   }
 
   get count(): number {
@@ -31,7 +34,7 @@ export class WaitingRequests {
       throw new StoreUnavailable('failed', 'Too many requests of one account wait for its rate window.');
     }
     const { promise, resolve, reject } = Promise.withResolvers<RateDecision>();
-    this.#queue.push({ resolve, reject, since: this.#clock.monotonic() });
+    this.#queue.push({ resolve, reject, since: this.#deps.clock.monotonic() });
     return promise;
   }
 
@@ -49,7 +52,8 @@ export class WaitingRequests {
    * others may have been refused over them: what those who are in time do not need of these is spent on the late ones.
    */
   turnAwayLate(charged: number, decision: () => RateDecision): void {
-    const since = this.#clock.monotonic() - this.#deadlines.requestMs;
+    const { clock, deadlines } = this.#deps;
+    const since = clock.monotonic() - deadlines.requestMs;
     const firstInTime = this.#queue.findIndex((one) => one.since >= since);
     const late = firstInTime < 0 ? this.count : firstInTime;
     const spare = Math.max(0, charged - (this.count - late));
