@@ -10,20 +10,25 @@ const TIMES = { testTimeout: 240_000, hookTimeout: 240_000, expect: PATIENCE };
 const LONG = { testTimeout: 600_000, hookTimeout: 900_000, expect: PATIENCE };
 // No file changes what others share, so that a worker need not begin anew for each of them.
 const SHARED = { pool: 'forks', isolate: false } as const;
+// One etcd for all files of a project.
+const ON_ETCD = { globalSetup: ['test/support/global-setup.ts'] };
+// A test that starts a process, writes a file or loads native code fails in a worker with these: it is not a quick one.
+const CONFINED = { execArgv: ['--permission', '--allow-fs-read=*'] };
 
 export default defineConfig({
   test: {
     reporters: ['default', 'test/support/closing-line.ts'],
-    // Here and not in the projects, so that it runs once for all of them.
-    globalSetup: ['test/support/global-setup.ts'],
     // The tests wait for stores and sockets about as long as they compute.
     maxWorkers: availableParallelism() + 1,
     projects: [
-      { test: { ...TIMES, ...SHARED, name: 'quick', include: [...QUICK], sequence: { groupOrder: 0 } } },
+      {
+        test: { ...TIMES, ...SHARED, ...CONFINED, name: 'quick', include: [...QUICK], sequence: { groupOrder: 0 } },
+      },
       {
         test: {
           ...TIMES,
           ...SHARED,
+          ...ON_ETCD,
           name: 'rules',
           include: ['test/**/*.test.ts'],
           exclude: [...QUICK, ...SYSTEM, ...NODES, 'test/nightly/**'],
@@ -33,9 +38,10 @@ export default defineConfig({
       {
         test: {
           ...LONG,
+          ...ON_ETCD,
           name: 'system',
           include: [...SYSTEM],
-          exclude: [...NODES],
+          exclude: [...NODES, ...QUICK],
           // Two at a time: each of them starts processes of its own.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
@@ -48,6 +54,7 @@ export default defineConfig({
       {
         test: {
           ...LONG,
+          ...ON_ETCD,
           name: 'nightly',
           include: ['test/nightly/**/*.test.ts'],
           fileParallelism: false,
