@@ -6,7 +6,7 @@ import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
 import { createEnvelope, type Envelope } from './domain/envelope.ts';
 import { createFleet, type Fleet } from './domain/fleet.ts';
 import { FleetMemory } from './domain/fleet-memory.ts';
-import { settleFormat } from './domain/format.ts';
+import { refuseNewerFormat, settleFormat } from './domain/format.ts';
 import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
 import { DEADLINES, type Deadlines } from './domain/limits.ts';
 import type { Price } from './domain/prices.ts';
@@ -69,13 +69,15 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const store = opened.use(
     observed(wrapStore(await patientlyOpened(open, { clock, log, signal: options.signal })), clock, metrics),
   );
-  await settleFormat(store);
+  await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
   const replicaId = drawMarker(draw);
   const { keyRing } = secrets;
   const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
+  // Only now does a migration wait for this replica; one that began before is seen here.
+  await refuseNewerFormat(store);
   const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
   metrics.clockTrusted(() => clockWatch.trusted());
   const memory = new FleetMemory({

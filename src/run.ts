@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import process from 'node:process';
 import { ConfigError, readConfig, type Config } from './config.ts';
+import { FORMAT } from './domain/records.ts';
 import { createLog } from './log.ts';
 import { startService, type Service } from './service.ts';
 
@@ -22,20 +23,25 @@ function misconfigured(error: ConfigError): undefined {
   process.exitCode = 2;
 }
 
+const OUTDATED =
+  'a newer Muster has raised the format of the records in the store, and this program ends: start that version in its place';
+
 /**
- * Runs the service until SIGTERM, SIGINT, or a fault that nobody caught; then answers what is under way and closes.
- * Never rejects. Exit codes: 0 after a drain, 1 after a fault, 2 when the configuration turns out to be wrong.
+ * Runs the service until SIGTERM, SIGINT, a fault that nobody caught, or a store that a newer Muster has taken over; then
+ * answers what is under way and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and where it is
+ * outdated, 2 when the configuration turns out to be wrong.
  */
 export async function run(config: Config, work?: Work): Promise<void> {
   const log = createLog(config.logLevel);
   const ending = new AbortController();
   let faulty = false;
-  const failed = (what: string, error: unknown): undefined => {
-    log.error({ err: error }, what);
+  const end = (what: string, facts: object): undefined => {
+    log.error(facts, what);
     process.exitCode = 1;
     faulty = true;
     ending.abort();
   };
+  const failed = (what: string, error: unknown): undefined => end(what, { err: error });
   // A signal that comes again changes nothing, since npm passes on the one that the terminal has sent already.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
   // The process never runs on after a fault that nobody caught: what is under way is answered, then it ends.
@@ -49,6 +55,9 @@ export async function run(config: Config, work?: Work): Promise<void> {
     return failed('muster cannot start', error);
   });
   if (!service) return;
+  void service.outdated.then((format) => {
+    if (!ending.signal.aborted) end(OUTDATED, { format, knows: FORMAT });
+  });
   if (work && !ending.signal.aborted) {
     await work(service, ending.signal).catch((error: unknown) => {
       // What was under way when the end came may say so.

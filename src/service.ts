@@ -6,6 +6,7 @@ import { createChangeWaits, type ChangeWaits } from './domain/device-plane.ts';
 import type { KubeApi } from './controller/kubernetes/api.ts';
 import type { OperatorDeps } from './controller/kubernetes/operator.ts';
 import { openOperator } from './operator.ts';
+import { FORMAT_LOOK_EVERY_MS, newerFormat } from './domain/format.ts';
 import { createHeartbeats } from './domain/heartbeats.ts';
 import { LIMITS } from './domain/limits.ts';
 import { openDomain } from './services.ts';
@@ -29,6 +30,11 @@ export interface Service {
   readonly api: ListenAddress;
   readonly device: ListenAddress;
   readonly ops: ListenAddress;
+  /**
+   * Resolves to the format of the store's records when a newer Muster has raised it above what this program knows: it
+   * must end. Never rejects.
+   */
+  readonly outdated: Promise<number>;
   /**
    * Leaves the rotation, answers what is under way, writes what is in memory, and closes. Idempotent.
    * @param atOnce without the delay in which it is not ready and still serves
@@ -81,10 +87,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     opened,
   );
   registerGauges(core, rateWindow.window, waits, listeners);
+  const outdated = Promise.withResolvers<number>();
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
-    ...replicaLoops(core, listeners, stopping.signal),
+    ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
     // At once, and not after the delay: whoever stays may lead. Of an embedded store nobody stays, and what is purged
     // until the end is forgotten in time (O10).
     ...controllerLoops(
@@ -119,7 +126,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.info({}, 'muster has stopped');
   }
   let closing: Promise<void> | undefined;
-  return { ...addressesOf(listeners), stop: (atOnce = false) => (closing ??= close(atOnce)) };
+  return {
+    ...addressesOf(listeners),
+    outdated: outdated.promise,
+    stop: (atOnce = false) => (closing ??= close(atOnce)),
+  };
 }
 
 interface OpenRateWindow {
@@ -169,13 +180,32 @@ function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, 
 const FILES_EVERY_MS = 10_000;
 
 /** What every replica does, whatever its roles. */
-function replicaLoops(core: Core, { certificates }: Listeners, signal: AbortSignal): Promise<void>[] {
-  const { keyFile, replicas } = core;
+function replicaLoops(
+  core: Core,
+  { certificates }: Listeners,
+  outdated: (format: number) => void,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { keyFile, replicas, store } = core;
   // It keeps its pace through an outage: once the store is back, a rotation relies on who is on the registry.
   const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
     runLoop(core, { name: 'key-file', everyMs: FILES_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
     runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
+    // A look and no watch: one that is silent would go unnoticed.
+    runLoop(
+      core,
+      {
+        name: 'format',
+        everyMs: FORMAT_LOOK_EVERY_MS,
+        pauseMaxMs: FORMAT_LOOK_EVERY_MS,
+        async reconcile() {
+          const newer = await newerFormat(store);
+          if (newer !== undefined) outdated(newer);
+        },
+      },
+      signal,
+    ),
     ...certificates.map((files) =>
       runLoop(core, { name: 'certificates', everyMs: FILES_EVERY_MS, reconcile: () => files.reread() }, signal),
     ),

@@ -9,7 +9,11 @@ import { sealedSchema } from './envelope.ts';
 
 /** The format of all records together. A change that an older program could not live with raises it (format.ts). */
 export const FORMAT = 1;
-export const formatSchema = z.looseObject({ format: z.int().min(1) });
+export const formatSchema = z.looseObject({
+  format: z.int().min(1),
+  /** There while records of this earlier format may be left: the migration is under way, or was cut off. */
+  migratingFrom: z.int().min(1).optional(),
+});
 
 const instant = z.int().min(0);
 

@@ -13,6 +13,10 @@ export const replicaSchema = z.looseObject({
   fingerprints: z.record(z.string(), z.string()),
   /** Its wall clock when it wrote this. */
   clock: z.int(),
+  /** The newest format of records that it knows. Programs that did not announce it know the first alone. */
+  format: z.int().min(1).default(1),
+  /** The additive changes of records that it knows (record-changes.ts). */
+  knows: z.array(z.string()).default([]),
 });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 

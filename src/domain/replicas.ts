@@ -3,7 +3,8 @@ import type { ControllerMetrics } from '../controller-metrics.ts';
 import type { Log } from '../log.ts';
 import { PAGE_ENTRIES_MAX, type Held, type Store } from '../store/port.ts';
 import type { KeyRing } from './key-ring.ts';
-import { KEYS, parseRecord, type Versioned } from './records.ts';
+import { RECORD_CHANGES } from './record-changes.ts';
+import { FORMAT, KEYS, parseRecord, type Versioned } from './records.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './replica-clocks.ts';
 import { replicaSchema, type ReplicaRecord } from './replica-records.ts';
 import { joinSealing } from './writing-key.ts';
@@ -20,6 +21,12 @@ export interface Replicas {
   round(): Promise<void>;
   /** Every replica that lives, or did within the last seconds. Throws StoreUnavailable. */
   live(): Promise<readonly ReplicaRecord[]>;
+  /**
+   * Whether every live replica knows an additive change of records, by its name in record-changes.ts: then it may be
+   * written. One read of the store; whoever writes often keeps a `true` for as long as it runs. Nothing asks today, as
+   * there is no such change yet. Throws StoreUnavailable.
+   */
+  everyReplicaKnows(change: string): Promise<boolean>;
   /** Whether the clocks of the others contradict this one's by more than 30 s (replica-clocks.ts). */
   othersDisagree(): boolean;
   /** Takes this replica off the registry. Never throws. */
@@ -34,6 +41,8 @@ export interface ReplicasDeps {
   readonly replicaId: string;
   readonly version: string;
   readonly keyRing: KeyRing;
+  /** `RECORD_CHANGES`, but for tests. */
+  readonly knows?: readonly string[];
 }
 
 /** A replica that is silent for so long counts for nothing: three announcements. */
@@ -41,6 +50,12 @@ const TTL_MS = 15_000;
 export const ANNOUNCE_EVERY_MS = 5000;
 
 export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
+
+/** Every replica that lives, or did within the last seconds. Throws StoreUnavailable. */
+export async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
+  const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
+  return entries.map((entry) => parseRecord(replicaSchema, entry));
+}
 
 class Registry implements Replicas {
   readonly #deps: ReplicasDeps;
@@ -96,18 +111,17 @@ class Registry implements Replicas {
   }
 
   async live(): Promise<readonly ReplicaRecord[]> {
-    return (await this.#listed()).map(({ record }) => record);
+    return (await readReplicas(this.#deps.store)).map(({ record }) => record);
   }
 
-  async #listed(): Promise<readonly Versioned<ReplicaRecord>[]> {
-    const { entries } = await this.#deps.store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
-    return entries.map((entry) => parseRecord(replicaSchema, entry));
+  async everyReplicaKnows(change: string): Promise<boolean> {
+    return (await this.live()).every(({ knows }) => knows.includes(change));
   }
 
   async #look(): Promise<void> {
-    const { clock, log, metrics, replicaId } = this.#deps;
+    const { store, clock, log, metrics, replicaId } = this.#deps;
     const [before, begun] = [this.#lookedAt, clock.monotonic()];
-    const all = await this.#listed();
+    const all = await readReplicas(store);
     const [now, to] = [clock.monotonic(), clock.now()];
     this.#lookedAt = begun;
     const others = all.filter(({ record }) => record.replicaId !== replicaId);
@@ -131,7 +145,7 @@ class Registry implements Replicas {
   }
 
   #record(): ReplicaRecord {
-    const { replicaId, version, keyRing, clock } = this.#deps;
+    const { replicaId, version, keyRing, clock, knows = RECORD_CHANGES } = this.#deps;
     const { numbers } = keyRing;
     return {
       replicaId,
@@ -140,6 +154,8 @@ class Registry implements Replicas {
       keyNumbers: [...numbers],
       fingerprints: Object.fromEntries(numbers.map((number) => [number, keyRing.fingerprint(number) ?? ''])),
       clock: clock.now(),
+      format: FORMAT,
+      knows: [...knows],
     };
   }
 }

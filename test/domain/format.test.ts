@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { settleFormat, type Migrations } from '../../src/domain/format.ts';
+import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../src/domain/format.ts';
 import { FORMAT, formatSchema, KEYS, parseRecord } from '../../src/domain/records.ts';
 import { ABSENT, type Store } from '../../src/store/port.ts';
 import { entriesOf } from '../support/accounts.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { onEachStore } from '../support/stores.ts';
 import { unluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
 
 async function putAll(store: Store, entries: Readonly<Record<string, string>>): Promise<void> {
   const write = Object.entries(entries).map(([key, value]) => ({ put: key, value }));
@@ -36,6 +38,7 @@ const MIGRATIONS: Migrations = new Map([
   [1, capitals],
   [2, exclaimed],
 ]);
+const TO_3 = { migrations: MIGRATIONS, format: 3 };
 
 const WORDS = { format: '{"format":1}', 'word/a': 'one', 'word/b': 'two', 'word/c': 'three' };
 const words = async (store: Store): Promise<string[]> => (await entriesOf(store, 'word/')).map(({ value }) => value);
@@ -68,14 +71,16 @@ onEachStore('the format of the records', (stores) => {
   test('one that no migration begins from is refused in words', async () => {
     await using store = await stores.open();
     await putAll(store, WORDS);
-    await expect(settleFormat(store, new Map(), 2)).rejects.toThrow("The store's format 1 is too old");
+    await expect(settleFormat(store, { migrations: new Map(), format: 2 })).rejects.toThrow(
+      "The store's format 1 is too old",
+    );
     expect(await formatOf(store)).toBe(1);
   });
 
   test('an older one is migrated forward, step by step, and keeps what a newer minor version wrote', async () => {
     await using store = await stores.open();
     await putAll(store, { ...WORDS, format: '{"format":1,"since":"later"}' });
-    await settleFormat(store, MIGRATIONS, 3);
+    await settleFormat(store, TO_3);
     expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
     expect((await store.get(KEYS.format))?.value).toBe('{"format":3,"since":"later"}');
   });
@@ -84,12 +89,12 @@ onEachStore('the format of the records', (stores) => {
     await using store = await stores.open();
     await putAll(store, WORDS);
     for (const fates of [['passes', 'lost before commit'] as const, ['passes', 'answer lost after commit'] as const]) {
-      await expect(settleFormat(unluckyStore(store, fates), MIGRATIONS, 3)).rejects.toMatchObject({
+      await expect(settleFormat(unluckyStore(store, fates), TO_3)).rejects.toMatchObject({
         reason: 'timeout',
       });
       expect(await formatOf(store)).toBeLessThan(3);
     }
-    await settleFormat(store, MIGRATIONS, 3);
+    await settleFormat(store, TO_3);
     expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
     expect(await formatOf(store)).toBe(3);
   });
@@ -99,8 +104,8 @@ onEachStore('the format of the records', (stores) => {
     await putAll(store, WORDS);
     // One is through with both steps while the other is about to write what the first step found.
     const late = unluckyStore(store);
-    late.intercept('commit', 'before', () => settleFormat(store, MIGRATIONS, 3));
-    await Promise.all([settleFormat(late, MIGRATIONS, 3), settleFormat(unluckyStore(store), MIGRATIONS, 3)]);
+    late.intercept('commit', 'before', () => settleFormat(store, TO_3));
+    await Promise.all([settleFormat(late, TO_3), settleFormat(unluckyStore(store), TO_3)]);
     expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
     expect(await formatOf(store)).toBe(3);
   });
@@ -111,5 +116,86 @@ onEachStore('the format of the records', (stores) => {
     late.intercept('commit', 'before', () => settleFormat(store));
     await settleFormat(late);
     expect(await formatOf(store)).toBe(FORMAT);
+  });
+});
+
+/** The record of a replica of a version that did not tell which format it knows. */
+const OLD_REPLICA = JSON.stringify({
+  replicaId: 'old',
+  startedAt: 1,
+  version: '0.0.1',
+  keyNumbers: [1],
+  fingerprints: { 1: 'f' },
+  clock: 1,
+});
+
+onEachStore('a format that is raised while an older replica runs', (stores) => {
+  const TO_2 = { migrations: MIGRATIONS, format: 2 };
+
+  test('is raised at once, and the records are migrated when the older one has gone', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
+    const clock = new FakeClock();
+    const warned: string[] = [];
+    const settling = settleFormat(store, { ...TO_2, clock, warn: (message) => void warned.push(message) });
+    await until(() => clock.sleeping === 1);
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"migratingFrom":1}');
+    expect(await newerFormat(store, 1)).toBe(2);
+    await expect(refuseNewerFormat(store, 1)).rejects.toThrow('written by a newer Muster (format 2');
+    expect(await words(store)).toEqual(['one', 'two', 'three']);
+    const entry = await store.get(KEYS.replica('old'));
+    await store.commit({
+      expect: [{ key: KEYS.replica('old'), revision: entry?.revision ?? ABSENT }],
+      write: [{ remove: KEYS.replica('old') }],
+    });
+    clock.advance(1000);
+    await settling;
+    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":2}');
+    expect(warned).toEqual([
+      'The store is to be brought to format 2, and there is 1 replica of an older version: this waits for it to end.',
+    ]);
+  });
+
+  test('a replica that knows the format is not waited for', async () => {
+    await using store = await stores.open();
+    const knowing = JSON.stringify({ ...(JSON.parse(OLD_REPLICA) as object), format: 2 });
+    await putAll(store, { ...WORDS, [KEYS.replica('new')]: knowing });
+    await settleFormat(store, { ...TO_2, clock: new FakeClock() });
+    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
+  });
+
+  test('where the older one stays: refused in words after a minute, nothing migrated; the next start does it', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
+    const clock = new FakeClock();
+    const settling = settleFormat(store, { ...TO_2, clock });
+    const refused = settling.catch((error: unknown) => String(error));
+    await until(() => clock.sleeping === 1);
+    clock.advance(59_999);
+    await until(() => clock.sleeping === 1);
+    clock.advance(1000);
+    expect(await refused).toContain('while there is 1 replica of an older version: end it');
+    expect(await words(store)).toEqual(['one', 'two', 'three']);
+    const entry = await store.get(KEYS.replica('old'));
+    await store.commit({
+      expect: [{ key: KEYS.replica('old'), revision: entry?.revision ?? ABSENT }],
+      write: [{ remove: KEYS.replica('old') }],
+    });
+    await settleFormat(store, { ...TO_2, clock });
+    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
+    expect(await formatOf(store)).toBe(2);
+  });
+
+  test('a start that is asked to end meanwhile ends', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
+    const clock = new FakeClock();
+    const ending = new AbortController();
+    const settling = settleFormat(store, { ...TO_2, clock, signal: ending.signal });
+    await until(() => clock.sleeping === 1);
+    ending.abort();
+    await expect(settling).rejects.toThrow('aborted');
+    expect(await words(store)).toEqual(['one', 'two', 'three']);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../src/domain/key-ring.ts';
-import { KEYS, put } from '../../src/domain/records.ts';
+import { FORMAT, KEYS, put } from '../../src/domain/records.ts';
 import { createReplicas, type Replicas } from '../../src/domain/replicas.ts';
 import { readWritingKey } from '../../src/domain/writing-key.ts';
 import { createLog } from '../../src/log.ts';
@@ -20,7 +20,11 @@ interface Told {
 function replica(
   store: Store,
   replicaId: string,
-  { clock = new FakeClock(), keyRing = ringOf(line(1)) }: { clock?: FakeClock; keyRing?: KeyRing } = {},
+  {
+    clock = new FakeClock(),
+    keyRing = ringOf(line(1)),
+    knows,
+  }: { clock?: FakeClock; keyRing?: KeyRing; knows?: readonly string[] } = {},
 ): Replicas & { clock: FakeClock; told: Told } {
   const told: Told = { live: 0, skewSeconds: 0 };
   const metrics = {
@@ -35,11 +39,13 @@ function replica(
     replicaId,
     version: '0.0.0',
     keyRing,
+    ...(knows && { knows }),
   });
   return {
     announce: () => replicas.announce(),
     round: () => replicas.round(),
     live: () => replicas.live(),
+    everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
     othersDisagree: () => replicas.othersDisagree(),
     release: () => replicas.release(),
     clock,
@@ -63,6 +69,23 @@ onEachStore('the registry of replicas', (stores) => {
     await other.release();
     await one.round();
     expect([await idsOf(one), one.told.live]).toEqual([['one'], 1]);
+  });
+
+  test('a change of records is known when every live replica says so, and an older version says nothing', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'one', { knows: ['labels', 'colours'] });
+    const other = replica(store, 'other', { knows: ['labels'] });
+    for (const each of [one, other]) await each.announce();
+    expect(await one.everyReplicaKnows('labels')).toBe(true);
+    expect(await one.everyReplicaKnows('colours')).toBe(false);
+    expect((await one.live()).map(({ format }) => format)).toEqual([FORMAT, FORMAT]);
+    // As the version before this field writes it.
+    const { format: _format, knows: _knows, ...old } = (await other.live())[1] ?? { format: 0, knows: [] };
+    const joined = await store.hold(KEYS.replica('old'), JSON.stringify({ ...old, replicaId: 'old' }), 15_000);
+    expect(await one.everyReplicaKnows('labels')).toBe(false);
+    expect(await one.live()).toMatchObject([{ replicaId: 'old', format: 1, knows: [] }, {}, {}]);
+    if (joined !== 'taken') await joined.release();
+    expect(await one.everyReplicaKnows('labels')).toBe(true);
   });
 
   test('never holds a byte of a key', async () => {
