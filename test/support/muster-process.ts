@@ -69,11 +69,16 @@ export class MusterProcess implements Addresses, AsyncDisposable {
 
   /** @returns the exit code, or the signal */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | string | null> {
+    const ended = this.ended();
+    this.#child.kill(signal);
+    return await ended;
+  }
+
+  /** Resolves when it ends by itself. @returns the exit code, or the signal */
+  async ended(): Promise<number | string | null> {
     const { exitCode, signalCode } = this.#child;
     if (exitCode !== null || signalCode !== null) return exitCode ?? signalCode;
-    const exited = once(this.#child, 'exit');
-    this.#child.kill(signal);
-    const [code, by] = (await exited) as [number | null, string | null];
+    const [code, by] = (await once(this.#child, 'exit')) as [number | null, string | null];
     return code ?? by;
   }
 

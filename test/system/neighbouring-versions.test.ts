@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { dayAt, endOfDay } from '../../src/domain/calendar.ts';
 import { dayAfter } from '../../src/domain/day.ts';
@@ -43,6 +44,7 @@ const PREFIX = '/neighbours/';
 const MIDNIGHT_AT = 0.55;
 /** A night takes a round of the loop, 5 s: those that were missed take until the second half. */
 const MISSED_NIGHTS = Math.max(4, Math.floor((SECONDS * 0.65) / 5));
+const SHIFTED_CLOCK = join(import.meta.dirname, 'neighbours/shifted-clock.ts');
 const START_MS = 10_000;
 
 const etcd = findEtcd();
@@ -81,7 +83,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? title : `${title} (
         folders,
         recorder,
         env: {
-          NODE_OPTIONS: `--import=${join(import.meta.dirname, 'neighbours/shifted-clock.ts')}`,
+          NODE_OPTIONS: `--import=${pathToFileURL(SHIFTED_CLOCK).href}`,
           TEST_CLOCK_SHIFT_MS: String(clock.shiftMs),
           MUSTER_DATA_DIR: directory,
           MUSTER_KEY_FILE: join(directory, 'keys'),

@@ -3,6 +3,7 @@ import { appOf, createApp, deleteApp, listApps, type Owner } from '../../chaos/c
 import { Client } from '../../chaos/client.ts';
 import { isOk, type Recorder } from '../../chaos/history.ts';
 import { seeded, whole, type Random } from '../../chaos/random.ts';
+import { HAMMER } from '../../chaos/validity.ts';
 import { codes } from '../../chaos/workload/codes.ts';
 import { configs } from '../../chaos/workload/configs.ts';
 import { hammer } from '../../chaos/workload/hammer.ts';
@@ -11,7 +12,6 @@ import { lives } from '../../chaos/workload/lives.ts';
 import { newOwner, type Job } from '../../chaos/workload/worker.ts';
 import type { Pair } from './pair.ts';
 
-export const HAMMER = 'hammer';
 /** Of an account that is admitted ten a second. */
 const HAMMER_PER_SECOND = 13;
 const NEAR_PER_SECOND = 9;

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { toolsFolder } from '../../kubernetes/support/tools.ts';
+import { toolsFolder } from '../../support/tools-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const LANDING = join(import.meta.dirname, '../previous-landing');

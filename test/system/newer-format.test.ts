@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, inject, test } from 'vitest';
+import { FORMAT, KEYS, put } from '../../src/domain/records.ts';
+import { openStore } from '../../src/store/open.ts';
+import { MusterProcess } from '../support/muster-process.ts';
+import { call, KEY_FILE_TEXT, tenant } from '../support/muster.ts';
+import { connectRaw } from '../support/raw-http.ts';
+
+/* Whole processes whose store a newer Muster takes over: each ends by itself, in every role. */
+
+const url = inject('etcd');
+const ROLES = ['api', 'device', 'controller', 'api,device,controller'];
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+}
+
+describe.skipIf(url === undefined)('when a newer Muster raises the format of the records', () => {
+  test('each process ends with one line of error and exit code 1, once what is under way is answered', async () => {
+    await using opened = new AsyncDisposableStack();
+    const directory = mkdtempSync(join(tmpdir(), 'muster-newer-'));
+    opened.defer(() => rmSync(directory, { recursive: true, force: true }));
+    writeFileSync(join(directory, 'keys'), KEY_FILE_TEXT, { mode: 0o600 });
+    const prefix = `/${randomUUID()}/`;
+    const env = {
+      MUSTER_DATA_DIR: directory,
+      MUSTER_KEY_FILE: join(directory, 'keys'),
+      MUSTER_STORE: `etcd:${url}`,
+      MUSTER_ETCD_PREFIX: prefix,
+      // Nobody is to be sent there for a while: it does not wait for that.
+      MUSTER_DRAIN_DELAY_SECONDS: '60',
+    };
+    const all: MusterProcess[] = [];
+    for (const roles of ROLES) all.push(opened.use(await MusterProcess.start({ ...env, MUSTER_ROLES: roles })));
+    const [api] = all;
+    if (!api) throw new Error('no process');
+    const { apiKey } = await tenant(api);
+    await using client = await connectRaw(Number(new URL(api.api).port));
+    await client.send(`POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`);
+    await call(`${api.api}/v1/apps`, { token: apiKey });
+
+    await using store = await openStore({ kind: 'etcd', endpoints: [url ?? ''], prefix });
+    const format = await store.get(KEYS.format);
+    const raised = put(KEYS.format, { format: FORMAT + 1, migratingFrom: FORMAT });
+    await store.commit({ expect: [{ key: KEYS.format, revision: format?.revision ?? 0 }], write: [raised] });
+
+    const ended = Promise.all(all.map((muster) => muster.ended()));
+    await expect.poll(async () => (await call(`${api.ops}/readyz`)).text).toContain('draining');
+    await client.send('}');
+    expect((await client.answer()).status).toBe(201);
+    expect(await ended).toEqual(ROLES.map(() => 1));
+    for (const { logged } of all) {
+      const lines = logged.map((line) => JSON.parse(line) as Line);
+      const errors = lines.filter(({ level }) => level === 'error');
+      expect(errors).toMatchObject([{ format: FORMAT + 1, knows: FORMAT }]);
+      expect(errors[0]?.msg).toContain('start that version in its place');
+      expect(lines.at(-1)?.msg).toBe('muster has stopped');
+    }
+    expect((await store.list({ prefix: KEYS.replicas, limit: 10 })).entries).toEqual([]);
+  });
+});
