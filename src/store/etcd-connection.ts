@@ -183,7 +183,7 @@ export class Connection implements ICallable<undefined> {
         const code: number | undefined = error?.code;
         if (code !== GRPC.deadlineExceeded) link.heardAt = performance.now();
         // Nothing at all came back since the call began: the flow may be dropped, and would stay so for minutes.
-        else if (link.heardAt < startedAt) this.renew(link);
+        else if (link.heardAt <= startedAt) this.renew(link);
         if (error) reject(error);
         else resolve(response as T);
       };

@@ -3,13 +3,16 @@ import { Endpoint } from '../../src/store/etcd-endpoints.ts';
 import { versionReader } from '../../src/store/etcd-version.ts';
 import { openEtcdStore } from '../../src/store/etcd.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
-import { addUser } from '../support/etcd-users.ts';
+import { addUser, forgetTokens } from '../support/etcd-users.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { present, put, writes } from './conformance/harness.ts';
+import { held } from './conformance/holds.ts';
 import { record } from './conformance/recorder.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
+/** Nothing depends on when a call gives up, but where it is given less. */
+const deadlineMs = 20_000;
 
 describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => {
   let cluster: EtcdCluster;
@@ -21,7 +24,8 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
   test('a client with a certificate is let in, for reads, commits and watches', async () => {
     const warnings: string[] = [];
     const warn = (message: string) => warnings.push(message);
-    await using store = await openEtcdStore({ endpoints: cluster.urls, prefix: 'm/', tls: client(cluster), warn });
+    const tls = client(cluster);
+    await using store = await openEtcdStore({ endpoints: cluster.urls, prefix: 'm/', tls, warn, deadlineMs });
     const revision = await writes(store, put('t/a'));
     using recording = await record(store, 't/', revision);
     await recording.recorder.untilChanges(1);
@@ -47,7 +51,7 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
 
   test('the version is also told over HTTPS, to those who may not ask for the status', async () => {
     const endpoint = new Endpoint(cluster.member.url, undefined, undefined);
-    expect(await versionReader(client(cluster), 500)(endpoint)).toMatch(/^3\.6\.\d+$/);
+    expect(await versionReader(client(cluster), deadlineMs)(endpoint)).toMatch(/^3\.6\.\d+$/);
     expect(await versionReader(undefined, 500)(endpoint)).toBeUndefined();
     endpoint.close();
   });
@@ -66,6 +70,7 @@ describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
   const options = (auth?: { username: string; password: string }) => ({
     endpoints: cluster.urls,
     prefix: 'muster/',
+    deadlineMs,
     ...(auth && { auth }),
   });
   test('a user limited to the prefix can do all but compact', async () => {
@@ -77,6 +82,10 @@ describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
     expect(store.fullness()).toBeLessThan(1);
     await expect(store.compact(revision)).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'refused' });
     expect(await store.listAt({ prefix: 't/', limit: 1 }, revision)).toMatchObject({ revision });
+    const holder = await held(store.hold('t/leader', 'v', 20_000));
+    expect(await holder.rewrite('w')).toBe('written');
+    await holder.release();
+    expect(await store.get('t/leader')).toBeUndefined();
   });
 
   test('a prefix that the user may not touch is refused at once', async () => {
@@ -99,11 +108,13 @@ describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
     await using other = await openEtcdStore(options(limited));
     await using third = await openEtcdStore(options(limited));
     const before = await writes(store, put('t/before'));
-    await cluster.member.stop();
-    await cluster.member.start();
+    const holder = await held(store.hold('t/leader', 'v', 20_000));
+    await forgetTokens(cluster);
     const after = await writes(store, put('t/after'));
     expect(after).toBeGreaterThan(before);
     expect(await present(other, 't/after')).toMatchObject({ revision: after });
+    expect(await holder.rewrite('w')).toBe('written');
+    await holder.release();
     // The first watch is refused for its token; what it learns serves the next.
     await record(third, 't/', after).then(
       (recording) => recording[Symbol.dispose](),

@@ -5,8 +5,10 @@ import type { DeclarePromise } from './harness.ts';
 import { at, capability, inParallel, present, put, remove, writes } from './harness.ts';
 import { record } from './recorder.ts';
 
-/** Short, so that what waits for a renewal does not wait long. */
-const TTL_MS = 2000;
+/** Nothing here waits until it is over. */
+const TTL_MS = 20_000;
+/** A holder is told by its next renewal, after a third of it. */
+const SHORT_TTL_MS = 2000;
 
 /** A hold that has to succeed. */
 export async function held(hold: Promise<Held | 'taken'>): Promise<Held> {
@@ -101,7 +103,7 @@ export function holdPromises(promise: DeclarePromise): void {
   });
 
   promise('a holder whose key somebody removed learns of it, by itself and by a rewrite', async ({ store }) => {
-    const idle = await held(store.hold('t/idle', 'v', TTL_MS));
+    const idle = await held(store.hold('t/idle', 'v', SHORT_TTL_MS));
     const busy = await held(store.hold('t/busy', 'v', TTL_MS));
     await writes(store, remove('t/idle'), remove('t/busy'));
     expect(await busy.rewrite('again')).toBe('lost');
@@ -114,7 +116,7 @@ export function holdPromises(promise: DeclarePromise): void {
   promise(
     'a held key that somebody overwrote is theirs: the holder is told, and removes nothing',
     async ({ store }) => {
-      const idle = await held(store.hold('t/idle', 'v', TTL_MS));
+      const idle = await held(store.hold('t/idle', 'v', SHORT_TTL_MS));
       const busy = await held(store.hold('t/busy', 'v', TTL_MS));
       const revision = await writes(store, put('t/idle', 'theirs'), put('t/busy', 'theirs'));
       expect(await busy.rewrite('again')).toBe('lost');
