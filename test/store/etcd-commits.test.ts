@@ -1,10 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EtcdOptions, openEtcdStore } from '../../src/store/etcd.ts';
 import { ABSENT, type Change, type CommitResult, type Store, type Write } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
+import { runs } from '../support/effort.ts';
 import { EtcdCluster } from '../support/etcd.ts';
+import { type SimulatedTimers, simulatedTimers } from '../support/simulated-timers.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import {
   absent,
@@ -20,7 +21,19 @@ import {
 } from './conformance/harness.ts';
 
 const binary = findEtcd();
+/** Where nothing depends on when a call gives up. */
 const deadlineMs = 20_000;
+/** Of a store over a wire that fails, in simulated time. */
+const DEADLINE_MS = 1000;
+/** So long commits wait for one that is under way before another request sets out. */
+const PATIENCE_MS = 20;
+
+/** A store over a wire that fails, and one beside it. */
+interface Wire extends AsyncDisposable {
+  readonly proxy: TcpProxy;
+  readonly store: Store;
+  readonly witness: Store;
+}
 
 const creating = (key: string): Change => ({ expect: [absent(key)], write: [put(key)] });
 const commitAll = async (store: Store, changes: readonly Change[]): Promise<CommitResult[]> =>
@@ -46,6 +59,38 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
 
   const open = async (options: Partial<EtcdOptions> = {}) =>
     openEtcdStore({ endpoints: cluster.urls, prefix: `test-${(opened += 1)}/`, deadlineMs, ...options });
+
+  async function wired(): Promise<Wire> {
+    const proxy = await TcpProxy.before(cluster.member.port);
+    const store = await open({ endpoints: [proxy.url], deadlineMs: DEADLINE_MS });
+    const witness = await open({ prefix: `test-${opened}/` });
+    return {
+      proxy,
+      store,
+      witness,
+      async [Symbol.asyncDispose]() {
+        await store[Symbol.asyncDispose]();
+        await witness[Symbol.asyncDispose]();
+        await proxy[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  /**
+   * Commits for one key, each of which needs a request of its own: two are carried out and their answers get lost, the
+   * others wait behind them.
+   */
+  async function stuck(wire: Wire, timers: SimulatedTimers, count: number): Promise<Promise<unknown>[]> {
+    const { proxy, store, witness } = wire;
+    proxy.silenceFlows('answers');
+    const commits = Array.from({ length: count }, (_, n) =>
+      reasonOf(store.commit(writing(put('t/hot'), put(`t/${n}`)))),
+    );
+    await untilThere(witness, 't/0');
+    await timers.advance(PATIENCE_MS);
+    await untilThere(witness, 't/1');
+    return commits;
+  }
 
   /** What etcd wrote to its log so far: one entry for each request that may write. */
   async function requestsTaken(): Promise<number> {
@@ -75,43 +120,42 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
   });
 
   test('a lone commit is not kept waiting for long by one that etcd does not answer', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url], deadlineMs: 1500 });
-    proxied.silenceFlows('answers');
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { proxy, store, witness } = wire;
+    proxy.silenceFlows('answers');
     const lost = reasonOf(store.commit(creating('t/lost')));
-    await using witness = await open({ prefix: `test-${opened}/` });
-    await until(async () => (await witness.get('t/lost')) !== undefined);
+    await untilThere(witness, 't/lost');
     const second = reasonOf(store.commit(creating('t/second')));
-    await until(async () => (await witness.get('t/second')) !== undefined);
+    await timers.advance(PATIENCE_MS - 1);
+    expect(await witness.get('t/second')).toBeUndefined();
+    await timers.advance(1);
+    await untilThere(witness, 't/second');
+    await timers.advance(DEADLINE_MS);
     expect(await Promise.all([lost, second])).toEqual([saying(/^timeout/), saying(/^timeout/)]);
   });
 
   test('those that come while one is under way ride together, at the latest when they have waited for a moment', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url] });
-    await using witness = await open({ prefix: `test-${opened}/` });
-    proxied.silenceFlows('answers');
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      const first = reasonOf(store.commit(creating('t/first')));
-      await until(async () => (await witness.get('t/first')) !== undefined);
-      const second = reasonOf(store.commit(creating('t/second')));
-      await nextTurn();
-      const third = reasonOf(store.commit(creating('t/third')));
-      vi.advanceTimersByTime(20);
-      await until(async () => (await witness.get('t/second')) !== undefined);
-      const [one, other] = [await witness.get('t/second'), await witness.get('t/third')];
-      expect(other?.revision).toBe(one?.revision);
-      proxied.cut();
-      for (const end of [first, second, third]) expect(await end).toEqual(saying(/./));
-    } finally {
-      vi.useRealTimers();
-    }
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { proxy, store, witness } = wire;
+    proxy.silenceFlows('answers');
+    const first = reasonOf(store.commit(creating('t/first')));
+    await untilThere(witness, 't/first');
+    const second = reasonOf(store.commit(creating('t/second')));
+    await timers.advance(PATIENCE_MS - 1);
+    const third = reasonOf(store.commit(creating('t/third')));
+    await timers.advance(1);
+    await untilThere(witness, 't/second');
+    const [one, other] = [await witness.get('t/second'), await witness.get('t/third')];
+    expect(other?.revision).toBe(one?.revision);
+    proxy.cut();
+    for (const end of [first, second, third]) expect(await end).toEqual(saying(/^unreachable/));
   });
 
   test('of two that each rely on what the other writes, exactly one commits', async () => {
     await using store = await open();
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < runs(8); round += 1) {
       const [a, b] = [`t/${round}/a`, `t/${round}/b`];
       const results = await commitAll(store, [
         { expect: [absent(b)], write: [put(a)] },
@@ -186,70 +230,87 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
   });
 
   test('a lost answer leaves all of them unknown, and carried out', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url], deadlineMs: 1000 });
-    await using witness = await open({ prefix: `test-${opened}/` });
-    proxied.silenceFlows('answers');
-    const ends = await Promise.all(
-      Array.from({ length: 5 }, async (_, index) => reasonOf(store.commit(creating(`t/${index}`)))),
-    );
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { proxy, store, witness } = wire;
+    proxy.silenceFlows('answers');
+    const commits = inParallel(5, (index) => reasonOf(store.commit(creating(`t/${index}`))));
+    await untilThere(witness, 't/0');
+    await timers.advance(PATIENCE_MS);
+    await untilThere(witness, 't/4');
+    await timers.advance(DEADLINE_MS);
+    const ends = await commits;
     expect(ends).toEqual(ends.map(() => saying(/^timeout: commit: etcd did not answer/)));
     expect(await everything(witness, 't/')).toHaveLength(5);
   });
 
   test('one whose deadline passes while it waits is not sent, and says so', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url], deadlineMs: 1000 });
-    await using witness = await open({ prefix: `test-${opened}/` });
-    proxied.silenceFlows('answers');
-    // The same key for all: each needs a request of its own, and two may be under way.
-    const commits = Array.from({ length: 6 }, (_, index) => writing(put('t/hot'), put(`t/${index}`)));
-    const ends = await Promise.all(commits.map(async (change) => reasonOf(store.commit(change))));
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const hot = await stuck(wire, timers, 6);
+    await timers.advance(DEADLINE_MS - PATIENCE_MS);
     const [unknown, unsent] = [/^timeout: .*did not answer in time/, /^timeout: .*it was not sent/];
-    expect(ends).toEqual([unknown, unknown, unsent, unsent, unsent, unsent].map(saying));
-    expect((await everything(witness, 't/')).map(({ key }) => key)).toEqual(['t/0', 't/1', 't/hot']);
+    expect(await Promise.all(hot)).toEqual([unknown, unknown, unsent, unsent, unsent, unsent].map(saying));
+    expect((await everything(wire.witness, 't/')).map(({ key }) => key)).toEqual(['t/0', 't/1', 't/hot']);
   });
 
   test('one whose deadline passed is left out of the request in which a later one rides', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url], deadlineMs: 2000 });
-    await using witness = await open({ prefix: `test-${opened}/` });
-    proxied.silenceFlows('answers');
-    proxied.delayMs = 1000;
-    const hot = [1, 2, 3].map(async (n) => reasonOf(store.commit(writing(put('t/hot'), put(`t/${n}`)))));
-    await until(async () => (await witness.get('t/2')) !== undefined);
-    proxied.delayMs = 0;
-    // It comes a second later than they, and is sent over a new connection when the first two have timed out.
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { store, witness } = wire;
+    const hot = await stuck(wire, timers, 3);
+    await timers.advance(DEADLINE_MS / 2);
+    // It is sent over a new connection when the first two have timed out.
     const later = reasonOf(store.commit(creating('u/later')));
+    await timers.advance(DEADLINE_MS / 2 - PATIENCE_MS);
     expect(await Promise.all(hot)).toEqual(
       ['', '', 'it was not sent'].map((end) => saying(new RegExp(`^timeout.*${end}`))),
     );
     expect(await later).toBe('committed');
-    expect(await witness.get('t/3')).toBeUndefined();
+    expect(await witness.get('t/2')).toBeUndefined();
   });
 
   test('one that has waited keeps its deadline, though the request has that of a later one', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url], deadlineMs: 3400 });
-    await using witness = await open({ prefix: `test-${opened}/` });
-    // A request takes 2 s: those for one key take the two that may be under way, and the last of them waits.
-    proxied.delayMs = 1000;
-    const hot = [1, 2, 3].map(async (n) => reasonOf(store.commit(writing(put('t/hot'), put(`t/${n}`)))));
-    await until(async () => (await witness.get('t/2')) !== undefined);
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { proxy, store, witness } = wire;
+    const hot = await stuck(wire, timers, 2);
+    await timers.advance(500 - PATIENCE_MS);
+    const third = reasonOf(store.commit(writing(put('t/hot'), put('t/third'))));
+    await timers.advance(300);
     const later = reasonOf(store.commit(creating('u/later')));
-    expect(await Promise.all(hot)).toEqual(['committed', 'committed', saying(/^timeout: .*did not answer in time/)]);
-    expect(await later).toBe('committed');
-    expect((await witness.get('t/3'))?.revision).toBe((await witness.get('u/later'))?.revision);
+    // When the first two have timed out both ride over another connection, on which answers get lost as well.
+    proxy.heard = (flow, bytes) => {
+      if (bytes.includes('u/later')) flow.silence = 'answers';
+    };
+    await timers.advance(DEADLINE_MS - 800);
+    expect(await Promise.all(hot)).toEqual([saying(/^timeout/), saying(/^timeout/)]);
+    await untilThere(witness, 't/third');
+    expect((await witness.get('t/third'))?.revision).toBe((await witness.get('u/later'))?.revision);
+    const ended: string[] = [];
+    void third.then(() => ended.push('third'));
+    void later.then(() => ended.push('later'));
+    await timers.advance(499);
+    expect(ended).toEqual([]);
+    await timers.advance(1);
+    expect(await third).toEqual(saying(/^timeout: .*did not answer in time/));
+    await timers.advance(299);
+    expect(ended).toEqual(['third']);
+    await timers.advance(1);
+    expect(await later).toEqual(saying(/^timeout: .*did not answer in time/));
   });
 
   test('without a connection all who wait fail in one deadline, not one request after the other', async () => {
-    await using proxied = await proxy();
-    await using store = await open({ endpoints: [proxied.url], deadlineMs: 2000 });
-    await proxied.refuse();
-    await reasonOf(store.commit(creating('t/first')));
-    // One after the other they would take minutes, which no test has.
-    const ends = await inParallel(200, async () => reasonOf(store.commit(writing(put('t/hot')))));
-    expect(new Set(ends)).toEqual(new Set([saying(/^unreachable: commit: no etcd endpoint/)]));
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { proxy, store } = wire;
+    await proxy.refuse();
+    const first = reasonOf(store.commit(creating('t/first')));
+    await timers.advance(DEADLINE_MS);
+    await first;
+    const commits = inParallel(200, () => reasonOf(store.commit(writing(put('t/hot')))));
+    await timers.advance(DEADLINE_MS);
+    expect(new Set(await commits)).toEqual(new Set([saying(/^unreachable: commit: no etcd endpoint/)]));
   });
 
   test('those that wait are carried out when the store is disposed of', async () => {
@@ -263,10 +324,10 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
 
   test('whatever is issued together, some order explains every verdict and what is left', async () => {
     await using store = await open();
-    let runs = 0;
+    let prefixes = 0;
     const turns = fc.array(fc.array(anyStep, { minLength: 1, maxLength: 60 }), { minLength: 1, maxLength: 4 });
     const property = fc.asyncProperty(turns, async (rounds) => {
-      const prefix = `m/${(runs += 1)}/`;
+      const prefix = `m/${(prefixes += 1)}/`;
       let state: State = new Map();
       for (const steps of rounds) {
         const changes = steps.map((step) => changeOf(step, state, prefix));
@@ -275,16 +336,13 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
         expect(await everything(store, prefix)).toEqual(entriesOf(state));
       }
     });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: runs(20) });
   });
-
-  async function proxy(): Promise<TcpProxy> {
-    return TcpProxy.before(cluster.member.port);
-  }
 });
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds()));
+/** Reads it again and again, while simulated time stands still. */
+async function untilThere(store: Store, key: string): Promise<void> {
+  while ((await store.get(key)) === undefined);
 }
 
 /** Values by key, with the revision of their last write. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Change, Store } from '../../../src/store/port.ts';
 import { COMMIT_OPERATIONS_MAX, HEAD_KEY } from '../../../src/store/port.ts';
+import { runs } from '../../support/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import {
   absent,
@@ -135,10 +136,10 @@ function effectPromises(promise: DeclarePromise): void {
 }
 
 function racePromises(promise: DeclarePromise): void {
-  promise('of 500 commits racing for one key, exactly one wins each revision', async ({ store }) => {
+  promise('of many commits racing for one key, exactly one wins each revision', async ({ store }) => {
     let revision = 0;
     for (let round = 0; round < 4; round += 1) {
-      const results = await inParallel(500, async (index) =>
+      const results = await inParallel(runs(100), async (index) =>
         store.commit({ expect: [at('t/a', revision)], write: [put('t/a', `${index}`), put(`u/${round}/${index}`)] }),
       );
       const winners = results.flatMap((result, index) => (result.outcome === 'committed' ? [{ result, index }] : []));
@@ -164,7 +165,7 @@ function racePromises(promise: DeclarePromise): void {
   });
 
   promise('no write skew: of two commits that each rely on what the other writes, one conflicts', async ({ store }) => {
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < runs(8); round += 1) {
       const [a, b] = [`t/${round}/a`, `t/${round}/b`];
       const results = await Promise.all([
         store.commit({ expect: [absent(b)], write: [put(a)] }),
@@ -175,7 +176,7 @@ function racePromises(promise: DeclarePromise): void {
   });
 
   promise('no write skew through a prefix removal either', async ({ store }) => {
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < runs(8); round += 1) {
       const range = `t/${round}/`;
       const revision = await writes(store, put(`${range}a`));
       const results = await Promise.all([

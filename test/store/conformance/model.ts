@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Change, CommitResult, Entry, Expectation, Store, Write } from '../../../src/store/port.ts';
 import { ABSENT } from '../../../src/store/port.ts';
+import { runs } from '../../support/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import { everything, pageOf, put, writes } from './harness.ts';
 import { record } from './recorder.ts';
@@ -106,7 +107,7 @@ export function modelPromises(promise: DeclarePromise): void {
       fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {
         await followsTheModel(store, nextPrefix(), steps);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(15) },
     );
   });
 
@@ -117,7 +118,7 @@ export function modelPromises(promise: DeclarePromise): void {
       fc.asyncProperty(anyTurns, async (turns) => {
         await isExplainedByRevisions(store, nextPrefix(), turns);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(15) },
     );
   });
 }

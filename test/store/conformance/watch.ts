@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Store, Watch, WatchedChange } from '../../../src/store/port.ts';
 import { HEAD_KEY } from '../../../src/store/port.ts';
+import { runs } from '../../support/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import { capability, committed, everything, inParallel, put, remove, removeAll, writes, writing } from './harness.ts';
 import { record, Recorder } from './recorder.ts';
@@ -180,7 +181,7 @@ function resumePromises(promise: DeclarePromise): void {
 }
 
 const WRITERS = 8;
-const COMMITS_EACH = 60;
+const COMMITS_EACH = runs(30);
 
 const LAST_KEY = 't/last';
 
