@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { glanceAt, glanceOf } from '../../src/domain/app-glance.ts';
 import { enrolled, newApp, revoked, withCode } from '../../src/domain/app-record.ts';
 import { appSchema, BadRecord, parseRecord, type AppRecord } from '../../src/domain/records.ts';
+import { runs } from '../support/effort.ts';
 
 /** What the schema says of the text: the glance and the credential, or that it is no record. */
 function bySchema(value: string): unknown {
@@ -72,7 +73,7 @@ test('what an app has become says at a glance what the whole record says', () =>
       expect(atAGlance(value)).toEqual(bySchema(value));
       expect(atAGlance(value)).not.toBe('refused');
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -110,7 +111,7 @@ test('a text that is damaged or spelled otherwise is judged as the schema judges
       }
       expect(atAGlance(value)).toEqual(bySchema(value));
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(600) },
   );
 });
 

@@ -9,7 +9,7 @@ import { entriesOf } from '../support/accounts.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../support/audit.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { onEachStore } from '../support/stores.ts';
-import { unluckyStore } from '../support/unlucky-store.ts';
+import { unluckyStore, type CommitFate } from '../support/unlucky-store.ts';
 
 /** Cuts until there is nothing more to cut. @returns how many entries went */
 async function cutAll(store: Store, olderThan: number): Promise<number> {
@@ -67,16 +67,20 @@ onEachStore('the retention of the audit', (stores) => {
     expect((await verifyAudit(store, ACCOUNT)).faults).toMatchObject([{ what: 'removed', block: 2 }]);
   });
 
-  test.each(['lost before commit', 'answer lost after commit'] as const)(
+  // The loss is simulated before the store: where it is slower, the one that leaves more behind is enough.
+  const fates: readonly CommitFate[] = stores.name === 'sqlite' ? ['lost before commit'] : [];
+  test.each<CommitFate>([...fates, 'answer lost after commit'])(
     'stopped at each of its commits (%s), it is true in between and goes on',
     async (fate) => {
-      for (let stoppedAt = 0; stoppedAt < 8; stoppedAt += 1) {
+      // Two blocks: their marks, the entries in three commits, and their ends.
+      for (let stoppedAt = 0; stoppedAt < 7; stoppedAt += 1) {
         await using opened = await stores.open();
         const store = unluckyStore(opened);
         const clock = new FakeClock();
         const base = clock.now();
-        // 150 entries take two commits to remove.
-        await sealedBlocks(opened, clock, 2, 150);
+        // One entry more than a commit removes.
+        await sealedBlocks(opened, clock, 1, 101);
+        await sealedBlocks(opened, clock, 1, 1);
         await writeEntry(opened, clock.now() + 1_000_000);
         await sealNow(opened, clock);
         store.fates.push(...Array.from({ length: stoppedAt }, () => 'passes' as const), fate);
@@ -85,7 +89,6 @@ onEachStore('the retention of the audit', (stores) => {
         // Another leader goes on, and the audit goes on, too.
         await writeEntry(opened, clock.now() + 1_000_000);
         await sealNow(opened, clock);
-        expect((await verifyAudit(opened, ACCOUNT)).faults).toEqual([]);
         await cutAll(opened, base + 999_000);
         expect(await verifyAudit(opened, ACCOUNT)).toMatchObject({ faults: [], entries: 2, firstBlock: 3, blocks: 2 });
         expect(await left(opened, KEYS.seals(ACCOUNT))).toHaveLength(2);
@@ -96,7 +99,7 @@ onEachStore('the retention of the audit', (stores) => {
   test('verified at every step while it is cut', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
-    await sealedBlocks(store, clock, 3, 120);
+    await sealedBlocks(store, clock, 2, 101);
     for (let outcome = 'more'; outcome === 'more';) {
       ({ outcome } = await cutStep(store, [], ACCOUNT, clock.now() + 1));
       expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);

@@ -8,8 +8,8 @@ import { KEYS, parseRecord } from '../../src/domain/records.ts';
 import type { Store } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../support/audit.ts';
+import { runs } from '../support/effort.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { onEachStore, type Stores } from '../support/stores.ts';
 
 interface Scene {
   readonly store: Store;
@@ -21,9 +21,9 @@ interface Scene {
 }
 
 /** Four blocks of three entries, and the same of a neighbour, who is never touched. */
-async function audited(stores: Stores): Promise<AsyncDisposable & Scene> {
+async function audited(): Promise<AsyncDisposable & Scene> {
   await using opened = new AsyncDisposableStack();
-  const store = opened.use(await stores.open());
+  const store = opened.use(await openSqliteStore(':memory:'));
   const clock = new FakeClock();
   const theirs = await writeEntry(store, clock.now(), OTHER_ACCOUNT);
   await sealNow(store, clock, OTHER_ACCOUNT);
@@ -199,9 +199,9 @@ const TAMPERINGS: [string, (scene: Scene) => Promise<string[]>][] = [
   ],
 ];
 
-onEachStore('the verification of an account’s audit', (stores) => {
+describe('the verification of an account’s audit', () => {
   test('finds nothing wrong where nobody did wrong', async () => {
-    await using scene = await audited(stores);
+    await using scene = await audited();
     const { head, ...rest } = await verifyAudit(scene.store, ACCOUNT);
     expect(rest).toEqual({
       accountId: ACCOUNT,
@@ -216,7 +216,7 @@ onEachStore('the verification of an account’s audit', (stores) => {
   });
 
   test('counts what is new, and does not call it added', async () => {
-    await using scene = await audited(stores);
+    await using scene = await audited();
     await writeEntry(scene.store, scene.clock.now());
     // A replica whose clock is behind, or a commit that came late.
     await writeEntry(scene.store, scene.clock.now() - 540_000);
@@ -225,7 +225,7 @@ onEachStore('the verification of an account’s audit', (stores) => {
   });
 
   test.each(TAMPERINGS)('%s: found, and where', async (_what, does) => {
-    await using scene = await audited(stores);
+    await using scene = await audited();
     const expected = await does(scene);
     // In windows smaller than the audit the same is found.
     for (const windowEntries of [100_000, 5, 1]) {
@@ -237,7 +237,7 @@ onEachStore('the verification of an account’s audit', (stores) => {
   });
 
   test('lists a hundred faults, and counts all', async () => {
-    await using scene = await audited(stores);
+    await using scene = await audited();
     const [keys = []] = await sealedBlocks(scene.store, scene.clock, 1, 120);
     for (const key of keys) await tamper(scene.store, key, undefined);
     const { faults, faultCount } = await verifyAudit(scene.store, ACCOUNT);
@@ -296,7 +296,7 @@ describe('whatever is done', () => {
         expect(faultCount > 0).toBe(isTouched);
         expect((await verifyAudit(store, ACCOUNT)).faultCount, 'put back as it was').toBe(0);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { BACKUP_FORMAT, BackupWriter, readBackup, type BackupHeader } from '../../src/domain/backup-format.ts';
 import { FORMAT } from '../../src/domain/records.ts';
 import type { Entry } from '../../src/store/port.ts';
+import { runs } from '../support/effort.ts';
 
 const HEADER: BackupHeader = {
   muster: 'backup',
@@ -27,7 +28,7 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function read(file: string | Uint8Array, chunk = 65_536): Promise<Entry[]> {
+async function read(file: string | Uint8Array, chunk = 1_048_576): Promise<Entry[]> {
   const bytes = typeof file === 'string' ? Buffer.from(file) : file;
   const entries: Entry[] = [];
   for await (const piece of readBackup(inChunks(bytes, chunk))) if ('entry' in piece) entries.push(piece.entry);
@@ -46,7 +47,7 @@ test('what was written is read, wherever the pieces are cut', async () => {
         .toSorted((a, b) => (a.key < b.key ? -1 : 1));
       expect(await read(textOf(entries), chunk)).toEqual(entries);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(30) },
   );
 });
 

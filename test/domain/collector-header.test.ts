@@ -3,6 +3,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { authHeaderFault, collectorHeaders } from '../../src/domain/collector-header.ts';
+import { runs } from '../support/effort.ts';
 
 interface HeaderVector {
   readonly id: string;
@@ -161,7 +162,7 @@ test('whatever is accepted is delivered as one header that HTTP can carry, with 
         expect(new Headers({ [name]: delivered }).get(name)).toBe(delivered);
       }
     }),
-    { seed: 1, numRuns: 1000 },
+    { seed: 1, numRuns: runs(300) },
   );
 });
 
@@ -171,6 +172,6 @@ test('one character outside printable ASCII spoils any value, wherever it stands
     fc.property(printable({}), foreign, printable({}), (before, code, after) => {
       expect(authHeaderFault(before + String.fromCharCode(code) + after)).toBeTypeOf('string');
     }),
-    { seed: 1 },
+    { seed: 1, numRuns: runs(100) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { endpointFault } from '../../src/domain/collector-endpoint.ts';
+import { runs } from '../support/effort.ts';
 
 const isAcceptable = (endpoint: string) => endpointFault(endpoint) === undefined;
 
@@ -140,6 +141,6 @@ test('every name that the grammar makes is accepted under https', () => {
     fc.property(name, (host) => {
       expect(endpointFault(`https://${host}:4318/v1`)).toBeUndefined();
     }),
-    { seed: 1, numRuns: 1000 },
+    { seed: 1, numRuns: runs(300) },
   );
 });

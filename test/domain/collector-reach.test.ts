@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { endpointFault } from '../../src/domain/collector-endpoint.ts';
+import { runs } from '../support/effort.ts';
 
 const isAcceptable = (endpoint: string) => endpointFault(endpoint) === undefined;
 
@@ -153,7 +154,7 @@ test('every IPv4 address is judged by its range, and so is the IPv6 address that
       expect(whereAcceptable(`[::ffff:${address.join('.')}]`)).toBe(expected);
       expect(whereAcceptable(`[::FFFF:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}]`)).toBe(expected);
     }),
-    { seed: 1, numRuns: 500 },
+    { seed: 1, numRuns: runs(200) },
   );
 });
 
@@ -173,6 +174,6 @@ test('an IPv6 address outside the mapped range is judged by its first group alon
       const expected = first >= 0xff00 ? 'never' : first >= 0xfc00 && first <= 0xfdff ? 'http and https' : 'https only';
       expect(whereAcceptable(host)).toBe(expected);
     }),
-    { seed: 1, numRuns: 500 },
+    { seed: 1, numRuns: runs(200) },
   );
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { FleetMemory } from '../../src/domain/fleet-memory.ts';
 import { KEYS } from '../../src/domain/records.ts';
 import { packSeen } from '../../src/domain/seen-codec.ts';
+import { runs } from '../support/effort.ts';
 
 const ACCOUNT = 'abcdefgh12345678';
 const APP = 'abcdefghij0123456789';
@@ -127,7 +128,7 @@ test('apps are found by account, by id and by the credential of now, whatever co
         for (const { appId, revision } of own) expect(held.get(KEYS.app(id, appId))).toBe(revision);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { DEADLINES } from '../../src/domain/limits.ts';
-import { KEYS } from '../../src/domain/records.ts';
+import { auditSchema, KEYS, parseRecord } from '../../src/domain/records.ts';
 import type { Store } from '../../src/store/port.ts';
-import { auditsOf, entriesOf, halfWritten } from '../support/accounts.ts';
+import { entriesOf, halfWritten } from '../support/accounts.ts';
 import { onEachBackend, type Backend } from '../support/backends.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import {
   call,
   createApp,
@@ -15,22 +17,37 @@ import {
   type MusterOptions,
   type Tenant,
 } from '../support/muster.ts';
+import { simulatedTimers, type SimulatedTimers } from '../support/simulated-timers.ts';
 import { unluckyStore, type CommitFate, type UnluckyStore } from '../support/unlucky-store.ts';
 import { until } from '../support/until.ts';
 
-interface Unlucky extends Tenant {
+interface Trouble {
   readonly muster: Muster;
   readonly unlucky: UnluckyStore;
 }
+interface Unlucky extends Tenant, Trouble {}
 
-/** A Muster whose store brings trouble, with an account. */
-async function withTrouble(backend: Backend, options: MusterOptions = {}): Promise<Unlucky & AsyncDisposable> {
-  let unlucky: UnluckyStore | undefined;
-  const wrapStore = (store: Store): Store => (unlucky = unluckyStore(store));
-  const muster = await backend.fresh({ ...options, wrapStore });
-  if (!unlucky) throw new Error('the store was not wrapped');
-  const account = await tenant(muster);
-  return { ...account, muster, unlucky, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };
+/** A Muster whose store brings trouble, for all tests on the back-end. */
+function troubled(backend: Backend, options: () => MusterOptions = () => ({})): () => Promise<Unlucky> {
+  let trouble: Trouble;
+  beforeAll(async () => {
+    let unlucky: UnluckyStore | undefined;
+    const wrapStore = (store: Store): Store => (unlucky = unluckyStore(store));
+    const muster = await backend.fresh({ ...options(), wrapStore });
+    trouble = { muster, unlucky: unlucky ?? expect.unreachable('the store was wrapped') };
+  });
+  afterAll(() => trouble.muster[Symbol.asyncDispose]());
+
+  /** An account of its own: trouble comes to what is about it, and to nothing that the service does by itself. */
+  return async () => {
+    const { muster, unlucky } = trouble;
+    unlucky.fates.length = 0;
+    unlucky.full = undefined;
+    unlucky.outage(false);
+    const account = await tenant(muster);
+    unlucky.isAside = (key) => key.startsWith('rate/') || !key.includes(account.accountId);
+    return { ...account, muster, unlucky };
+  };
 }
 
 const create = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
@@ -42,19 +59,70 @@ const purge = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
 const configure = ({ muster, apiKey }: Unlucky, endpoint: string): Promise<Answer> =>
   call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body: { enabled: true, endpoint } });
 
+/** In the order of the commits: the clock stands still, and the keys are drawn. */
 async function actions({ unlucky, accountId }: Unlucky): Promise<string[]> {
-  return (await auditsOf(unlucky, accountId)).map((entry) => entry.action).filter((action) => action !== 'key.created');
+  const entries = await entriesOf(unlucky, KEYS.audits(accountId));
+  return entries
+    .toSorted((one, other) => one.revision - other.revision)
+    .map((entry) => parseRecord(auditSchema, entry).record.action)
+    .filter((action) => action !== 'key.created');
+}
+
+async function admittedBy({ muster }: Trouble): Promise<number> {
+  const { text } = await call(`${muster.ops}/metrics`);
+  return Number(/^muster_rate_decisions_total\{decision="admitted"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+/** As `stall`; released at the end of the test at the latest, so that nothing is left of one that failed. */
+function stalled({ unlucky }: Trouble, operation: 'get' | 'commit'): () => void {
+  const release = unlucky.stall(operation);
+  onTestFinished(release);
+  return release;
+}
+
+/** Resolves when the next such call about the account has come to the store. */
+function reached({ unlucky }: Trouble, operation: 'get' | 'commit'): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  unlucky.intercept(operation, 'before', async () => resolve());
+  return promise;
+}
+
+/** As many requests as an answer that is on its way may be behind. */
+const LOOKS_MAX = 100;
+
+/** The request is not answered a millisecond before its deadline, and is refused at it. */
+async function expectRefusedInTime(
+  { muster }: Trouble,
+  timers: SimulatedTimers,
+  answer: Promise<Answer>,
+): Promise<void> {
+  let isAnswered = false;
+  const refused = answer.then((one) => {
+    isAnswered = true;
+    return one;
+  });
+  await timers.advance(DEADLINES.requestMs - 1);
+  // An answer that was sent by now would be here before this one.
+  await call(`${muster.ops}/livez`);
+  expect(isAnswered, 'answered before the deadline').toBe(false);
+  await timers.advance(1);
+  for (let looks = 0; !isAnswered && looks < LOOKS_MAX; looks += 1) await call(`${muster.ops}/livez`);
+  expect(isAnswered, 'answered at the deadline').toBe(true);
+  expect(await refused).toMatchObject(unavailable);
 }
 
 const unavailable = { status: 502, body: { error: { code: 'upstream_unavailable' } } };
 
 onEachBackend('a mutation', (backend) => {
+  // No loop of the service has its turn by itself.
+  const withTrouble = troubled(backend, () => ({ clock: new FakeClock() }));
+
   test.each<[CommitFate[], string]>([
     [['answer lost after commit'], 'the answer is lost: the marker tells that it happened'],
     [['lost before commit'], 'the commit is lost: it is sent once more'],
     [['lost before commit', 'conflict'], 'the second one meets somebody else, so it is planned anew'],
   ])('%j happens once (%s)', async (fates) => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     for (const mutation of [() => create(it), () => revoke(it, app.appId), () => configure(it, 'https://a.example')]) {
       it.unlucky.fates.push(...fates);
@@ -66,7 +134,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('a commit whose answer was lost is not sent again where its marker is found', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const sent = it.unlucky.calls.commit;
     it.unlucky.fates.push('answer lost after commit');
     expect((await create(it)).status).toBe(201);
@@ -74,7 +142,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('a lost commit that lands after all, before its repetition, is the one that counts', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     it.unlucky.fates.push('lost before commit');
     it.unlucky.intercept('commit', 'before', () => Promise.resolve());
     it.unlucky.intercept('commit', 'before', async () => {
@@ -87,7 +155,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('what is unknown twice is 502, with all of it or nothing', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     it.unlucky.fates.push('lost before commit', 'lost before commit');
     const refused = await create(it);
     expect(refused).toMatchObject(unavailable);
@@ -103,7 +171,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('an enrollment whose answer is lost within the service burns nothing', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     it.unlucky.fates.push('answer lost after commit');
     const credential = await enroll(it.muster, app);
@@ -117,7 +185,7 @@ onEachBackend('a mutation', (backend) => {
     ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
     ['purge', (it: Unlucky) => purge(it)],
   ])('a key that is revoked between authentication and commit does not %s', async (_, mutation) => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     await configure(it, 'https://a.example');
     const before = await entriesOf(it.unlucky, KEYS.accounts);
@@ -134,7 +202,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('an account that is disabled between authentication and commit changes nothing', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     it.unlucky.intercept('commit', 'before', () =>
       call(`${it.muster.ops}/operator/v1/accounts/${it.accountId}`, {
         method: 'PATCH',
@@ -147,7 +215,7 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('conflicts end with success, and a storm of them with a clean refusal', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     const conflicts = (count: number): void => void it.unlucky.fates.push(...Array<CommitFate>(count).fill('conflict'));
     conflicts(5);
@@ -162,45 +230,8 @@ onEachBackend('a mutation', (backend) => {
     expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
   });
 
-  test.each([
-    ['create', (it: Unlucky) => create(it)],
-    ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
-  ])('a commit that hangs is answered by the deadline: %s', async (_, mutation) => {
-    await using it = await withTrouble(backend, { deadlines: DEADLINES });
-    const release = it.unlucky.stall('commit');
-    expect(await mutation(it)).toMatchObject(unavailable);
-    release();
-    await until(async () => (await actions(it)).length === 2);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
-  });
-
-  test('requests that were answered by the deadline while they queued are not carried out behind it', async () => {
-    await using it = await withTrouble(backend, { deadlines: DEADLINES });
-    const release = it.unlucky.stall('commit');
-    const first = create(it);
-    await until(
-      () => it.unlucky.calls.commit === it.unlucky.changes.length && it.unlucky.changes.at(-1)?.expect.length === 5,
-    );
-    const queued = [create(it), create(it)];
-    for (const answer of await Promise.all([first, ...queued])) expect(answer).toMatchObject(unavailable);
-    release();
-    await until(async () => (await create(it)).status === 201);
-    expect((await actions(it)).filter((action) => action === 'app.created')).toHaveLength(2);
-  });
-
-  test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
-    await using it = await withTrouble(backend, { deadlines: DEADLINES });
-    it.unlucky.fates.push('lost before commit');
-    const release = it.unlucky.stall('get');
-    expect(await create(it)).toMatchObject(unavailable);
-    release();
-    // It waits for its turn behind the first.
-    expect((await create(it)).status).toBe(201);
-    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(1);
-  });
-
   test('a nearly full store refuses what grows it, and takes what frees and revokes', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const [kept, gone] = [await createApp(it.muster, it.apiKey), await createApp(it.muster, it.apiKey)];
     await enroll(it.muster, kept);
     await configure(it, 'https://a.example');
@@ -218,19 +249,84 @@ onEachBackend('a mutation', (backend) => {
   });
 
   test('64 creates at once on one account are a few commits', async () => {
-    await using it = await withTrouble(backend);
+    const it = await withTrouble();
     const before = it.unlucky.calls.commit;
-    const release = it.unlucky.stall('commit');
+    const release = stalled(it, 'commit');
+    const admitted = await admittedBy(it);
     const answers = Array.from({ length: 64 }, () => create(it));
     // All are past the rate window: what is left of them is the body, which has come.
-    await until(async () => {
-      const metrics = (await call(`${it.muster.ops}/metrics`)).text;
-      return metrics.includes('muster_rate_decisions_total{decision="admitted"} 64');
-    });
+    await until(async () => (await admittedBy(it)) === admitted + 64);
     release();
     expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([201]));
     expect(it.unlucky.calls.commit - before).toBeLessThanOrEqual(8);
     expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(64);
     expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+});
+
+onEachBackend('a mutation and the deadline of its request', (backend) => {
+  const withTrouble = troubled(backend, () => ({ deadlines: DEADLINES }));
+
+  test.each([
+    ['create', (it: Unlucky) => create(it)],
+    ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
+  ])('a commit that hangs is answered by it: %s', async (_, mutation) => {
+    const it = await withTrouble();
+    const release = stalled(it, 'commit');
+    const hangs = reached(it, 'commit');
+    {
+      using timers = simulatedTimers();
+      const answer = mutation(it);
+      await hangs;
+      await expectRefusedInTime(it, timers, answer);
+    }
+    release();
+    await until(async () => (await actions(it)).length === 2);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('requests that were answered by then while they queued are not carried out behind it', async () => {
+    const it = await withTrouble();
+    const release = stalled(it, 'commit');
+    const hangs = reached(it, 'commit');
+    {
+      using timers = simulatedTimers();
+      const admitted = await admittedBy(it);
+      const first = create(it);
+      await hangs;
+      let answered = 0;
+      const all = [first, create(it), create(it)].map(async (one) => {
+        expect(await one).toMatchObject(unavailable);
+        answered += 1;
+      });
+      while ((await admittedBy(it)) < admitted + 3);
+      // The bodies of the last two may come a turn later than they were admitted.
+      while (answered < 3) {
+        await timers.advance(100);
+        await nextTurn();
+      }
+      await Promise.all(all);
+    }
+    release();
+    await until(async () => (await create(it)).status === 201);
+    expect((await actions(it)).filter((action) => action === 'app.created')).toHaveLength(2);
+  });
+
+  test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
+    const it = await withTrouble();
+    it.unlucky.fates.push('lost before commit');
+    const release = stalled(it, 'get');
+    {
+      using timers = simulatedTimers();
+      const asked = reached(it, 'get');
+      const answer = create(it);
+      await asked;
+      await expectRefusedInTime(it, timers, answer);
+      // Simulated time stands still: the one that hangs finds that its own is over.
+      release();
+    }
+    // It waits for its turn behind the first.
+    expect((await create(it)).status).toBe(201);
+    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(1);
   });
 });

@@ -16,6 +16,7 @@ import { createControllerMetrics } from '../../src/controller-metrics.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import type { Store } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { runs } from '../support/effort.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../support/muster.ts';
 import { countsOf, digestOf, HOUR_MS, midnightAfter, MINUTE_MS, replicaOn, type Replica } from '../support/nights.ts';
@@ -213,6 +214,6 @@ test('whatever happens, and whenever it is metered: every night is what a list o
       await world.meter();
       expect(await world.counts()).toEqual(world.expected());
     }),
-    { numRuns: 60 },
+    { numRuns: runs(20) },
   );
 });

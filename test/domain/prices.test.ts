@@ -5,6 +5,7 @@ import type { PricesRecord } from '../../src/domain/night-records.ts';
 import { PRICE_ENTRIES_MAX, priceOfNight, readPrices, recordPrice, withPrice } from '../../src/domain/prices.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import { ABSENT, type Store } from '../../src/store/port.ts';
+import { runs } from '../support/effort.ts';
 import { onEachStore } from '../support/stores.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
@@ -156,7 +157,7 @@ describe('recording a price', () => {
           expect(priceOfNight(cut, dayAt(end))).toEqual(priceOfNight(whole, dayAt(end)));
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createLocalRateWindow, type RateDecision } from '../../src/domain/rate-window.ts';
 import { restoreWindows, saveWindows } from '../../src/domain/saved-windows.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { runs } from '../support/effort.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { unluckyStore } from '../support/unlucky-store.ts';
 
@@ -47,7 +48,7 @@ test('the ring decides as the rule does, for any pauses and bursts of two accoun
         expect(requests.map(() => window.charge(burst.account))).toEqual(expected);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs(15) },
   );
 });
 

@@ -4,6 +4,7 @@ import { LIMITS } from '../../src/domain/limits.ts';
 import { digestOf, entryIdOf, reviewKey, type ReviewIndex } from '../../src/domain/review-records.ts';
 import { admit } from '../../src/domain/review-room.ts';
 import { COMMIT_OPERATIONS_MAX } from '../../src/store/port.ts';
+import { runs } from '../support/effort.ts';
 
 /* What one commit takes of an app's detections: within the bounds of the app, and of a commit. */
 
@@ -61,7 +62,7 @@ test('whatever comes: all is taken in the end, the oldest go, and no bound is pa
         expect(tooMany || bytesOf(index) + last[1] > BYTES_MAX).toBe(true);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { packSeen, unpackSeen } from '../../src/domain/seen-codec.ts';
+import { runs } from '../support/effort.ts';
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const DAY_MS = 86_400_000;
@@ -82,7 +83,7 @@ describe('a thousand devices of one account take little', () => {
           expect(packSeen(bySlot(contacts, first)).length).toBeLessThanOrEqual(8192);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runs(10) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('a thousand devices of one account take little', () => {
       fc.property(thousand(fc.integer({ min: NOW - 120_000, max: NOW })), (contacts) => {
         expect(packSeen(bySlot(contacts)).length).toBeLessThanOrEqual(4200);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(10) },
     );
   });
 });

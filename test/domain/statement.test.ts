@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { amountOf, samePrice, totalOf, type BilledNight } from '../../src/domain/statement.ts';
+import { runs } from '../support/effort.ts';
 
 const night = (activeDaemons: number, price = '1.00', currency = 'EUR'): BilledNight => ({
   activeDaemons,
@@ -126,7 +127,7 @@ test('every amount is the rational one, rounded once, half up', () => {
       const ledger = drawn.map(([daemons, price]) => night(daemons, price, currency));
       expect(BigInt(amountOf(month, currency, ledger).amountMinor)).toBe(reference(days, currency, ledger));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textFault, type TextFault } from '../../src/domain/text.ts';
+import { codePoint } from '../support/code-points.ts';
+import { runs } from '../support/effort.ts';
 
 const FOUR = { codePointsMax: 4 };
 
@@ -35,11 +37,11 @@ describe('A1: a text is measured in Unicode code points', () => {
 
 test('the count is that of the string iterator, for any text and any bound', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 12 }), fc.nat({ max: 12 }), (value, codePointsMax) => {
+    fc.property(fc.string({ unit: codePoint, maxLength: 12 }), fc.nat({ max: 12 }), (value, codePointsMax) => {
       const fault = Array.from(value).length > codePointsMax ? 'too_long' : undefined;
       expect(textFault(value, { codePointsMax })).toBe(fault);
     }),
-    { seed: 1 },
+    { seed: 1, numRuns: runs(100) },
   );
 });
 
@@ -50,6 +52,6 @@ test('half a pair is found wherever it stands', () => {
       const value = before + String.fromCharCode(surrogate) + after;
       expect(textFault(value, { codePointsMax: 100 })).toBe('lone_surrogate');
     }),
-    { seed: 1 },
+    { seed: 1, numRuns: runs(100) },
   );
 });

@@ -5,7 +5,7 @@ import { sealAccount } from '../../src/domain/audit-sealing.ts';
 import { verifyAudit } from '../../src/domain/audit-verify.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import { createLog } from '../../src/log.ts';
-import { ABSENT, type Store } from '../../src/store/port.ts';
+import { ABSENT, COMMIT_OPERATIONS_MAX, type Store } from '../../src/store/port.ts';
 import type { FakeClock } from './fake-clock.ts';
 
 export const ACCOUNT = 'a'.repeat(16);
@@ -13,14 +13,34 @@ export const OTHER_ACCOUNT = 'b'.repeat(16);
 
 let markers = 0;
 
-/** An audit entry as a mutation writes it. @returns its key */
-export async function writeEntry(store: Store, at: number, accountId = ACCOUNT): Promise<string> {
+/** @returns the entry of one mutation, as a write, at a key that nobody has */
+function entryAt(at: number, accountId: string): { put: string; value: string } {
   markers += 1;
   const key = KEYS.audit(accountId, at, String(markers).padStart(22, 'm'));
-  const record = { at, actor: 'operator', action: 'test', requestId: `r${markers}`, detail: {} };
-  const result = await store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, record)] });
+  return put(key, { at, actor: 'operator', action: 'test', requestId: `r${markers}`, detail: {} });
+}
+
+async function writeAll(store: Store, entries: readonly { put: string; value: string }[]): Promise<void> {
+  const [first, ...others] = entries.map((entry) => ({ key: entry.put, revision: ABSENT }));
+  if (!first) return;
+  const result = await store.commit({ expect: [first, ...others], write: entries });
   if (result.outcome === 'conflict') throw new Error('the entry was there already');
-  return key;
+}
+
+/** An audit entry as a mutation writes it. @returns its key */
+export async function writeEntry(store: Store, at: number, accountId = ACCOUNT): Promise<string> {
+  const entry = entryAt(at, accountId);
+  await writeAll(store, [entry]);
+  return entry.put;
+}
+
+/** Audit entries as merged mutations write them: as many as a commit takes in each. @returns their keys */
+export async function writeEntries(store: Store, ats: readonly number[], accountId = ACCOUNT): Promise<string[]> {
+  const entries = ats.map((at) => entryAt(at, accountId));
+  for (let from = 0; from < entries.length; from += COMMIT_OPERATIONS_MAX) {
+    await writeAll(store, entries.slice(from, from + COMMIT_OPERATIONS_MAX));
+  }
+  return entries.map((entry) => entry.put);
 }
 
 /** What somebody does who can write the store: to one key, whatever the service thinks of it. */
@@ -74,15 +94,20 @@ export async function sealAll(store: Store, leader: Sealer, accountId = ACCOUNT)
   }
 }
 
+/** Blocks of a few entries have each at a revision of its own. */
+const ONE_BY_ONE_MAX = 10;
+
 /** Writes so many entries, a second apart, and seals them in blocks of the size given. @returns their keys */
 export async function sealedBlocks(store: Store, clock: FakeClock, blocks: number, size: number): Promise<string[][]> {
   const keys: string[][] = [];
   for (let block = 0; block < blocks; block += 1) {
-    const own: string[] = [];
-    for (let n = 0; n < size; n += 1) {
+    const ats = Array.from({ length: size }, () => {
       clock.advance(1000);
-      own.push(await writeEntry(store, clock.now()));
-    }
+      return clock.now();
+    });
+    const own: string[] = [];
+    if (size > ONE_BY_ONE_MAX) own.push(...(await writeEntries(store, ats)));
+    else for (const at of ats) own.push(await writeEntry(store, at));
     await sealNow(store, clock);
     keys.push(own);
   }
