@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { purgeReconciler } from '../../src/controller/purge.ts';
 import { parseKeyRing } from '../../src/domain/key-ring.ts';
+import { countForgotten, purgedYetToForget } from '../../src/domain/purges.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { entriesOf } from '../support/accounts.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../support/muster.ts';
 import { write } from '../support/nights.ts';
-import { openSqliteStore } from '../../src/store/sqlite.ts';
 
 test('purges that wait for a key are told by who leads, and no longer by who led', async () => {
   await using store = await openSqliteStore(':memory:');
@@ -25,4 +27,16 @@ test('purges that wait for a key are told by who leads, and no longer by who led
   // A round that was under way when the term ended tells nothing any more.
   await loop.reconcile(term.signal);
   expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 0');
+});
+
+test('purges under a hundred different keys are counted in one round, by as many commits as it takes', async () => {
+  await using store = await openSqliteStore(':memory:');
+  for (let number = 1; number <= 100; number += 1) {
+    await write(store, [put(KEYS.purge(String(number)), { at: 1, keyNumber: number })]);
+  }
+  const { any, revision } = await purgedYetToForget(store);
+  expect(any).toBe(true);
+  await countForgotten(store, revision);
+  expect(await purgedYetToForget(store)).toMatchObject({ any: false });
+  expect(await entriesOf(store, KEYS.purgedAll)).toHaveLength(100);
 });
