@@ -113,7 +113,8 @@ describe('a purge on sqlite', () => {
     const { dataDir } = started.muster;
     const configured = await configuredForEachWay(started);
     const before = rawFiles(dataDir);
-    for (const { sealed, way } of configured) expect(filesWith(before, sealed.box).length, way).toBeGreaterThan(0);
+    for (const { sealed, way } of configured)
+      expect(filesWith(before, sealed.box).length, `before ${way}`).toBeGreaterThan(0);
     for (const { goes } of configured) await goes();
     await roundOfPurges(started);
     const after = rawFiles(dataDir);
@@ -121,7 +122,7 @@ describe('a purge on sqlite', () => {
       for (const files of [before, after]) expect(filesWith(files, secret)).toEqual([]);
     }
     for (const { sealed, way } of configured) {
-      for (const piece of [sealed.box, sealed.wrappedKey]) expect(filesWith(after, piece), way).toEqual([]);
+      for (const piece of [sealed.box, sealed.wrappedKey]) expect(filesWith(after, piece), `after ${way}`).toEqual([]);
     }
     expect([...after.keys()]).toContain('muster.db');
     await until(async () => (await awaiting(started)) === WAYS.length);
@@ -182,10 +183,10 @@ describe.skipIf(binary === undefined)(`a purge on etcd${binary ? '' : ` [skipped
         return kept.map((sealed) => envelope.open(sealed, `otel-header:${account.accountId}`)?.reveal());
       };
       // The proof is worth something only if the old key does open what lies there.
-      expect(opened(KEY_FILE_TEXT), way).toContain(SECRETS[0]);
+      expect(opened(KEY_FILE_TEXT), `by the old key, ${way}`).toContain(SECRETS[0]);
       expect(
         opened(`2:${NEXT_KEY}\n`).filter((text) => text !== undefined),
-        way,
+        `by another key, ${way}`,
       ).toEqual([]);
     }
   });
