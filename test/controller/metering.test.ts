@@ -5,6 +5,7 @@ import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/night-ledger.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import type { Store, Write } from '../../src/store/port.ts';
 import { StoreUnavailable } from '../../src/store/port.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { entriesOf } from '../support/accounts.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import {
@@ -29,11 +30,15 @@ const DAY = '2026-06-01';
 
 const dayRecord = (day: string, since = day): Write => put(KEYS.day, { day, since });
 
-/** More accounts than two commits take, each with a few apps; the expected counts by `<accountId> <day>`. */
-async function seeded(store: Store): Promise<Record<string, string>> {
+/**
+ * Accounts, each with a few apps.
+ * @param accounts more than two commits take, unless it says otherwise
+ * @returns the expected counts by `<accountId> <day>`
+ */
+async function seeded(store: Store, accounts = 2 * LEDGER_ENTRIES_PER_COMMIT + 5): Promise<Record<string, string>> {
   const expected: Record<string, string> = {};
   const writes: Write[] = [dayRecord(DAY)];
-  for (let i = 0; i < 2 * LEDGER_ENTRIES_PER_COMMIT + 5; i += 1) {
+  for (let i = 0; i < accounts; i += 1) {
     const accountId = newId();
     const disabled = i % 10 === 9;
     writes.push(accountAt(accountId, NOON, disabled));
@@ -255,27 +260,6 @@ onEachStore('a night', (stores) => {
     expect(await countsOf(store)).toEqual(expected);
   });
 
-  test('of a day on which very much changed, a bounded part is forgotten in a round, and all in the end', async () => {
-    await using opened = await stores.open();
-    const store = unluckyStore(opened);
-    const life = { before: 'pending', after: 'active', at: NOON };
-    const busy = Array.from({ length: 5150 }, () => put(KEYS.life('2026-06-01', newId(), newId()), life));
-    const kept = put(KEYS.life('2026-06-02', newId(), newId()), life);
-    await write(store, [dayRecord('2026-06-05', '2026-06-04'), accountAt(newId(), NOON), ...busy, kept]);
-    await write(store, [put(KEYS.metered, { through: '2026-06-03' })]);
-    await using replica = await replicaOn(store, new FakeClock(Date.UTC(2026, 5, 4, 1)));
-    const loop = meteringReconciler(replica.deps, { fence: [] });
-    const left: number[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      await loop.reconcile(new AbortController().signal);
-      left.push((await entriesOf(opened, KEYS.allLives)).length);
-    }
-    expect(left).toEqual([151, 1, 1]);
-    expect(store.changes.every((change) => change.write.length <= 100)).toBe(true);
-    expect(store.changes.flatMap((change) => change.write).some((one) => 'removeAll' in one)).toBe(false);
-    expect((await entriesOf(opened, KEYS.allLives))[0]?.key).toBe(kept.put);
-  });
-
   test('an account that cannot be read keeps the night open, and nobody else waits for it', async () => {
     await using store = await stores.open();
     const [good, bad] = [newId(), newId()];
@@ -320,6 +304,27 @@ onEachStore('a night', (stores) => {
   });
 });
 
+test('of a day on which very much changed, a bounded part is forgotten in a round, and all in the end', async () => {
+  await using opened = await openSqliteStore(':memory:');
+  const store = unluckyStore(opened);
+  const life = { before: 'pending', after: 'active', at: NOON };
+  const busy = Array.from({ length: 5150 }, () => put(KEYS.life('2026-06-01', newId(), newId()), life));
+  const kept = put(KEYS.life('2026-06-02', newId(), newId()), life);
+  await write(store, [dayRecord('2026-06-05', '2026-06-04'), accountAt(newId(), NOON), ...busy, kept]);
+  await write(store, [put(KEYS.metered, { through: '2026-06-03' })]);
+  await using replica = await replicaOn(store, new FakeClock(Date.UTC(2026, 5, 4, 1)));
+  const loop = meteringReconciler(replica.deps, { fence: [] });
+  const left: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    await loop.reconcile(new AbortController().signal);
+    left.push((await entriesOf(opened, KEYS.allLives)).length);
+  }
+  expect(left).toEqual([151, 1, 1]);
+  expect(store.changes.every((change) => change.write.length <= 100)).toBe(true);
+  expect(store.changes.flatMap((change) => change.write).some((one) => 'removeAll' in one)).toBe(false);
+  expect((await entriesOf(opened, KEYS.allLives))[0]?.key).toBe(kept.put);
+});
+
 /** Everything from the n-th commit on fails: before it happened, or with its answer lost. */
 function dyingStore(store: Store, at: number, when: 'before' | 'after'): { store: Store; died: () => boolean } {
   let commits = 0;
@@ -341,12 +346,15 @@ function dyingStore(store: Store, at: number, when: 'before' | 'after'): { store
 }
 
 onEachStore('a controller that dies', (stores) => {
-  describe.each(['before', 'after'] as const)('%s its n-th commit', (when) => {
+  // Its death is simulated before the store: where that is slower, the one that leaves more behind is enough.
+  const deaths = stores.name === 'sqlite' ? (['before', 'after'] as const) : (['after'] as const);
+  describe.each(deaths)('%s its n-th commit', (when) => {
     test('leaves nights that the next one completes: none missing, none double, the same digests', async () => {
       let died = true;
       for (let n = 1; died; n += 1) {
         await using store = await stores.open();
-        const expected = await seeded(store);
+        // Two commits of records each night.
+        const expected = await seeded(store, LEDGER_ENTRIES_PER_COMMIT + 5);
         for (const key of Object.keys(expected)) expected[key.replace(DAY, '2026-06-02')] = expected[key] ?? '';
         // Something to forget, so that the last step is among those at which it dies.
         await write(store, [put(KEYS.accountLife('2026-05-20', newId()), { before: false, after: true, at: 1 })]);
@@ -365,7 +373,7 @@ onEachStore('a controller that dies', (stores) => {
         await survivor.meter();
         expect(await countsOf(store)).toEqual(expected);
         expect(await entriesOf(store, KEYS.lives('2026-05-20'))).toEqual([]);
-        if (!died) expect(n).toBeGreaterThan(8);
+        if (!died) expect(n).toBeGreaterThan(7);
       }
     });
   });
