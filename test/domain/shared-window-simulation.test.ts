@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { WINDOW_RULES, type WindowRules } from '../../src/domain/shared-window/rules.ts';
+import { runs } from '../support/effort.ts';
 import { falseRefusals, overAdmissions, tooManyWrites } from '../support/window-checks.ts';
 import { simulate, type History } from '../support/window-simulation.ts';
 
-/** So many of each setting; thousands with `SIMULATION_SEEDS=5000`. A failure names its seed. */
-const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 5);
+/** So many of each setting; thousands with `MUSTER_TEST_EFFORT=1000`. A failure names its seed. */
+const SEEDS = runs(2);
 /** Each of these is to be noticed within so many seeds. */
 const PLANTED_SEEDS_MAX = 60;
 const FAILURES_MAX = 3;
