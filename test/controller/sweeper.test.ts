@@ -12,6 +12,7 @@ import { ABSENT, type Expectation, type Store } from '../../src/store/port.ts';
 import { entriesOf } from '../support/accounts.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealNow, writeEntry } from '../support/audit.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { write as writeAll } from '../support/nights.ts';
 import { onEachStore } from '../support/stores.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 
@@ -66,6 +67,13 @@ onEachStore('the clean-up', (stores) => {
     const written = await opened.get(key);
     if (key.startsWith('d/') && written) memory.put(written);
   }
+  /** Many at once, each at a key that nobody has yet. */
+  async function writeMany(records: readonly { put: string; value: string }[]): Promise<void> {
+    await writeAll(opened, records);
+    const prefix = records[0]?.put.slice(0, records[0].put.lastIndexOf('/') + 1) ?? '';
+    if (!prefix.startsWith('d/')) return;
+    for (const entry of await entriesOf(opened, prefix)) memory.put(entry);
+  }
   const left = async (prefix: string): Promise<string[]> => (await entriesOf(opened, prefix)).map(({ key }) => key);
   const readApp = async (id: string): Promise<AppRecord> => {
     const entry = await opened.get(KEYS.app(ACCOUNT, id));
@@ -112,14 +120,11 @@ onEachStore('the clean-up', (stores) => {
   });
 
   test('many apps go sixty in a commit and three hundred in a round', async () => {
-    for (let n = 0; n < 310; n += 1) await write(KEYS.app(ACCOUNT, `many${n}`), withCodes(expired()));
+    await writeMany(Array.from({ length: 310 }, (_, n) => put(KEYS.app(ACCOUNT, `many${n}`), withCodes(expired()))));
     await sweeper.reconcile(signal);
     expect(gone.get('codes')).toBe(300);
     expect(Math.max(...store.changes.map((change) => change.write.length))).toBe(60);
-    for (const { key } of await entriesOf(opened, KEYS.apps(ACCOUNT))) {
-      const entry = await opened.get(key);
-      if (entry) memory.put(entry);
-    }
+    for (const entry of await entriesOf(opened, KEYS.apps(ACCOUNT))) memory.put(entry);
     clock.advance(10 * SECOND_MS);
     await sweeper.reconcile(signal);
     expect(gone.get('codes')).toBe(310);
@@ -219,7 +224,9 @@ onEachStore('the clean-up', (stores) => {
 
   test('what a deletion left of past credentials goes; of an app that exists nothing does', async () => {
     await write(KEYS.app(ACCOUNT, 'here'), withCodes());
-    for (let n = 0; n < 100; n += 1) await bind('deleted', `d${n}`);
+    const hashes = Array.from({ length: 100 }, (_, n) => `d${n}`);
+    await writeMany(hashes.map((hash) => put(KEYS.pastCredential('deleted', hash), {})));
+    await writeMany(hashes.map((hash) => put(KEYS.credential(hash), { accountId: ACCOUNT, appId: 'deleted' })));
     await bind('here', 'h1');
     // Another app has bound one of them since.
     await bind('deleted', 'taken', 'here');
@@ -253,9 +260,8 @@ onEachStore('the clean-up', (stores) => {
   });
 
   test('a pass goes on where it was, and the next one begins an hour later', async () => {
-    for (let n = 0; n < 501; n += 1) {
-      await write(KEYS.refusalNote(ACCOUNT, String(n).padStart(4, '0')), { at: 1 });
-    }
+    const notes = Array.from({ length: 501 }, (_, n) => KEYS.refusalNote(ACCOUNT, String(n).padStart(4, '0')));
+    await writeMany(notes.map((key) => put(key, { at: 1 })));
     await sweeper.reconcile(signal);
     expect(await left(KEYS.refusalNotes)).toHaveLength(1);
     clock.advance(10 * SECOND_MS);

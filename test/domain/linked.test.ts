@@ -6,9 +6,10 @@ import { createLinks, LinkMoved, type Link, type LinkRecord } from '../../src/do
 import type { AppStatus } from '../../src/domain/records.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import type { Origin } from '../../src/domain/mutation.ts';
-import { KEYS } from '../../src/domain/records.ts';
+import { KEYS, put } from '../../src/domain/records.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import { onEachBackend, type Backend } from '../support/backends.ts';
+import { write } from '../support/nights.ts';
 import { openedCore, type OpenedCore } from '../support/opened-core.ts';
 
 /* What custom resources stand for is made in one commit with its link, and by who leads alone. */
@@ -131,9 +132,11 @@ onEachBackend('what a custom resource stands for', (backend) => {
 
   test('the last place of an account goes to one key', async () => {
     await using it = await operated(backend);
-    for (let made = 1; made < LIMITS.apiKeysPerAccountMax; made += 1) {
-      await register(it, String(made).padStart(12, 'x'), `uid-${made}`);
-    }
+    const made = Array.from({ length: LIMITS.apiKeysPerAccountMax - 1 }, (_, n) => {
+      const keyId = String(n).padStart(12, 'x');
+      return put(KEYS.apiKey(ACCOUNT, keyId), { name: 'ci', hash: `hash-${n}`, createdAt: 1 });
+    });
+    await write(it.store, made);
     const tried = await outcomes([register(it, 'y'.repeat(12), 'one'), register(it, 'z'.repeat(12), 'two')]);
     expect(tried.toSorted()).toEqual(['done', 'invalid_request']);
   });
