@@ -9,9 +9,7 @@ import { createLog } from '../../src/log.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { entriesOf } from '../support/accounts.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealAll, sealer, tamper, writeEntry } from '../support/audit.ts';
-import { onEachBackend } from '../support/backends.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { createApp, tenant } from '../support/muster.ts';
 import { onEachStore, onEachStoreAlone } from '../support/stores.ts';
 import { unluckyStore } from '../support/unlucky-store.ts';
 import { until } from '../support/until.ts';
@@ -22,28 +20,6 @@ async function sealedEntries(store: Store, accountId = ACCOUNT): Promise<string[
   return blocks.flatMap((entry) => parseRecord(sealSchema, entry).record.entries.map(([suffix]) => suffix));
 }
 const suffix = (key: string): string => key.split('/')[2] ?? '';
-
-onEachBackend('sealing, in a service', (backend) => {
-  test('what was done is sealed within ten seconds, of each account', async () => {
-    const clock = new FakeClock();
-    let store: Store | undefined;
-    await using muster = await backend.fresh({ clock, wrapStore: (inner) => (store = inner) });
-    const owners = [await tenant(muster), await tenant(muster)];
-    for (const { apiKey } of owners) await createApp(muster, apiKey);
-    const opened = store ?? expect.unreachable('it has a store');
-    const isSealed = async (): Promise<boolean> => {
-      const found = await Promise.all(owners.map(({ accountId }) => verifyAudit(opened, accountId)));
-      return found.every(({ entries, unsealed, faults }) => entries === 3 && unsealed === 0 && faults.length === 0);
-    };
-    // Each turn of the wheel is a second of the service's time, as far as anybody waits for it.
-    const startedAt = clock.now();
-    await until(async () => {
-      if (clock.sleeping > 0 && clock.now() - startedAt < 10_000) clock.advance(1000);
-      return await isSealed();
-    });
-    expect(clock.now() - startedAt).toBeLessThanOrEqual(10_000);
-  });
-});
 
 onEachStore('sealing the audit', (stores) => {
   test('entries lie in the order of their commits, and each account has a chain of its own', async () => {
