@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { money } from '../../src/cli/usage.ts';
 import { printable, table } from '../../src/cli/table.ts';
-import { connectedTo, musterCommand, type Ended } from '../support/muster-command.ts';
+import { COMPILED } from '../support/compiled.ts';
+import { connectedTo, musterCommand, musterHere, type Ended } from '../support/muster-command.ts';
 import { call, createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../support/muster.ts';
 
 let muster: Muster;
@@ -18,7 +19,19 @@ beforeAll(async () => {
 });
 afterAll(() => muster[Symbol.asyncDispose]());
 
-const run = (...args: string[]): Promise<Ended> => musterCommand(args, connectedTo(muster));
+const run = (...args: string[]): Promise<Ended> => musterHere(args, connectedTo(muster));
+
+test('as a process: data goes to stdout, words to stderr, and the exit code says which of them count', async () => {
+  expect(await musterCommand(['usage', '-o', 'csv'], connectedTo(muster))).toEqual({
+    code: 0,
+    stdout: 'month,accountId,name,day,activeDaemons,late\r\n',
+    stderr: '',
+  });
+  const stderr = expect.stringMatching(/unknown command/) as string;
+  expect(await musterCommand(['nonsense'])).toEqual({ code: 2, stdout: '', stderr });
+  const refused = await musterCommand(['audit', 'list', '--account', '0'.repeat(16)], connectedTo(muster));
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/ answers 404: /) as string });
+});
 
 describe('usage', () => {
   test('as a table: a line an account, and the total; what others named moves no terminal', async () => {
@@ -78,7 +91,6 @@ test('keys: what writes, and that there is nothing to rotate to', async () => {
 
 describe('wrong usage: exit code 2, in words, before anything is asked', () => {
   test.each([
-    [['nonsense'], /unknown command/],
     [['backup'], /missing required argument 'file'/],
     [['usage', '--month', '2026-13'], /It is written YYYY-MM/],
     [['usage', '--token', 'hunter2'], /unknown option '--token'/],
@@ -86,7 +98,7 @@ describe('wrong usage: exit code 2, in words, before anything is asked', () => {
     [['audit', 'list'], /required option '-a, --account <id>' not specified/],
     [['audit', 'verify', '-a', '../accounts'], /An account id is 16/],
   ])('muster %j', async (args, words) => {
-    const { code, stdout, stderr } = await musterCommand(args);
+    const { code, stdout, stderr } = await musterHere(args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(words);
   });
@@ -97,7 +109,7 @@ describe('wrong usage: exit code 2, in words, before anything is asked', () => {
     ['with a URL that is none', { MUSTER_OPS_URL: 'hunter2' }, /MUSTER_OPS_URL: must be http/],
     ['with a secret in the URL', { MUSTER_OPS_URL: 'http://x:hunter2@127.0.0.1' }, /MUSTER_OPS_URL: must be http/],
   ])('%s', async (_what, env, words) => {
-    const { code, stdout, stderr } = await musterCommand(['usage'], { MUSTER_DATA_DIR: '/nowhere', ...env });
+    const { code, stdout, stderr } = await musterHere(['usage'], { MUSTER_DATA_DIR: '/nowhere', ...env });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(words);
     expect(stderr).not.toContain('hunter2');
@@ -108,7 +120,7 @@ test('a refusal of the service: exit code 1 and its words; a wrong token says wh
   const unknown = await run('audit', 'list', '--account', '0'.repeat(16));
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^muster: .* answers 404: .*\n$/)]);
   const token = 'another-operator-token-0123456789-abc';
-  const wrong = await musterCommand(['usage'], { MUSTER_OPS_URL: muster.ops, MUSTER_OPERATOR_TOKEN: token });
+  const wrong = await musterHere(['usage'], { MUSTER_OPS_URL: muster.ops, MUSTER_OPERATOR_TOKEN: token });
   expect([wrong.code, wrong.stderr]).toEqual([
     1,
     expect.stringMatching(/does not know the operator token: set MUSTER_/),
@@ -117,12 +129,12 @@ test('a refusal of the service: exit code 1 and its words; a wrong token says wh
 });
 
 test('help and version go to stdout with exit code 0', async () => {
-  const help = await musterCommand(['--help']);
+  const help = await musterHere(['--help']);
   expect([help.code, help.stderr]).toEqual([0, '']);
   for (const name of ['serve', 'backup', 'restore', 'usage', 'audit', 'keys', 'doctor', 'Exit codes:']) {
     expect(help.stdout).toContain(name);
   }
-  expect(await musterCommand(['--version'])).toMatchObject({
+  expect(await musterHere(['--version'])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+/) as string,
   });
@@ -131,7 +143,10 @@ test('help and version go to stdout with exit code 0', async () => {
 test('the launcher that npm links runs the same command, and passes its exit code on', () => {
   const launcher = join(import.meta.dirname, '../../bin/muster.mjs');
   const runs = (...args: string[]): [number | null, string] => {
-    const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env: {} });
+    const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], {
+      encoding: 'utf8',
+      env: { ...COMPILED },
+    });
     return [status, stdout];
   };
   expect(runs('--version')).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
@@ -139,7 +154,7 @@ test('the launcher that npm links runs the same command, and passes its exit cod
 });
 
 test('serve is configured as the service is', async () => {
-  const { code, stderr } = await musterCommand(['serve'], { MUSTER_LOG_LEVEL: 'hunter2' });
+  const { code, stderr } = await musterHere(['serve'], { MUSTER_LOG_LEVEL: 'hunter2' });
   expect([code, stderr]).toEqual([2, expect.stringMatching(/configuration is wrong\.\nMUSTER_LOG_LEVEL: must be/)]);
 });
 

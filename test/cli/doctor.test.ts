@@ -9,7 +9,7 @@ import { KEYS } from '../../src/domain/records.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { putAll } from '../support/backups.ts';
 import { selfSigned } from '../support/certificates.ts';
-import { connectedTo, musterCommand } from '../support/muster-command.ts';
+import { connectedTo, musterCommand, musterHere } from '../support/muster-command.ts';
 import { KEY_FILE_TEXT, Muster } from '../support/muster.ts';
 
 let dataDir: string;
@@ -34,7 +34,7 @@ interface Diagnosis {
 }
 
 async function diagnosed(more: Readonly<Record<string, string>> = {}): Promise<Diagnosis> {
-  const { code, stdout } = await musterCommand(['doctor'], { ...env, ...more });
+  const { code, stdout } = await musterHere(['doctor'], { ...env, ...more });
   const findings = stdout.trimEnd().split('\n');
   for (const line of findings) expect(line).toMatch(/^(?:ok {2}|warn|fail) {2}\S.{12} {2}\S/);
   return { code, findings };

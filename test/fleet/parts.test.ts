@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { isCredential, tokenHash } from '../../src/domain/tokens.ts';
 import { Connections, headerOf, requestText, type Reply } from '../../fleet/connections.ts';
 import { Devices } from '../../fleet/devices.ts';
 import { accountsFor } from '../../fleet/enrolling.ts';
 import { Latencies } from '../../fleet/latencies.ts';
+import { fleetOptions } from '../../fleet/options.ts';
 import { Wheel } from '../../fleet/wheel.ts';
 
 test('the wheel hands each device over once, not before it is due, and within a turn after it', () => {
@@ -87,6 +88,19 @@ test.each([
   [1_000_000, 1000],
 ])('%i devices are spread over %i accounts', (devices, accounts) => {
   expect(accountsFor(devices)).toBe(accounts);
+});
+
+test.each([
+  [['--devices', '0'], /whole number from 1/],
+  [['--interval', 'soon'], /whole number/],
+  [['--store', 'redis'], /sqlite, etcd/],
+  [['--api', 'http://127.0.0.1:1'], /go together/],
+  [['--api', 'https://example.com', '--device', 'x', '--ops', 'x'], /http:\/\/HOST:PORT/],
+])('npm run fleet -- %j is wrong usage', (args, says) => {
+  // Commander says it there as well.
+  using stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  expect(() => fleetOptions(args)).toThrow(says);
+  expect(stderr).toHaveBeenCalled();
 });
 
 describe('connections', () => {

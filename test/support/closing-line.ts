@@ -1,7 +1,10 @@
 import process from 'node:process';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
-/** Ends a run with one line that tells how it went, after what was skipped, so that no skip goes unseen. */
+/**
+ * Ends a run with one line that tells how it went, after what was skipped and what was repeated, so that neither goes
+ * unseen.
+ */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     let passed = 0;
@@ -14,6 +17,7 @@ export default class ClosingLine implements Reporter {
       skipped += count(module, 'skipped');
       tellSkipped(module);
     }
+    tellRepeated(modules);
     process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
   }
 }
@@ -33,4 +37,12 @@ function tellSkipped(module: TestModule): void {
   for (const [reason, tests] of reasons) {
     process.stdout.write(`Skipped: ${tests} of ${module.relativeModuleId}: ${reason}\n`);
   }
+}
+
+/** Verdicts on durations that did not count. */
+function tellRepeated(modules: readonly TestModule[]): void {
+  const tests = modules.flatMap((module) => [...module.children.allTests()]);
+  const repeated = tests.reduce((sum, test) => sum + (test.meta().repeatedVerdicts ?? 0), 0);
+  if (repeated === 0) return;
+  process.stdout.write(`Repeated: ${repeated} verdict${repeated === 1 ? '' : 's'}, since the machine stood still\n`);
 }

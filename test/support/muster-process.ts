@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { COMPILED } from './compiled.ts';
 import { OPERATOR_TOKEN } from './muster.ts';
 import { until } from './until.ts';
 
@@ -33,6 +34,7 @@ export class MusterProcess implements Addresses, AsyncDisposable {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         PATH: process.env['PATH'],
+        ...COMPILED,
         MUSTER_API_LISTEN: '127.0.0.1:0',
         MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
         MUSTER_OPS_LISTEN: '127.0.0.1:0',

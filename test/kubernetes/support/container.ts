@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { command } from './command.ts';
 import { eventually } from './program.ts';
-import { onPath, toolsFolder } from './tools.ts';
+import { toolsFolder } from '../../support/tools-folder.ts';
+import { onPath } from './tools.ts';
 
 /** podman on the storage that holds the tests' images, and nothing of the machine's own. */
 export function podman(...args: string[]): Promise<string> {

@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe } from 'vitest';
 import { findEtcd } from '../../support/etcd-binary.ts';
+import { toolsFolder } from '../../support/tools-folder.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../../.ci/kubernetes/build.sh');
 
@@ -26,12 +26,6 @@ const OF_CONTAINERD = ['containerd', 'containerd-shim-runc-v2', 'ctr'] as const;
 
 export type Tool =
   (typeof OF_KUBERNETES)[number] | (typeof OF_CONTAINERD)[number] | 'coredns' | 'helm3' | 'helm4' | 'pause';
-
-/** The folder in which all that is built once for the tests lies, outside of the repository. */
-export function toolsFolder(): string {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  return process.env['MUSTER_TOOLS'] || join(cache, 'muster');
-}
 
 /** Where the program lies, if it was built. */
 export function toolPath(tool: Tool): string {

