@@ -1,25 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Muster } from '../support/muster.ts';
-import { ControlPlane } from './support/control-plane.ts';
-import { installCrds, Namespace, operating, operatorApi } from './support/operated.ts';
-import { eventually } from './support/program.ts';
+import type { ApiAccess } from './support/api-access.ts';
+import { Namespace, operating, operatorApi } from './support/operated.ts';
+import { sharedPlane } from './support/shared-plane.ts';
 import { describeOn } from './support/tools.ts';
 
 /* A FleetAccount as its owner and the operator of the fleet see it, on a real API server. */
 
 describeOn('control plane', 'FleetAccount', () => {
-  let plane: ControlPlane;
+  let plane: ApiAccess;
   let muster: Muster;
   let team: Namespace;
   let other: Namespace;
   let accounts = 0;
   let name = '';
   beforeAll(async () => {
-    plane = await ControlPlane.start();
-    await installCrds(plane);
+    plane = await sharedPlane();
     team = await Namespace.create(plane, 'team');
     other = await Namespace.create(plane, 'other');
-    muster = await Muster.start({ env: operating(plane.kubeconfig, 'team') });
+    muster = await Muster.start({ env: operating(plane.kubeconfig, team.name) });
   });
   afterAll(async () => {
     await muster[Symbol.asyncDispose]();
@@ -42,7 +41,7 @@ describeOn('control plane', 'FleetAccount', () => {
       name: 'Acme Inc.',
       entitlement: 'enterprise',
       disabled: false,
-      managedBy: `team/${name}`,
+      managedBy: `${team.name}/${name}`,
     });
     const { status } = await team.ready('facct', name, 'Synced');
     expect(status['apps']).toEqual({ total: 0, active: 0, pending: 0, revoked: 0 });
@@ -53,7 +52,7 @@ describeOn('control plane', 'FleetAccount', () => {
     const accountId = await ready();
     const { body } = await operatorApi(muster, `accounts/${accountId}/audit`);
     const [entry] = body['entries'] as Record<string, unknown>[];
-    expect(entry).toMatchObject({ actor: `kubernetes:team/FleetAccount/${name}`, action: 'account.created' });
+    expect(entry).toMatchObject({ actor: `kubernetes:${team.name}/FleetAccount/${name}`, action: 'account.created' });
   });
 
   test('follows its spec', async () => {
@@ -69,7 +68,7 @@ describeOn('control plane', 'FleetAccount', () => {
   test('undoes what was changed through the REST API', async () => {
     const accountId = await ready();
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { name: 'drifted', entitlement: 'enterprise' });
-    await eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);
+    await team.eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);
     expect(await read(accountId)).toMatchObject({ entitlement: 'standard' });
   });
 
@@ -80,7 +79,7 @@ describeOn('control plane', 'FleetAccount', () => {
     expect(await team.events(name)).toContain('ChangedOutside');
     // Another look, for other drift, does not enable it either.
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { name: 'drifted' });
-    await eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);
+    await team.eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);
     expect(await read(accountId)).toMatchObject({ disabled: true });
     await team.patch('facct', name, { spec: { displayName: 'Changed' } });
     await team.ready('facct', name, 'Synced');
@@ -114,19 +113,19 @@ describeOn('control plane', 'FleetAccount', () => {
       await team.apply('FleetAccount', name, { adoptAccountId });
       await team.ready('facct', name, 'NotAdoptable');
       expect(await read(adoptAccountId)).toMatchObject({ name: 'before' });
-      await operatorApi(muster, `accounts/${adoptAccountId}`, 'PATCH', { adoptableBy: `team/${name}` });
+      await operatorApi(muster, `accounts/${adoptAccountId}`, 'PATCH', { adoptableBy: `${team.name}/${name}` });
       // Looked at again within a minute, or when the spec changes.
       await team.patch('facct', name, { spec: { displayName: 'after' } });
       const { status } = await team.ready('facct', name, 'Synced');
       expect(status['accountId']).toBe(adoptAccountId);
       const adopted = await read(adoptAccountId);
-      expect(adopted).toMatchObject({ name: 'after', managedBy: `team/${name}` });
+      expect(adopted).toMatchObject({ name: 'after', managedBy: `${team.name}/${name}` });
       expect(adopted).not.toHaveProperty('adoptableBy');
     });
 
     test('that was disabled before, and leaves it so', async () => {
       const adoptAccountId = await existing();
-      const patch = { disabled: true, adoptableBy: `team/${name}` };
+      const patch = { disabled: true, adoptableBy: `${team.name}/${name}` };
       await operatorApi(muster, `accounts/${adoptAccountId}`, 'PATCH', patch);
       await team.apply('FleetAccount', name, { adoptAccountId });
       await team.ready('facct', name, 'ChangedOutside');
@@ -136,13 +135,13 @@ describeOn('control plane', 'FleetAccount', () => {
     test('and the resource that had it before loses its hold', async () => {
       const accountId = await ready();
       const heir = `${name}-heir`;
-      await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { adoptableBy: `team/${heir}` });
+      await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { adoptableBy: `${team.name}/${heir}` });
       await team.apply('FleetAccount', heir, { adoptAccountId: accountId, displayName: 'heir' });
       await team.ready('facct', heir, 'Synced');
       await team.ready('facct', name, 'ManagedByAnother');
       await team.patch('facct', name, { spec: { deletionPolicy: 'Disable' } });
       await team.delete('facct', name);
-      expect(await read(accountId)).toMatchObject({ disabled: false, name: 'heir', managedBy: `team/${heir}` });
+      expect(await read(accountId)).toMatchObject({ disabled: false, name: 'heir', managedBy: `${team.name}/${heir}` });
     });
   });
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { deleteApp, issueCode, revoke } from '../support/daemon.ts';
 import { call, createApp, enroll, Muster, poll } from '../support/muster.ts';
-import { ControlPlane } from './support/control-plane.ts';
-import { DEVICE_URL, installCrds, Namespace, operating, type Told } from './support/operated.ts';
-import { eventually } from './support/program.ts';
+import type { ApiAccess } from './support/api-access.ts';
+import { DEVICE_URL, Namespace, operating, type Told } from './support/operated.ts';
+import { sharedPlane } from './support/shared-plane.ts';
 import { describeOn } from './support/tools.ts';
 
 /* A FleetApp as its owner sees it, on a real API server: what a daemon enrolls with, in a Secret. */
 
 describeOn('control plane', 'FleetApp', () => {
-  let plane: ControlPlane;
+  let plane: ApiAccess;
   let muster: Muster;
   let team: Namespace;
   let apiKey = '';
@@ -17,10 +17,9 @@ describeOn('control plane', 'FleetApp', () => {
   let name = '';
   let box = '';
   beforeAll(async () => {
-    plane = await ControlPlane.start();
-    await installCrds(plane);
+    plane = await sharedPlane();
     team = await Namespace.create(plane, 'team');
-    muster = await Muster.start({ env: operating(plane.kubeconfig, 'team') });
+    muster = await Muster.start({ env: operating(plane.kubeconfig, team.name) });
     await team.applyAll([
       { kind: 'FleetAccount', name: 'acme', spec: {} },
       { kind: 'FleetApiKey', name: 'ci', spec: { accountRef: { name: 'acme' }, secretRef: { name: 'ci' } } },
@@ -102,7 +101,7 @@ describeOn('control plane', 'FleetApp', () => {
     expect((await poll(muster, credential)).status).toBe(401);
     // More access by somebody else is drift, and undone.
     await issueCode(muster, apiKey, appIdOf(told));
-    await eventually('the code to be voided', async () => {
+    await team.eventually('the code to be voided', async () => {
       const { body } = await call(`${muster.api}/v1/apps/${appIdOf(told)}`, { token: apiKey });
       return body['status'] === 'revoked' && (await team.ready('fapp', name, 'Revoked')) !== undefined;
     });
@@ -118,7 +117,7 @@ describeOn('control plane', 'FleetApp', () => {
     const code = await codeIn();
     expect((await revoke(muster, apiKey, appIdOf(told))).status).toBe(200);
     await team.ready('fapp', name, 'ChangedOutside');
-    await eventually('the dead code to leave', async () => (await codeIn()) === undefined);
+    await team.eventually('the dead code to leave', async () => (await codeIn()) === undefined);
     await team.patch('fapp', name, { spec: { deletionPolicy: 'Revoke' } });
     const back = await team.ready('fapp', name, 'CodeIssued');
     expect(await codeIn()).not.toBe(code);
@@ -140,10 +139,10 @@ describeOn('control plane', 'FleetApp', () => {
     const told = await applied();
     const first = (await codeIn()) ?? '';
     await team.kubectl(['delete', 'secret', box]);
-    await eventually('another code', async () => ![undefined, first].includes(await codeIn()));
+    await team.eventually('another code', async () => ![undefined, first].includes(await codeIn()));
     const data = { enrollCode: Buffer.from('mine').toString('base64') };
     await team.patch('secret', box, { data });
-    await eventually('the Secret to be put right', async () => ![undefined, 'mine'].includes(await codeIn()));
+    await team.eventually('the Secret to be put right', async () => ![undefined, 'mine'].includes(await codeIn()));
     await team.ready('fapp', name, 'CodeIssued');
     expect((await poll(muster, await enrolledBy(told))).status).toBe(200);
   });
@@ -188,7 +187,7 @@ describeOn('control plane', 'FleetApp', () => {
     expect(muster.logged.join('\n')).not.toContain(word);
     expect(await (await fetch(`${muster.ops}/metrics`)).text()).not.toContain(word);
     expect(await team.kubectl(['get', 'events,fapp', '--output=json'])).not.toContain(word);
-    await eventually('the event', async () => (await team.events(name)).includes('CodeIssued'));
+    await team.eventually('the event', async () => (await team.events(name)).includes('CodeIssued'));
   });
 
   test.each([

@@ -2,15 +2,15 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Muster } from '../support/muster.ts';
-import { ControlPlane } from './support/control-plane.ts';
-import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from './support/operated.ts';
-import { eventually } from './support/program.ts';
+import type { ApiAccess } from './support/api-access.ts';
+import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
+import { sharedPlane } from './support/shared-plane.ts';
 import { describeOn } from './support/tools.ts';
 
 /* A FleetApiKey as its owner sees it, on a real API server: a key in a Secret that opens /v1. */
 
 describeOn('control plane', 'FleetApiKey', () => {
-  let plane: ControlPlane;
+  let plane: ApiAccess;
   let muster: Muster;
   let team: Namespace;
   let accountId = '';
@@ -18,10 +18,9 @@ describeOn('control plane', 'FleetApiKey', () => {
   let name = '';
   let secret = '';
   beforeAll(async () => {
-    plane = await ControlPlane.start();
-    await installCrds(plane);
+    plane = await sharedPlane();
     team = await Namespace.create(plane, 'team');
-    muster = await Muster.start({ env: operating(plane.kubeconfig, 'team') });
+    muster = await Muster.start({ env: operating(plane.kubeconfig, team.name) });
     await team.apply('FleetAccount', 'acme', {});
     accountId = String((await team.ready('facct', 'acme', 'Synced')).status['accountId']);
   });
@@ -69,7 +68,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     const apiKey = await issued();
     await team.delete('fkey', name);
     expect(await works(muster, apiKey)).toBe(false);
-    await eventually('the Secret to be gone', async () => (await team.get('secret', secret)) === undefined);
+    await team.eventually('the Secret to be gone', async () => (await team.get('secret', secret)) === undefined);
   });
 
   test('that was revoked through the REST API stays revoked until the spec changes', async () => {
@@ -88,12 +87,12 @@ describeOn('control plane', 'FleetApiKey', () => {
   test('whose Secret is deleted has a successor, and works a while longer for who has it', async () => {
     const apiKey = await issued();
     await team.kubectl(['delete', 'secret', secret]);
-    await eventually('another key', async () => ((await team.secret(secret, 'apiKey')) ?? apiKey) !== apiKey);
+    await team.eventually('another key', async () => ((await team.secret(secret, 'apiKey')) ?? apiKey) !== apiKey);
     const next = await team.ready('fkey', name, 'Issued');
     const successor = (await team.secret(secret, 'apiKey')) ?? '';
-    await eventually('it to work', () => works(muster, successor));
+    await team.eventually('it to work', () => works(muster, successor));
     expect(await works(muster, apiKey)).toBe(true);
-    await eventually('the status to tell', async () => {
+    await team.eventually('the status to tell', async () => {
       const { status } = await team.ready('fkey', name, 'Issued');
       return status['keyId'] === keyIdOf(successor) && status['previousKeyValidUntil'] !== undefined;
     });
@@ -105,9 +104,9 @@ describeOn('control plane', 'FleetApiKey', () => {
     const other = await issuedBeside();
     const data = { apiKey: Buffer.from(other).toString('base64') };
     await team.patch('secret', secret, { data });
-    await eventually('the Secret to be put right', async () => (await team.secret(secret, 'apiKey')) !== other);
+    await team.eventually('the Secret to be put right', async () => (await team.secret(secret, 'apiKey')) !== other);
     const successor = (await team.secret(secret, 'apiKey')) ?? '';
-    await eventually('the successor to work', () => works(muster, successor));
+    await team.eventually('the successor to work', () => works(muster, successor));
     expect([apiKey, other]).not.toContain(successor);
   });
   /** A well-formed key that was never Muster's. */
@@ -195,10 +194,10 @@ describeOn('control plane', 'FleetApiKey', () => {
     await place.kubectl(['delete', 'fkey,facct', '--all', '--wait=false']);
     expect(await place.get('fkey', 'ci')).toBeDefined();
     await using after = await Muster.start(options);
-    await eventually(
-      'the resources to be gone',
-      async () => (await place.kubectl(['get', 'muster', '--output=name'])) === '',
-    );
+    await place.eventually('the resources to be gone', async () => {
+      const left = await Promise.all(['fkey', 'facct'].map((kind) => place.all(kind)));
+      return left.flat().length === 0;
+    });
     expect(await works(after, apiKey)).toBe(false);
   });
 

@@ -3,30 +3,34 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, Muster } from '../support/muster.ts';
-import { ControlPlane } from './support/control-plane.ts';
-import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from './support/operated.ts';
+import type { ApiAccess } from './support/api-access.ts';
+import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
 import { eventually } from './support/program.ts';
+import { sharedPlane } from './support/shared-plane.ts';
 import { describeOn } from './support/tools.ts';
 
 const CHART = resolve(import.meta.dirname, '../../charts/muster');
-const TEAMS = ['working', 'returning'];
 
 /* A namespace is deleted as a whole, with the rights that the chart gives: Roles and Secrets go when they like. */
 
 describeOn('helm', 'a namespace that is deleted', () => {
-  let plane: ControlPlane;
+  let plane: ApiAccess;
   let kubeconfig: string;
+  let fleet: Namespace;
+  let working: Namespace;
+  let returning: Namespace;
   let muster: Muster;
   const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
   const start = async (): Promise<void> => {
-    muster = await Muster.start({ dataDir, env: operating(kubeconfig, ...TEAMS) });
+    muster = await Muster.start({ dataDir, env: operating(kubeconfig, working.name, returning.name) });
   };
   beforeAll(async () => {
-    plane = await ControlPlane.start();
-    await installCrds(plane);
-    const fleet = await Namespace.create(plane, 'fleet');
+    plane = await sharedPlane();
+    fleet = await Namespace.create(plane, 'fleet');
+    working = await Namespace.create(plane, 'working');
+    returning = await Namespace.create(plane, 'returning');
     await fleet.kubectl(['create', 'serviceaccount', 'muster']);
-    kubeconfig = await plane.serviceAccount('fleet', 'muster');
+    kubeconfig = await plane.serviceAccount(fleet.name, 'muster');
   });
   afterAll(async () => {
     await muster?.[Symbol.asyncDispose]();
@@ -35,9 +39,13 @@ describeOn('helm', 'a namespace that is deleted', () => {
   });
 
   async function grant(): Promise<void> {
-    const sets = ['serviceAccount.create=false', 'serviceAccount.name=muster', `operator.namespaces={${TEAMS.join()}}`];
-    const options = ['--namespace=fleet', '--kube-version=1.36.3', '--show-only=templates/rbac.yaml'];
-    const rbac = await plane.helm(3, ['template', 'muster', CHART, ...options, ...sets.map((set) => `--set=${set}`)]);
+    const sets = [
+      'serviceAccount.create=false',
+      'serviceAccount.name=muster',
+      `operator.namespaces={${working.name},${returning.name}}`,
+    ];
+    const options = [`--namespace=${fleet.name}`, '--kube-version=1.36.3', '--show-only=templates/rbac.yaml'];
+    const rbac = await plane.helm(3, ['template', fleet.name, CHART, ...options, ...sets.map((set) => `--set=${set}`)]);
     await plane.kubectl(['apply', '--filename=-'], rbac);
   }
 
@@ -98,15 +106,11 @@ describeOn('helm', 'a namespace that is deleted', () => {
 
   const gone = (team: Namespace): Promise<void> =>
     eventually(`${team.name} to be gone`, async () => {
-      const left = await plane.kubectl(['get', 'namespace', team.name, '--ignore-not-found', '--output=name']);
-      return left === '';
+      return (await plane.ask('GET', `/api/v1/namespaces/${team.name}`)).status === 404;
     });
 
-  let working: Namespace;
-  let returning: Namespace;
   let made: readonly [Made, Made];
   beforeAll(async () => {
-    [working, returning] = [await Namespace.create(plane, 'working'), await Namespace.create(plane, 'returning')];
     await grant();
     await start();
     made = [await make(working), await make(returning)];
@@ -123,8 +127,8 @@ describeOn('helm', 'a namespace that is deleted', () => {
     await muster[Symbol.asyncDispose]();
     await returning.kubectl(['delete', 'namespace', returning.name, '--wait=false']);
     await eventually('all but the custom resources to be gone', async () => {
-      const left = await returning.kubectl(['get', 'roles,rolebindings,secrets', '--output=name']);
-      return left === '';
+      const left = await Promise.all(['role', 'rolebinding', 'secret'].map((kind) => returning.all(kind)));
+      return left.flat().length === 0;
     });
     expect(await returning.all('fapp')).toHaveLength(3);
     await start();

@@ -1,25 +1,26 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { setOtel } from '../support/daemon.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { call, createApp, enroll, Muster, poll } from '../support/muster.ts';
-import { ControlPlane } from './support/control-plane.ts';
-import { installCrds, Namespace, operating } from './support/operated.ts';
-import { eventually } from './support/program.ts';
+import type { ApiAccess } from './support/api-access.ts';
+import { Namespace, operating } from './support/operated.ts';
+import { sharedPlane } from './support/shared-plane.ts';
 import { describeOn } from './support/tools.ts';
 
 /* A FleetOtelConfig as its owner and a daemon see it, on a real API server. */
 
 describeOn('control plane', 'FleetOtelConfig', () => {
-  let plane: ControlPlane;
+  const clock = new FakeClock(Date.now());
+  let plane: ApiAccess;
   let muster: Muster;
   let team: Namespace;
   let accounts = 0;
   let account = '';
   let apiKey = '';
   beforeAll(async () => {
-    plane = await ControlPlane.start();
-    await installCrds(plane);
-    team = await Namespace.create(plane, 'team');
-    muster = await Muster.start({ env: operating(plane.kubeconfig, 'team') });
+    plane = await sharedPlane();
+    team = await Namespace.create(plane, 'team', { looking: () => clock.advance(100) });
+    muster = await Muster.start({ clock, env: operating(plane.kubeconfig, team.name) });
   });
   afterAll(async () => {
     await muster[Symbol.asyncDispose]();
@@ -69,11 +70,11 @@ describeOn('control plane', 'FleetOtelConfig', () => {
       headers: { Authorization: 'Bearer first' },
     });
     await header('collector', 'Api-Key: second', LABELLED);
-    await eventually('the daemon to have the new header', async () =>
+    await team.eventually('the daemon to have the new header', async () =>
       JSON.stringify(await told(credential)).includes('"Api-Key":"second"'),
     );
     await team.patch('fotel', account, { spec: { authHeaderSecretRef: null } });
-    await eventually('no header', async () => !JSON.stringify(await told(credential)).includes('second'));
+    await team.eventually('no header', async () => !JSON.stringify(await told(credential)).includes('second'));
     expect(await stored()).toMatchObject({ authHeaderSet: false });
   });
 
@@ -84,7 +85,9 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     const { body } = await poll(muster, credential);
     const ack = { revision: body['revision'], status: 'applied' };
     await call(`${muster.device}/device/v1/config/ack`, { method: 'POST', token: credential, body: ack });
-    await eventually('the status to count it', async () => {
+    await team.eventually('the status to count it', async () => {
+      // The devices are counted once a minute.
+      clock.advance(5000);
       const { status } = await team.ready('fotel', account, 'Synced');
       const delivered = status.conditions?.find(({ type }) => type === 'Delivered');
       return delivered?.reason === 'AllApplied' && delivered.status === 'True';
@@ -95,7 +98,7 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     await team.apply('FleetOtelConfig', account, specOf());
     await team.ready('fotel', account, 'Synced');
     await setOtel(muster, apiKey, { endpoint: 'https://elsewhere.example.com' });
-    await eventually('the endpoint to be as the spec says', async () =>
+    await team.eventually('the endpoint to be as the spec says', async () =>
       JSON.stringify(await stored()).includes('https://otel.example.com'),
     );
     expect(await purge()).toBe(200);

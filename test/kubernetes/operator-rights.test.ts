@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Muster } from '../support/muster.ts';
-import { ControlPlane } from './support/control-plane.ts';
-import { installCrds, Namespace, operating, works } from './support/operated.ts';
+import type { ApiAccess } from './support/api-access.ts';
+import { Namespace, operating, works } from './support/operated.ts';
 import { eventually } from './support/program.ts';
+import { sharedPlane } from './support/shared-plane.ts';
 import { describeOn } from './support/tools.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -18,28 +19,28 @@ const examples = (): string =>
 /* The rights that the chart gives, and the examples of the manual: each is enough for the other. */
 
 describeOn('helm', 'the operator with the rights that the chart gives it', () => {
-  let plane: ControlPlane;
+  let plane: ApiAccess;
   let muster: Muster;
   let team: Namespace;
+  let beside: Namespace;
   beforeAll(async () => {
-    plane = await ControlPlane.start();
-    await installCrds(plane);
+    plane = await sharedPlane();
     team = await Namespace.create(plane, 'team');
-    await Namespace.create(plane, 'beside');
+    beside = await Namespace.create(plane, 'beside');
     await team.kubectl(['create', 'serviceaccount', 'muster']);
-    const values = ['operator.namespaces={team}', 'serviceAccount.create=false', 'serviceAccount.name=muster'];
+    const values = [`operator.namespaces={${team.name}}`, 'serviceAccount.create=false', 'serviceAccount.name=muster'];
     const template = [
       'template',
-      'muster',
+      team.name,
       resolve(ROOT, 'charts/muster'),
-      '--namespace=team',
+      `--namespace=${team.name}`,
       '--kube-version=1.36.3',
     ];
     const sets = [...values, 'store.type=sqlite'].map((value) => `--set=${value}`);
     const rbac = await plane.helm(3, [...template, ...sets, '--show-only=templates/rbac.yaml']);
     await plane.kubectl(['apply', '--filename=-'], rbac);
-    const kubeconfig = await plane.serviceAccount('team', 'muster');
-    muster = await Muster.start({ env: operating(kubeconfig, 'team') });
+    const kubeconfig = await plane.serviceAccount(team.name, 'muster');
+    muster = await Muster.start({ env: operating(kubeconfig, team.name) });
   });
   afterAll(async () => {
     await muster?.[Symbol.asyncDispose]();
@@ -69,8 +70,12 @@ describeOn('helm', 'the operator with the rights that the chart gives it', () =>
   });
 
   test('sees no Secret of another namespace', async () => {
-    const kubectl = plane.kubectlWith(await plane.serviceAccount('team', 'muster'));
-    await expect(kubectl(['get', 'secrets', '--namespace=beside'])).rejects.toThrow('cannot list resource "secrets"');
-    await expect(kubectl(['create', 'configmap', 'one', '--namespace=team'])).rejects.toThrow('cannot create resource');
+    const kubectl = plane.kubectlWith(await plane.serviceAccount(team.name, 'muster'));
+    await expect(kubectl(['get', 'secrets', `--namespace=${beside.name}`])).rejects.toThrow(
+      'cannot list resource "secrets"',
+    );
+    await expect(kubectl(['create', 'configmap', 'one', `--namespace=${team.name}`])).rejects.toThrow(
+      'cannot create resource',
+    );
   });
 });

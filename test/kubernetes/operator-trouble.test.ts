@@ -1,16 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { FakeClock } from '../support/fake-clock.ts';
 import { Muster } from '../support/muster.ts';
 import { ApiFront, type FrontRequest, type Meddling } from './support/api-front.ts';
 import { ControlPlane } from './support/control-plane.ts';
 import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from './support/operated.ts';
-import { eventually } from './support/program.ts';
 import { describeOn } from './support/tools.ts';
 
 /* An API server that comes and goes, refuses, forgets and interrupts: what was wished for comes about, and once. */
 
 const WATCHES = 6;
+/** At each look: pauses after failures pass soon, and answers of a slow machine are not late by it. */
+const STEP_MS = 500;
 
 describeOn('control plane', 'the operator and a troubled API server', () => {
+  const clock = new FakeClock(Date.now());
   let plane: ControlPlane;
   let front: ApiFront;
   let muster: Muster;
@@ -20,10 +23,10 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
   beforeAll(async () => {
     plane = await ControlPlane.start();
     await installCrds(plane);
-    team = await Namespace.create(plane, 'team');
+    team = await Namespace.create(plane, 'team', { looking: () => clock.advance(STEP_MS) });
     front = await ApiFront.start(plane);
-    muster = await Muster.start({ env: operating(front.kubeconfig, 'team') });
-    await eventually('all watches', () => front.watching === WATCHES);
+    muster = await Muster.start({ clock, env: operating(front.kubeconfig, team.name) });
+    await team.eventually('all watches', () => front.watching === WATCHES);
   });
   afterAll(async () => {
     await muster[Symbol.asyncDispose]();
@@ -74,7 +77,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     const from = front.seen.length;
     await wish();
     await expectSettled();
-    await eventually('all to be said', async () => (await team.events(name)).length >= 2);
+    await team.eventually('all to be said', async () => (await team.events(name)).length >= 2);
     expect(front.counts(from)).toMatchObject({
       'PATCH fleetaccounts/*': 1,
       'PATCH fleetapikeys/*': 1,
@@ -88,7 +91,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     expect(front.cutWatches()).toBe(WATCHES);
     await wish();
     await expectSettled();
-    await eventually('all watches', () => front.watching === WATCHES);
+    await team.eventually('all watches', () => front.watching === WATCHES);
     const listings = front.seen.slice(from).filter(({ method, watch }) => method === 'GET' && !watch);
     expect(listings).toEqual([]);
   });
@@ -105,7 +108,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     front.cutWatches();
     await wish();
     await expectSettled();
-    await eventually('all watches', () => front.watching === WATCHES);
+    await team.eventually('all watches', () => front.watching === WATCHES);
     expect(expired()).toBeGreaterThanOrEqual(WATCHES);
     const listings = front.seen.slice(from).filter(({ method, watch }) => method === 'GET' && !watch);
     expect(listings.length).toBeGreaterThanOrEqual(WATCHES);
@@ -117,7 +120,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     front.cutWatches();
     await wish();
     await expectSettled();
-    await eventually('all watches', () => front.watching === WATCHES);
+    await team.eventually('all watches', () => front.watching === WATCHES);
     expect(sentAway()).toBeGreaterThan(WATCHES);
   });
 
@@ -127,7 +130,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     front.cutWatches();
     await wish();
     await expectSettled();
-    await eventually('all watches', () => front.watching === WATCHES);
+    await team.eventually('all watches', () => front.watching === WATCHES);
   });
 
   test('a conflict at every write: somebody else writes each time', async () => {
@@ -138,7 +141,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
         .replace(/\/status$/, '')
         .split('/')
         .slice(-2);
-      await team.patch(`${kind}.muster.dev`, object, { metadata: { annotations: { touched: `${(conflicts += 1)}` } } });
+      await team.patch(kind, object, { metadata: { annotations: { touched: `${(conflicts += 1)}` } } });
       return undefined;
     });
     const from = front.seen.length;
@@ -178,7 +181,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
       return new Promise(() => undefined);
     };
     front.cutWatches();
-    await eventually('every watch to hang', () => hanging >= WATCHES);
+    await team.eventually('every watch to hang', () => hanging >= WATCHES);
     front.meddle = () => undefined;
     await wish();
     await expectSettled();

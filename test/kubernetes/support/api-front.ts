@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as ask, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ControlPlane } from './control-plane.ts';
+import type { ApiAccess } from './api-access.ts';
 
 export interface FrontRequest {
   readonly method: string;
@@ -40,7 +40,7 @@ export class ApiFront implements AsyncDisposable {
   readonly #upstream: URL;
   readonly #watches = new Set<ServerResponse>();
 
-  private constructor(plane: ControlPlane, server: Server, name: string) {
+  private constructor(plane: ApiAccess, server: Server, name: string) {
     this.#server = server;
     this.#upstream = new URL(plane.server);
     const [cert, key] = ['admin.crt', 'admin.key'].map((file) => readFileSync(`${plane.directory}/${file}`));
@@ -50,7 +50,7 @@ export class ApiFront implements AsyncDisposable {
     server.on('request', (request, response) => void this.#serve(request, response));
   }
 
-  static async start(plane: ControlPlane, name = 'front'): Promise<ApiFront> {
+  static async start(plane: ApiAccess, name = 'front'): Promise<ApiFront> {
     const { certificate, key } = plane.authority.issue({ name, subject: `/CN=${name}`, hosts: ['IP:127.0.0.1'] });
     const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key) });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The paths of two PEM files. */
@@ -16,7 +17,7 @@ export interface Subject {
   readonly hosts?: readonly string[];
 }
 
-/** A certificate authority of a cluster's own, in a folder of its own, valid for two days. */
+/** A certificate authority of a cluster's own, in a folder of its own, valid for two days; the one that is there, if any. */
 export class Authority {
   readonly certificate: string;
   readonly key: string;
@@ -26,6 +27,7 @@ export class Authority {
     this.#folder = folder;
     this.certificate = join(folder, 'ca.crt');
     this.key = join(folder, 'ca.key');
+    if (existsSync(this.certificate)) return;
     const use = ['-addext', 'basicConstraints=critical,CA:TRUE', '-addext', 'keyUsage=critical,keyCertSign,cRLSign'];
     this.#openssl(
       'req',
@@ -52,7 +54,9 @@ export class Authority {
     if (hosts.length > 0) extensions.push(`subjectAltName=${hosts.join()}`);
     writeFileSync(join(this.#folder, `${name}.ext`), `${extensions.join('\n')}\n`);
     this.#openssl('req', '-new', ...NEW_KEY, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject);
-    const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', ...VALID, '-extfile', `${name}.ext`];
+    // A number by chance, since several processes may issue at once.
+    const serial = ['-set_serial', `0x${randomBytes(8).toString('hex')}`];
+    const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', ...serial, ...VALID, '-extfile', `${name}.ext`];
     this.#openssl('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.crt`);
     return { certificate: join(this.#folder, `${name}.crt`), key: join(this.#folder, `${name}.key`) };
   }

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clear, settleFolder } from './clearing.ts';
-import { ControlPlane, type Kubectl } from './control-plane.ts';
+import type { Kubectl } from './api-access.ts';
+import { ControlPlane } from './control-plane.ts';
 import { pauseArchive } from './image.ts';
 import { saveKernelSettings } from './kernel.ts';
 import { enter, layNetwork, nodeNetwork, type NodeNetwork } from './network.ts';

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findEtcd } from '../../support/etcd-binary.ts';
 import { freePorts } from '../../support/free-ports.ts';
+import { ApiAccess } from './api-access.ts';
 import { Authority } from './authority.ts';
-import { command } from './command.ts';
 import { controlPlaneCommands, type Place } from './control-plane-commands.ts';
-import { kubeconfig } from './kubeconfig.ts';
 import { Program } from './program.ts';
-import { toolPath } from './tools.ts';
 
 export interface ControlPlaneOptions {
   /** A network namespace instead of the machine's own network; in there the ports are all free. */
@@ -26,30 +24,15 @@ export interface ControlPlaneOptions {
   readonly onDirectory?: (directory: string) => void;
 }
 
-/** kubectl with the rights that its kubeconfig gives; resolves to its standard output, throws CommandError. */
-export type Kubectl = (args: readonly string[], input?: string) => Promise<string>;
-
 /**
  * A real Kubernetes API with its controllers: etcd, kube-apiserver (RBAC, Pod Security and Node admission on) and
  * kube-controller-manager, on ports and in a folder of their own. Deployments make pods here, and nobody runs them.
  */
-export class ControlPlane implements AsyncDisposable {
-  readonly directory: string;
-  readonly authority: Authority;
-  /** Where its API is, with a certificate for 127.0.0.1 too, for a proxy in between. */
-  readonly server: string;
-  /** The path of the administrator's kubeconfig. */
-  readonly kubeconfig: string;
-  readonly kubectl: Kubectl;
+export class ControlPlane extends ApiAccess {
   readonly #programs: ReturnType<typeof programs>;
 
   private constructor(directory: string, authority: Authority, place: Place) {
-    this.directory = directory;
-    this.authority = authority;
-    this.server = `https://${place.address}:${place.apiPort}`;
-    const user = authority.issue({ name: 'admin', subject: '/O=system:masters/CN=admin' });
-    this.kubeconfig = this.#keep('admin', { user });
-    this.kubectl = this.kubectlWith(this.kubeconfig);
+    super(directory, authority, `https://${place.address}:${place.apiPort}`);
     const ofComponent = (component: string): string => this.access(`kube-${component}`, `/CN=system:kube-${component}`);
     this.#programs = programs(directory, controlPlaneCommands({ directory, authority, place, ofComponent }));
   }
@@ -95,40 +78,8 @@ export class ControlPlane implements AsyncDisposable {
     return this.#programs.apiServer;
   }
 
-  /** kubectl with another kubeconfig, as `serviceAccount` gives one. */
-  kubectlWith(path: string): Kubectl {
-    const env = { KUBECONFIG: path, KUBECACHEDIR: join(this.directory, 'kubectl-cache') };
-    return (args, input) => command(toolPath('kubectl'), args, { input, env });
-  }
-
-  /** helm 3 or 4 as the administrator, with caches and plugins of its own: none. */
-  helm(major: 3 | 4, args: readonly string[]): Promise<string> {
-    const home = join(this.directory, `helm${major}`);
-    const env = { KUBECONFIG: this.kubeconfig, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
-    return command(toolPath(`helm${major}`), args, { env });
-  }
-
-  /**
-   * The path of a kubeconfig with a service account's rights.
-   * @param server another way to the API: `https://127.0.0.1:<port of a proxy>`
-   */
-  async serviceAccount(namespace: string, name: string, server: string = this.server): Promise<string> {
-    const token = (await this.kubectl(['create', 'token', name, '--namespace', namespace])).trim();
-    return this.#keep(`${namespace}-${name}`, { user: { token }, server });
-  }
-
-  /** The path of a kubeconfig with the administrator's rights, by way of a proxy. */
-  administrator(name: string, server: string): string {
-    const user = { certificate: join(this.directory, 'admin.crt'), key: join(this.directory, 'admin.key') };
-    return this.#keep(name, { user, server });
-  }
-
-  /** The path of a kubeconfig with a certificate for the subject. */
-  access(name: string, subject: string): string {
-    return this.#keep(name, { user: this.authority.issue({ name, subject }) });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
     await Promise.all(Object.values(this.#programs).map((program) => program.kill()));
     rmSync(this.directory, { recursive: true, force: true });
   }
@@ -138,19 +89,9 @@ export class ControlPlane implements AsyncDisposable {
     await etcd.start(async () => etcd.logged().includes('serving client traffic'));
     await this.startApiServer();
     // Pods are admitted once their namespace has its service account, which is the controllers' work.
-    await controllerManager.start(() => this.#has(['serviceaccount', 'default', '--namespace', 'default']));
+    const account = '/api/v1/namespaces/default/serviceaccounts/default';
+    await controllerManager.start(async () => (await this.ask('GET', account)).status === 200);
     if (withScheduler) await scheduler.start(() => Promise.resolve(scheduler.running));
-  }
-
-  async #has(object: readonly string[]): Promise<boolean> {
-    return (await this.kubectl(['get', ...object, '--ignore-not-found', '--output=name'])) !== '';
-  }
-
-  #keep(name: string, access: { user: Parameters<typeof kubeconfig>[0]['user']; server?: string }): string {
-    const path = join(this.directory, `${name}.kubeconfig`);
-    const authority = this.authority.certificate;
-    writeFileSync(path, kubeconfig({ server: this.server, authority, ...access }), { mode: 0o600 });
-    return path;
   }
 }
 

@@ -112,13 +112,13 @@ const EVENTUALLY_MS = 300_000;
 export async function eventually(
   what: string | (() => string),
   holds: () => boolean | Promise<boolean>,
-  withinMs: number = EVENTUALLY_MS,
+  { withinMs = EVENTUALLY_MS, lookMs = LOOK_MS }: { readonly withinMs?: number; readonly lookMs?: number } = {},
 ): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await holds())) {
     if (performance.now() > end) {
       throw new Error(`waited ${withinMs / 1000} s in vain for this: ${typeof what === 'string' ? what : what()}`);
     }
-    await pause(LOOK_MS);
+    await pause(lookMs);
   }
 }
