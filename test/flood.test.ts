@@ -7,14 +7,14 @@ import { until } from './support/until.ts';
 
 /* Load on the device listener is no reason for the others to fail, though one event loop serves them all. */
 
-const CONNECTIONS = 2000;
-const ROUNDS = 12;
+const CONNECTIONS = 200;
+const ROUNDS = 3;
 
 onEachBackend('while the device listener is flooded', (backend) => {
   const flooded = (): Promise<Muster> =>
     backend.fresh({
       // Far fewer places than connections: most of what comes is shed.
-      env: { MUSTER_DEVICE_CONCURRENCY: '100', MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
+      env: { MUSTER_DEVICE_CONCURRENCY: '20', MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
     });
 
   /** What owner, operator and probes do, each with the status that it must have. */
@@ -79,7 +79,7 @@ onEachBackend('while the device listener is flooded', (backend) => {
 
 onEachBackend('a full house of held polls', (backend) => {
   test('takes no place of the others, is released by one change, and all are told', async () => {
-    const polls = 500;
+    const polls = 100;
     await using muster = await backend.fresh({
       env: { MUSTER_DEVICE_CONCURRENCY: '50', MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
     });

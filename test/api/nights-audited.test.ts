@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, inject, test } from 'vitest';
 import { endOfDay } from '../../src/domain/calendar.ts';
@@ -9,9 +7,11 @@ import { daysBefore } from '../../src/domain/day.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import type { Store } from '../../src/store/port.ts';
 import { auditedNights } from '../support/audited-nights.ts';
+import { runs } from '../support/effort.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { Muster, type MusterOptions } from '../support/muster.ts';
 import { countsOf, HOUR_MS, ledgerOf } from '../support/nights.ts';
+import { scratchDirectory } from '../support/scratch-directory.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 import { troubled, WanderingFleet, type Member, type Trouble } from '../support/wandering-fleet.ts';
 import { anyStep, type Step } from '../support/wandering-steps.ts';
@@ -65,14 +65,14 @@ async function rewind(store: Store, through: string): Promise<void> {
 test('whatever happens to a service over days, the ledger is what the audit tells', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60 }), async (steps) => {
-      const dataDir = mkdtempSync(join(tmpdir(), 'muster-nights-'));
+      const dataDir = scratchDirectory('muster-nights');
       try {
         await wander(1, { dataDir }, steps);
       } finally {
         rmSync(dataDir, { recursive: true, force: true });
       }
     }),
-    { numRuns: 6, endOnFailure: true, seed: SEED },
+    { numRuns: runs(6), endOnFailure: true, seed: SEED },
   );
 });
 
@@ -82,6 +82,6 @@ test.skipIf(url === undefined)('and to two of them whose clocks are apart', { ti
     fc.asyncProperty(fc.array(anyStep, { minLength: 25, maxLength: 40 }), async (steps) => {
       await wander(2, { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` } }, steps);
     }),
-    { numRuns: 2, endOnFailure: true, seed: SEED },
+    { numRuns: runs(2), endOnFailure: true, seed: SEED },
   );
 });

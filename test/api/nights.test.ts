@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
-import { dayAt, startOfDay } from '../../src/domain/calendar.ts';
+import { dayAt, endOfDay, startOfDay } from '../../src/domain/calendar.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import type { Change, CommitResult, Store } from '../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../support/accounts.ts';
@@ -24,6 +24,7 @@ import { wrappedStore } from '../support/wrapped-store.ts';
 const DAY = '2026-06-30';
 const NEXT = '2026-07-01';
 const MIDNIGHT = startOfDay(NEXT);
+const METERING_DELAY_MS = 5 * MINUTE_MS;
 
 interface Running extends AsyncDisposable {
   readonly muster: Muster;
@@ -58,8 +59,9 @@ const fresh = (backend: Backend, clock?: FakeClock): Promise<Running> =>
 
 const goTo = (clock: FakeClock, at: number): void => clock.advance(at - clock.now());
 
-/** Until the night of the day is metered; the clock goes on meanwhile. */
+/** Until the night of the day is metered, which is not done in its first minutes; the clock goes on meanwhile. */
 async function metered({ store, clock }: Pick<Running, 'store' | 'clock'>, day: string): Promise<void> {
+  goTo(clock, Math.max(clock.now(), endOfDay(day) + METERING_DELAY_MS));
   await until(async () => {
     clock.advance(1000);
     const through = JSON.parse((await store.get(KEYS.metered))?.value ?? '{}') as { through?: string };

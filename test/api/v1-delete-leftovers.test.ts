@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { KEYS } from '../../src/domain/records.ts';
+import { tokenHash } from '../../src/domain/tokens.ts';
 import { entriesOf } from '../support/accounts.ts';
 import { onEachBackend } from '../support/backends.ts';
+import { putAll } from '../support/backups.ts';
 import { deleteApp, enrollOwn, issueCode, ownCredential, type OwnCredential } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createApp, poll, tenant, type Muster, type Tenant } from '../support/muster.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 
 const ENROLLMENTS = 100;
+const byHash = (one: OwnCredential, other: OwnCredential): number =>
+  tokenHash(one.token) < tokenHash(other.token) ? -1 : 1;
 
 onEachBackend('deleting an app with more past credentials than one commit takes', (backend) => {
   let store: UnluckyStore;
@@ -23,35 +28,39 @@ onEachBackend('deleting an app with more past credentials than one commit takes'
   });
   afterAll(() => muster[Symbol.asyncDispose]());
 
-  /** An app that was enrolled that often, with the hashes in their order. */
-  async function oftenEnrolled(): Promise<{ appId: string; bound: OwnCredential[] }> {
-    let app = await createApp(muster, owner.apiKey);
-    const bound: OwnCredential[] = [];
-    for (let i = 0; i < ENROLLMENTS; i += 1) {
-      const own = ownCredential();
-      expect((await enrollOwn(muster, app, own.hash)).status).toBe(200);
-      bound.push(own);
-      app = await issueCode(muster, owner.apiKey, app.appId);
-    }
-    return { appId: app.appId, bound };
+  /** An app that was enrolled that often, with the first and the last of its credentials. */
+  async function oftenEnrolled(): Promise<{ appId: string; oldest: OwnCredential; newest: OwnCredential }> {
+    const app = await createApp(muster, owner.apiKey);
+    const newest = ownCredential();
+    const past = Array.from({ length: ENROLLMENTS - 1 }, () => ownCredential()).toSorted(byHash);
+    // The first of them also in the order in which they are removed.
+    const [oldest, ...others] = past;
+    if (!oldest) throw new Error('there are none');
+    expect((await enrollOwn(muster, app, oldest.hash)).status).toBe(200);
+    // What the enrollments in between leave, all at once.
+    const hashes = others.map(({ token }) => tokenHash(token));
+    const located = { accountId: owner.accountId, appId: app.appId };
+    await putAll(store, Object.fromEntries(hashes.map((hash) => [KEYS.credential(hash), located])));
+    await putAll(store, Object.fromEntries(hashes.map((hash) => [KEYS.pastCredential(app.appId, hash), {}])));
+    expect((await enrollOwn(muster, await issueCode(muster, owner.apiKey, app.appId), newest.hash)).status).toBe(200);
+    expect(await leftOf(app.appId)).toBe(ENROLLMENTS - 1);
+    return { appId: app.appId, oldest, newest };
   }
   const bind = async ({ hash }: OwnCredential): Promise<number> =>
     (await enrollOwn(muster, await createApp(muster, owner.apiKey), hash)).status;
   const leftOf = async (appId: string): Promise<number> => (await entriesOf(store, `past/${appId}/`)).length;
-  const [first, last] = [0, ENROLLMENTS - 1];
 
   test('nothing of it is left, and its hashes may be bound anew', async () => {
-    const { appId, bound } = await oftenEnrolled();
+    const { appId, oldest } = await oftenEnrolled();
     expect((await deleteApp(muster, owner.apiKey, appId)).status).toBe(204);
     await expect.poll(() => leftOf(appId), { interval: 5 }).toBe(0);
     const located = (await entriesOf(store, 'cred/')).filter(({ value }) => value.includes(appId));
     expect(located).toEqual([]);
-    expect(await bind(bound[first] ?? ownCredential())).toBe(200);
+    expect(await bind(oldest)).toBe(200);
   });
 
   test('where the rest fails it is answered all the same, and what is left counts for nothing', async () => {
-    const { appId, bound } = await oftenEnrolled();
-    const [oldest, newest] = [bound[first] ?? ownCredential(), bound[last] ?? ownCredential()];
+    const { appId, oldest, newest } = await oftenEnrolled();
     expect([await bind(oldest), await bind(newest)], 'while the app exists').toEqual([401, 401]);
 
     const logged = muster.logged.length;
@@ -71,8 +80,7 @@ onEachBackend('deleting an app with more past credentials than one commit takes'
   });
 
   test('a hash that another app binds while the rest is removed stays with that app', async () => {
-    const { appId, bound } = await oftenEnrolled();
-    const own = bound[first] ?? ownCredential();
+    const { appId, oldest: own } = await oftenEnrolled();
     const other = await createApp(muster, owner.apiKey);
     const enrolled = Promise.withResolvers<number>();
     // The first commit deletes the app; before the second, which has read what it removes, the other app binds.

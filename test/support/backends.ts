@@ -41,3 +41,17 @@ export function onEachBackend(title: string, suite: (backend: Backend) => void):
     suite(etcdBackend(url ?? ''));
   });
 }
+
+const ONCE: Readonly<Record<Backend['name'], (title: string, suite: () => void) => void>> = {
+  sqlite: (title, suite) => {
+    describe(title, () => {
+      suite();
+    });
+  },
+  etcd: () => undefined,
+};
+
+/** On the first of them alone: for the shapes of requests and answers, in which the store plays no part. */
+export function describeOnce({ name }: Backend, title: string, suite: () => void): void {
+  ONCE[name](title, suite);
+}

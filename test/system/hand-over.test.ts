@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { MusterProcess } from './support/muster-process.ts';
-import { KEY_FILE_TEXT } from './support/muster.ts';
-import { until } from './support/until.ts';
+import { MusterProcess } from '../support/muster-process.ts';
+import { KEY_FILE_TEXT } from '../support/muster.ts';
+import { until } from '../support/until.ts';
 
 /* Whole processes on one etcd: whichever way the leading controller ends, another one leads soon. */
 
