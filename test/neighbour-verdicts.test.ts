@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { earlyRefusal } from './chaos/checkers/early-refusal.ts';
 import type { Call, History, Kind } from './chaos/history.ts';
-import { ledgerFaults, limitFaults, vacuities } from './system/neighbours/verdicts.ts';
+import { ledgerFaults, limitFaults, troubledHistory, vacuities } from './system/neighbours/verdicts.ts';
 
 /* What judges neighbouring versions (test/system) notices what it is there for, and blames nobody else. */
 
@@ -51,6 +52,8 @@ describe('the limit of 1000', () => {
 
   test('is not judged after an answer that leaves it open, until a list that comes much later', () => {
     const open = call('app.create', 100, { status: 502, code: 'upstream_unavailable' });
+    const never = call('app.create', 100, { status: 0, failure: 'refused' });
+    expect(faults(never, created(200, 3), refused(203, 5))).toHaveLength(1);
     expect(faults(open, created(200, 3), refused(203, 5))).toEqual([]);
     expect(faults(open, listed(1000, 996), created(2000, 8))).toEqual([]);
     expect(faults(open, listed(40_000, 996), created(41_000, 4), refused(41_004, 4))).toEqual([]);
@@ -90,6 +93,20 @@ describe('the ledger', () => {
   ])('of which a night %s is faulty', (_, ledgers, words) => {
     expect(ledgerFaults(ledgers).join('\n')).toMatch(words);
   });
+});
+
+test('an early refusal is blamed after an upgrade, and not after a replica, or this process, stood still', () => {
+  const one = call('app.list', 200_000, { asked: { account: 'a', key: 'k' }, status: 429, code: 'rate_limited' });
+  const early = (more: Partial<History>): number =>
+    earlyRefusal(troubledHistory({ calls: [one], marks: [], stalls: [], taintOf: new Map(), ...more }), {
+      state: { accounts: new Map(), apps: new Map(), endpoints: new Map(), credentials: new Map(), audits: [] },
+      written: [],
+    }).length;
+  const [from, until] = [180_000, 181_000];
+  expect(early({ marks: [{ what: 'down', name: 'SIGTERM', replica: 0, from, until }] })).toBe(1);
+  expect(early({ stalls: [{ from, until: from + 400 }] })).toBe(1);
+  expect(early({ marks: [{ what: 'stopped', name: 'SIGSTOP', replica: 0, from, until }] })).toBe(0);
+  expect(early({ stalls: [{ from, until }] })).toBe(0);
 });
 
 test('a run in which nothing was refused, or only one replica was asked, proves nothing', () => {

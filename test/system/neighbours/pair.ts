@@ -10,10 +10,13 @@ export type Build = 'previous' | 'current';
 export interface Ran {
   readonly build: Build;
   readonly process: MusterProcess;
+  /** Somebody ends it. */
+  isTold: boolean;
 }
 
 export type Place = 0 | 1;
 const PROBE_MS = 1000;
+const LINES_TOLD = 5;
 const LOOK_EVERY_MS = 100;
 
 /** Resolves once it holds: it is asked of other processes, and rarely, so that they have the processor. */
@@ -37,9 +40,16 @@ export class Pair implements Replicas, AsyncDisposable {
   readonly ran: Ran[] = [];
   readonly #places: (Ran | undefined)[] = [undefined, undefined];
   readonly #options: PairOptions;
+  readonly #crashed = Promise.withResolvers<never>();
 
   constructor(options: PairOptions) {
     this.#options = options;
+    this.#crashed.promise.catch(() => undefined);
+  }
+
+  /** Rejects when a process ends that nobody has told to. */
+  get crashed(): Promise<never> {
+    return this.#crashed.promise;
   }
 
   addresses(replica: number): Addresses | undefined {
@@ -50,15 +60,20 @@ export class Pair implements Replicas, AsyncDisposable {
   async start(place: Place, build: Build): Promise<void> {
     const { folders, env } = this.#options;
     const process = await MusterProcess.start(env, join(folders[build], 'src/main.ts'));
-    const ran = { build, process };
+    const ran = { build, process, isTold: false };
     this.ran.push(ran);
     this.#places[place] = ran;
+    void process.ended().then((code) => {
+      if (ran.isTold) return;
+      const last = process.logged.slice(-LINES_TOLD).join('\n');
+      this.#crashed.reject(new Error(`The ${build} build ended by itself with ${code}:\n${last}`));
+    });
   }
 
   /** Ends the process in order, and starts one of the build in its place. @returns its exit code */
   async swap(place: Place, build: Build): Promise<unknown> {
     const from = this.#options.recorder.now();
-    const ended = await this.#places[place]?.process.end('SIGTERM');
+    const ended = await this.#end(place);
     this.#places[place] = undefined;
     await this.start(place, build);
     this.#mark('down', place, from);
@@ -85,11 +100,19 @@ export class Pair implements Replicas, AsyncDisposable {
 
   /** The exit codes of those that still run. */
   async end(): Promise<unknown[]> {
-    return await Promise.all(this.#places.map(async (ran) => await ran?.process.end('SIGTERM')));
+    return await Promise.all([this.#end(0), this.#end(1)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const ran of this.ran) ran.isTold = true;
     await Promise.all(this.ran.map(({ process }) => process[Symbol.asyncDispose]()));
+  }
+
+  async #end(place: Place): Promise<unknown> {
+    const ran = this.#places[place];
+    if (!ran) throw new Error(`nothing runs in place ${place}`);
+    ran.isTold = true;
+    return await ran.process.end('SIGTERM');
   }
 
   #mark(what: 'down' | 'stopped', place: Place, from: number): void {

@@ -20,6 +20,9 @@ function rounds(calls: readonly Call[]): Call[][] {
   return groups;
 }
 
+/** It may still happen. Where the connection was refused nothing was asked. */
+const isOpen = (call: Call): boolean => call.failure !== 'refused' && latestEffect(call) > call.end;
+
 const OF_LIMIT: ReadonlySet<Kind> = new Set(['app.create', 'app.delete', 'app.list']);
 
 /**
@@ -36,7 +39,7 @@ export function limitFaults({ calls }: Pick<History, 'calls'>, account: string, 
     const [made, gone] = [count('app.create', isOk), count('app.delete', isOk)];
     const judged = made + count('app.create', ({ code }) => code === 'limit_reached');
     const writes = round.filter(({ kind }) => kind !== 'app.list');
-    if (writes.some((call) => latestEffect(call) > call.end)) {
+    if (writes.some(isOpen)) {
       known = undefined;
       unclearUntil = Math.max(...round.map(({ end }) => end)) + SETTLED_MS;
     }
@@ -79,6 +82,25 @@ export function ledgerFaults({ recorded, expected, writes }: Ledgers): string[] 
   }
   return faults;
 }
+
+/** A replica that stands still for longer may be passed by, and takes what it holds of a window with it. */
+const STALL_MS = 500;
+
+/**
+ * The history with just those marks in which a replica may have taken units along. One that ends in order gives them
+ * back: nobody is refused early over an upgrade. Where this process did not run, a replica beside it may not have either.
+ */
+export const troubledHistory = (history: History): History => ({
+  calls: history.calls,
+  stalls: history.stalls,
+  taintOf: history.taintOf,
+  marks: [
+    ...history.marks.filter(({ what }) => what === 'stopped'),
+    ...history.stalls
+      .filter(({ from, until }) => until - from > STALL_MS)
+      .map(({ from, until }) => ({ what: 'stopped' as const, name: 'stall', from, until })),
+  ],
+});
 
 /** Refusals by the limit that the rule against early ones could judge: no process stood still shortly before. */
 const judgedRefusals = ({ calls, marks }: History): number =>
