@@ -1,118 +1,54 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { DEADLINES } from '../src/domain/limits.ts';
-import type { Store } from '../src/store/port.ts';
-import { findEtcd, NO_ETCD } from './support/etcd-binary.ts';
-import { EtcdCluster, type EtcdMember } from './support/etcd.ts';
-import { Ledger } from './support/ledger.ts';
+import { acknowledgesMore, load, readiness, started } from './support/loaded-muster.ts';
 import { call, createApp, enroll, Muster, poll, tenant } from './support/muster.ts';
-import { unluckyStore, type UnluckyStore } from './support/unlucky-store.ts';
+import { simulatedTimers } from './support/simulated-timers.ts';
+import { TcpProxy } from './support/tcp-proxy.ts';
 import { until } from './support/until.ts';
 
-const binary = findEtcd();
-/** No answer may take so long; the service's own deadline is a fraction of it. */
-const SAFETY_MS = 15_000;
-const unavailable = { status: 502, body: { error: { code: 'upstream_unavailable' } } };
+const url = inject('etcd');
 
-async function started(
-  options: Parameters<typeof Muster.start>[0],
-): Promise<{ muster: Muster; store: UnluckyStore } & AsyncDisposable> {
-  let store: UnluckyStore | undefined;
-  const muster = await Muster.start({
-    deadlines: DEADLINES,
-    ...options,
-    wrapStore: (opened: Store) => (store = unluckyStore(opened)),
+/* An etcd that is killed, stopped and frozen under load, in real time, is in test/system/outage.test.ts. */
+test.skipIf(url === undefined)('an etcd out of reach: 502 and not ready, then all is well by itself', async () => {
+  using timers = simulatedTimers();
+  await using proxy = await TcpProxy.before(Number(new URL(url ?? '').port));
+  const env = { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` };
+  await using muster = await Muster.start({ store: `etcd:${proxy.url}`, env, deadlines: DEADLINES });
+  const { apiKey } = await tenant(muster);
+  const credential = await enroll(muster, await createApp(muster, apiKey));
+
+  await proxy.refuse();
+  let answers: Awaited<ReturnType<typeof call>>[] | undefined;
+  const asked = Promise.all([
+    call(`${muster.api}/v1/apps`, { token: apiKey }),
+    call(`${muster.api}/v1/apps`, { token: apiKey, method: 'POST' }),
+    call(`${muster.device}/device/v1/config`, { token: credential }),
+  ]).then((all) => (answers = all));
+  // None can succeed, however fast time passes.
+  await until(async () => {
+    await timers.advance(100);
+    return answers !== undefined;
   });
-  if (!store) throw new Error('the store was not wrapped');
-  return { muster, store, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };
-}
+  for (const answer of await asked) {
+    expect(answer).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  }
+  await timers.advance(5000);
+  expect(await readiness(muster)).toBe(503);
+  expect((await call(`${muster.ops}/livez`)).status).toBe(200);
 
-const readiness = async (muster: Muster): Promise<number> => (await call(`${muster.ops}/readyz`)).status;
-
-/** Load on several accounts, from before the trouble until after it. */
-async function load(muster: Muster): Promise<{ ledger: Ledger; stop: () => Promise<void> }> {
-  const ledger = new Ledger();
-  const stopping = new AbortController();
-  const accounts = await Promise.all(Array.from({ length: 4 }, () => tenant(muster)));
-  const addresses = { api: muster.api, device: muster.device, ops: muster.ops };
-  const work = accounts.flatMap((account) =>
-    Array.from({ length: 3 }, () => ledger.work(addresses, account, stopping.signal)),
-  );
-  return {
-    ledger,
-    stop: async () => {
-      stopping.abort();
-      await Promise.all(work);
-    },
-  };
-}
-
-const acknowledgesMore = async (ledger: Ledger): Promise<void> => {
-  const enough = ledger.acknowledgements + 100;
-  await until(() => ledger.acknowledgements >= enough);
-};
-
-const title = `etcd under load${binary ? '' : ` [skipped: ${NO_ETCD}]`}`;
-
-describe.skipIf(binary === undefined)(title, { timeout: 240_000 }, () => {
-  type Act = (member: EtcdMember) => void | Promise<void>;
-  test.each<[string, Act, Act]>([
-    ['is killed', (member) => member.kill(), (member) => member.start()],
-    ['is stopped', (member) => member.stop(), (member) => member.start()],
-    ['is frozen', (member) => member.freeze(), (member) => member.thaw()],
-  ])('%s: 502 and not ready, then all is well by itself and nothing is lost', async (_, breaks, mends) => {
-    await using etcd = await EtcdCluster.start({ binary: binary ?? '' });
-    await using running = await started({ store: `etcd:${etcd.member.url}` });
-    const { muster, store } = running;
-    const { apiKey } = await tenant(muster);
-    const credential = await enroll(muster, await createApp(muster, apiKey));
-    const { ledger, stop } = await load(muster);
-    await acknowledgesMore(ledger);
-
-    await breaks(etcd.member);
-    const answers = await Promise.all([
-      call(`${muster.api}/v1/apps`, { token: apiKey, signal: AbortSignal.timeout(SAFETY_MS) }),
-      call(`${muster.api}/v1/apps`, { token: apiKey, method: 'POST', signal: AbortSignal.timeout(SAFETY_MS) }),
-      call(`${muster.device}/device/v1/config`, { token: credential, signal: AbortSignal.timeout(SAFETY_MS) }),
-    ]);
-    for (const answer of answers) {
-      expect(answer).toMatchObject(unavailable);
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    }
-    await until(() => ledger.unavailable >= 20);
-    await until(async () => (await readiness(muster)) === 503);
-    expect((await call(`${muster.ops}/livez`)).status).toBe(200);
-
-    await mends(etcd.member);
-    await acknowledgesMore(ledger);
-    await muster.ready();
-    await until(async () => (await poll(muster, credential)).status === 200);
-    await stop();
-    expect(ledger.surprises).toEqual([]);
-    expect(await ledger.faults(store)).toEqual([]);
-  });
-
-  test('without any request the outage is seen as well, and the end of it', async () => {
-    await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
-    await using muster = await Muster.start({ store: `etcd:${etcd.member.url}`, deadlines: DEADLINES });
-    await etcd.member.kill();
-    await until(async () => (await readiness(muster)) === 503);
-    await etcd.member.start();
-    await muster.ready();
-  });
-
-  test('a stop while etcd is away ends', async () => {
-    await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
-    const muster = await Muster.start({ store: `etcd:${etcd.member.url}`, deadlines: DEADLINES });
-    const { apiKey } = await tenant(muster);
-    const credential = await enroll(muster, await createApp(muster, apiKey));
-    expect((await poll(muster, credential)).status).toBe(200);
-    await etcd.member.kill();
-    await muster[Symbol.asyncDispose]();
-  });
+  await proxy.accept();
+  // gRPC tries to connect again after a second at the latest, and a fifth of it.
+  await timers.advance(1200);
+  // A request asks the store what the pulse would ask within a second.
+  await until(async () => (await poll(muster, credential)).status === 200);
+  await muster.ready();
+  expect((await call(`${muster.api}/v1/apps`, { token: apiKey })).status).toBe(200);
 });
 
 describe('a full disk', () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { runs } from './support/effort.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import {
   call,
@@ -42,86 +43,108 @@ async function pair(options: Pick<MusterOptions, 'clock'> = {}): Promise<Pair> {
   };
 }
 
-const ROUNDS = 200;
+/** So many are revoked or deleted, half of them each. */
+const ROUNDS = 2 * runs(10);
+const CREATED = runs(5);
 const operator = (muster: Muster, path: string): string => `${muster.ops}/operator/v1/accounts/${path}`;
 const withKey = (apiKey: string, method = 'POST') => ({ method, token: apiKey });
 
-/** Enough accounts that no rate window fills. */
-async function tenants(muster: Muster, count: number): Promise<Awaited<ReturnType<typeof tenant>>[]> {
-  return await Promise.all(Array.from({ length: count }, () => tenant(muster)));
+interface Daemon {
+  readonly app: CreatedApp;
+  readonly credential: string;
+  readonly apiKey: string;
 }
 
-async function fleetOf(
-  muster: Muster,
-  apiKeys: readonly string[],
-): Promise<{ app: CreatedApp; credential: string; apiKey: string }[]> {
+async function daemons(muster: Muster, count: number): Promise<Daemon[]> {
   return await Promise.all(
-    Array.from({ length: ROUNDS }, async (_, index) => {
-      const apiKey = apiKeys[index % apiKeys.length] ?? '';
+    Array.from({ length: count }, async () => {
+      const { apiKey } = await tenant(muster);
       const app = await createApp(muster, apiKey);
       return { app, credential: await enroll(muster, app), apiKey };
     }),
   );
 }
 
-// A deaf replica waits 50 ms before it reads the store itself: 200 rounds of that are long, and longer beside other files.
-describe.skipIf(url === undefined)('two replicas on one etcd', { timeout: 240_000 }, () => {
-  describe.each([['hears'], ['is deaf']])('the other %s', (hearing) => {
-    test(`revoked or deleted through one, refused by the other on its very next request, ${ROUNDS} times`, async () => {
-      await using replicas = await pair();
-      const { one, other, others } = replicas;
-      const apiKeys = (await tenants(one, 4)).map(({ apiKey }) => apiKey);
-      const fleet = await fleetOf(one, apiKeys);
-      await poll(other, fleet[0]?.credential ?? '');
-      others.deaf = hearing === 'is deaf';
-      for (const [round, { app, credential, apiKey }] of fleet.entries()) {
-        expect((await poll(other, credential)).status).toBe(200);
-        const path = `${one.api}/v1/apps/${app.appId}`;
-        if (round % 2 === 0) expect((await call(`${path}/revoke`, withKey(apiKey))).status).toBe(200);
-        else expect((await call(path, withKey(apiKey, 'DELETE'))).status).toBe(204);
-        const next = await poll(other, credential);
-        expect(next).toMatchObject({ status: 401, body: { error: { code: 'invalid_credential' } } });
-      }
-    });
+type Each = <T>(all: readonly T[], act: (one: T, round: number) => Promise<void>) => Promise<void>;
 
-    test('a revoked API key and a disabled account are refused by the other on its very next request', async () => {
-      await using replicas = await pair();
-      const { one, other, others } = replicas;
-      const accounts = await tenants(one, ROUNDS);
-      others.deaf = hearing === 'is deaf';
-      for (const [round, { accountId, apiKey, keyId }] of accounts.entries()) {
-        expect((await call(`${other.api}/v1/apps`, { token: apiKey })).status).toBe(200);
-        if (round % 2 === 0) {
-          const gone = await call(operator(one, `${accountId}/api-keys/${keyId}`), withKey(OPERATOR_TOKEN, 'DELETE'));
-          expect(gone.status).toBe(204);
-        } else {
-          const body = { disabled: true };
-          const changed = await call(operator(one, accountId), { ...withKey(OPERATOR_TOKEN, 'PATCH'), body });
-          expect(changed.status).toBe(200);
-        }
-        const next = await call(`${other.api}/v1/apps`, { token: apiKey });
-        const code = round % 2 === 0 ? 'invalid_key' : 'account_disabled';
-        expect(next).toMatchObject({ status: 401, body: { error: { code } } });
-      }
-    });
+const oneByOne: Each = async (all, act) => {
+  for (const [round, one] of all.entries()) await act(one, round);
+};
+/** A deaf replica waits for 50 ms of each request before it reads the store itself: all rounds do so together. */
+const allAtOnce: Each = async (all, act) => void (await Promise.all(all.map(act)));
 
-    test('what one created the other shows on its very next request', async () => {
-      await using replicas = await pair();
-      const { one, other, others } = replicas;
-      const { apiKey } = await tenant(one);
-      others.deaf = hearing === 'is deaf';
-      for (let round = 0; round < 50; round += 1) {
-        const { appId } = await createApp(one, apiKey, `app ${round}`);
-        const read = await call(`${other.api}/v1/apps/${appId}`, { token: apiKey });
-        expect(read).toMatchObject({ status: 200, body: { appId, name: `app ${round}` } });
-        const { body } = await call(`${other.api}/v1/apps`, { token: apiKey });
-        expect(body['apps']).toHaveLength(round + 1);
-      }
+describe.skipIf(url === undefined).each([
+  ['hears', oneByOne],
+  ['is deaf', allAtOnce],
+])('two replicas on one etcd, of which the other %s', (hearing, each) => {
+  let replicas: Pair;
+  let fleet: Daemon[];
+  let accounts: Awaited<ReturnType<typeof tenant>>[];
+
+  beforeAll(async () => {
+    replicas = await pair();
+    const { one, other, others } = replicas;
+    fleet = await daemons(one, ROUNDS);
+    accounts = await Promise.all(Array.from({ length: ROUNDS }, () => tenant(one)));
+    // It knows all of them, and does not hear what becomes of them.
+    await poll(other, fleet[0]?.credential ?? '');
+    others.deaf = hearing === 'is deaf';
+  });
+  afterAll(() => replicas[Symbol.asyncDispose]());
+
+  test('revoked or deleted through one, refused by the other on its very next request', async () => {
+    const { one, other } = replicas;
+    await each(fleet, async ({ app, credential, apiKey }, round) => {
+      expect((await poll(other, credential)).status).toBe(200);
+      const path = `${one.api}/v1/apps/${app.appId}`;
+      if (round % 2 === 0) expect((await call(`${path}/revoke`, withKey(apiKey))).status).toBe(200);
+      else expect((await call(path, withKey(apiKey, 'DELETE'))).status).toBe(204);
+      const next = await poll(other, credential);
+      expect(next).toMatchObject({ status: 401, body: { error: { code: 'invalid_credential' } } });
     });
   });
 
+  test('a revoked API key and a disabled account are refused by the other on its very next request', async () => {
+    const { one, other } = replicas;
+    await each(accounts, async ({ accountId, apiKey, keyId }, round) => {
+      expect((await call(`${other.api}/v1/apps`, { token: apiKey })).status).toBe(200);
+      if (round % 2 === 0) {
+        const gone = await call(operator(one, `${accountId}/api-keys/${keyId}`), withKey(OPERATOR_TOKEN, 'DELETE'));
+        expect(gone.status).toBe(204);
+      } else {
+        const body = { disabled: true };
+        const changed = await call(operator(one, accountId), { ...withKey(OPERATOR_TOKEN, 'PATCH'), body });
+        expect(changed.status).toBe(200);
+      }
+      const next = await call(`${other.api}/v1/apps`, { token: apiKey });
+      const code = round % 2 === 0 ? 'invalid_key' : 'account_disabled';
+      expect(next).toMatchObject({ status: 401, body: { error: { code } } });
+    });
+  });
+
+  test('what one created the other shows on its very next request', async () => {
+    const { one, other } = replicas;
+    const { apiKey } = await tenant(one);
+    for (let round = 0; round < CREATED; round += 1) {
+      const { appId } = await createApp(one, apiKey, `app ${round}`);
+      const [read, { body }] = await Promise.all([
+        call(`${other.api}/v1/apps/${appId}`, { token: apiKey }),
+        call(`${other.api}/v1/apps`, { token: apiKey }),
+      ]);
+      expect(read).toMatchObject({ status: 200, body: { appId, name: `app ${round}` } });
+      expect(body['apps']).toHaveLength(round + 1);
+    }
+  });
+});
+
+describe.skipIf(url === undefined)('two replicas on one etcd', () => {
+  let replicas: Pair;
+  beforeAll(async () => {
+    replicas = await pair();
+  });
+  afterAll(() => replicas[Symbol.asyncDispose]());
+
   test('a held poll is ended by a revocation through the other', async () => {
-    await using replicas = await pair();
     const { one, other } = replicas;
     const { apiKey } = await tenant(one);
     const app = await createApp(one, apiKey);
@@ -134,13 +157,12 @@ describe.skipIf(url === undefined)('two replicas on one etcd', { timeout: 240_00
   });
 
   test('one code on both at once enrolls exactly one daemon', async () => {
-    await using replicas = await pair();
     const { one, other } = replicas;
     const { apiKey } = await tenant(one);
-    for (let round = 0; round < 50; round += 1) {
+    for (let round = 0; round < runs(10); round += 1) {
       const app = await createApp(one, apiKey);
-      const daemons = [one, other, one, other].map((muster) => enroll(muster, app));
-      const ends = await Promise.allSettled(daemons);
+      const enrolling = [one, other, one, other].map((muster) => enroll(muster, app));
+      const ends = await Promise.allSettled(enrolling);
       const credentials = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
       expect(credentials).toHaveLength(1);
       for (const end of ends) if (end.status === 'rejected') expect(String(end.reason)).toContain('invalid_code');
@@ -150,8 +172,8 @@ describe.skipIf(url === undefined)('two replicas on one etcd', { timeout: 240_00
 
   test('the last contact with one is told by the other', async () => {
     const clock = new FakeClock();
-    await using replicas = await pair({ clock });
-    const { one, other } = replicas;
+    await using timed = await pair({ clock });
+    const { one, other } = timed;
     const { apiKey } = await tenant(one);
     const app = await createApp(one, apiKey);
     const credential = await enroll(one, app);
