@@ -253,6 +253,7 @@ onEachStore('a night', (stores) => {
     const loop = meteringReconciler(replica.deps, { fence: [] });
     // The day moves on, and the first batch is tried twice.
     store.fates.push('passes', 'conflict', 'conflict');
+    await replica.caughtUp();
     await loop.reconcile(new AbortController().signal);
     expect((await ledgerOf(store)).size).toBe(0);
     expect(await store.get(KEYS.metered)).toBeUndefined();
@@ -363,6 +364,7 @@ onEachStore('a controller that dies', (stores) => {
         const dying = dyingStore(store, n, when);
         const failed = await (async () => {
           const loop = meteringReconciler({ ...survivor.deps, store: dying.store }, { fence: [] });
+          await survivor.caughtUp();
           for (let round = 0; round < 8; round += 1) await loop.reconcile(new AbortController().signal);
         })().then(
           () => false,
@@ -410,6 +412,7 @@ onEachStore('two controllers', (stores) => {
       },
     });
     const loop = meteringReconciler({ ...old.deps, store: paused }, { fence });
+    await old.caughtUp();
     for (let round = 0; round < 5; round += 1) await loop.reconcile(new AbortController().signal);
     expect(commits).toBeGreaterThan(2);
     expect(await ledgerOf(store)).toEqual(new Map());

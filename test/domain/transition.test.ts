@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { directReader } from '../../src/domain/fleet-direct.ts';
+import type { FleetReader } from '../../src/domain/fleet-reader.ts';
 import { KEYS, put } from '../../src/domain/records.ts';
 import { accountTransition, appTransition } from '../../src/domain/transition.ts';
 import { ABSENT } from '../../src/store/port.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { accountAt, appAt, newId, replicaOn, write } from '../support/nights.ts';
+import { accountAt, appAt, newId, replicaOn, write, type Replica } from '../support/nights.ts';
 import { onEachStore } from '../support/stores.ts';
 import { unluckyStore } from '../support/unlucky-store.ts';
 
@@ -14,25 +15,32 @@ const NEXT = '2026-06-03';
 const YESTERDAY = NOON - 86_400_000;
 const MIDNIGHT = NOON + 43_200_000;
 
+/** The reader of memory, which has all that is in the store. */
+async function caughtUp(replica: Replica): Promise<FleetReader> {
+  await replica.caughtUp();
+  return await replica.deps.fleet.current();
+}
+
 onEachStore('what a change leaves for the nights', (stores) => {
   test('the day is in memory like every record, and is read from the store while memory is behind', async () => {
     await using store = await stores.open();
     await using replica = await replicaOn(store, new FakeClock(NOON));
     const { fleet } = replica.deps;
-    expect((await fleet.current()).day()).toBeUndefined();
+    const current = async () => await caughtUp(replica);
+    expect((await current()).day()).toBeUndefined();
     for (const day of ['2026-06-01', DAY]) {
       await write(store, [put(KEYS.day, { day, since: '2026-06-01' })]);
       const expected = { record: { day, since: '2026-06-01' }, revision: (await store.get(KEYS.day))?.revision };
-      expect((await fleet.current()).day()).toEqual(expected);
+      expect((await current()).day()).toEqual(expected);
       expect(await directReader(store, fleet.memory, () => fleet.whole()).day()).toEqual(expected);
       expect(await replica.directory.prove()).toBe('equal');
     }
     // One that cannot be read is none: what expects it conflicts, and nothing is stamped wrongly.
     await write(store, [put(KEYS.day, { day: 'soon' })]);
-    expect((await fleet.current()).day()).toBeUndefined();
+    expect((await current()).day()).toBeUndefined();
     expect(await replica.directory.prove()).toBe('equal');
     await write(store, [{ remove: KEYS.day }]);
-    expect((await fleet.current()).day()).toBeUndefined();
+    expect((await current()).day()).toBeUndefined();
     expect(await replica.directory.prove()).toBe('equal');
   });
 
@@ -49,7 +57,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
     const key = KEYS.life(DAY, accountId, appId);
     const deps = { store, clockWatch: replica.deps.clockWatch };
     const change = async (after: 'active' | 'revoked' | 'none', at: number): Promise<unknown> => {
-      const reader = await replica.deps.fleet.current();
+      const reader = await caughtUp(replica);
       const app = (await reader.appById(appId))?.app;
       if (!app) throw new Error('no app');
       const { expect: expected, write: writes, at: statusAt } = await appTransition(deps, reader, app, after, at);
@@ -81,7 +89,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
       accountAt(accountId, YESTERDAY),
       appAt(accountId, appId, madeAt, 'pending'),
     ]);
-    const reader = await replica.deps.fleet.current();
+    const reader = await caughtUp(replica);
     const app = (await reader.appById(appId))?.app;
     if (!app) throw new Error('no app');
     const change = await appTransition(replica.deps, reader, app, 'active', MIDNIGHT - 5000);
@@ -99,7 +107,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
     await write(store, [put(KEYS.day, { day: DAY, since: DAY }), accountAt(accountId, YESTERDAY)]);
     const deps = { store, clockWatch: replica.deps.clockWatch };
     for (const after of [true, false, true]) {
-      const reader = await replica.deps.fleet.current();
+      const reader = await caughtUp(replica);
       const account = await reader.account(accountId);
       if (!account) throw new Error('no account');
       const { write: writes } = await accountTransition(deps, reader, account, after, NOON);

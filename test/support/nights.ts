@@ -51,6 +51,8 @@ export interface Replica extends AsyncDisposable {
   readonly deps: MeteringDeps;
   readonly logged: string[];
   readonly directory: Directory;
+  /** Resolves when memory has all that is in the store: a round that is too early for it does nothing. */
+  caughtUp(): Promise<void>;
   /** Rounds of the metering loop until nothing is due. */
   meter(fence?: readonly Expectation[]): Promise<void>;
 }
@@ -74,15 +76,18 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
     meteringDelayMs: 5 * MINUTE_MS,
   };
   await recordPrice(store, { price: '1.50', currency: 'EUR' }, clock.now(), []);
+  const caughtUp = (): Promise<void> => until(async () => (await directory.fresh()) === 'fresh');
   return {
     deps,
     logged,
     directory,
+    caughtUp,
     async meter(fence = []) {
       const loop = meteringReconciler(deps, { fence });
       const signal = new AbortController().signal;
       // One night a round, and a look that the last one is done; a first round may only move the day on.
       for (let before = ''; ;) {
+        await caughtUp();
         await loop.reconcile(signal);
         const after = await stateOf(store);
         if (after === before) return;
