@@ -8,6 +8,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { accountAt, appAt, newId, replicaOn, write, type Replica } from '../support/nights.ts';
 import { onEachStore } from '../support/stores.ts';
 import { unluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
 
 const NOON = Date.UTC(2026, 5, 2, 12);
 const DAY = '2026-06-02';
@@ -15,10 +16,11 @@ const NEXT = '2026-06-03';
 const YESTERDAY = NOON - 86_400_000;
 const MIDNIGHT = NOON + 43_200_000;
 
-/** The reader of memory, which has all that is in the store. */
-async function caughtUp(replica: Replica): Promise<FleetReader> {
-  await replica.caughtUp();
-  return await replica.deps.fleet.current();
+/** The reader of memory, once it has all that is in the store; before that the store itself is read. */
+async function caughtUp({ deps }: Replica): Promise<FleetReader> {
+  let reader = await deps.fleet.current();
+  await until(async () => (reader = await deps.fleet.current()).atOnce);
+  return reader;
 }
 
 onEachStore('what a change leaves for the nights', (stores) => {

@@ -76,7 +76,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
     meteringDelayMs: 5 * MINUTE_MS,
   };
   await recordPrice(store, { price: '1.50', currency: 'EUR' }, clock.now(), []);
-  const caughtUp = (): Promise<void> => until(async () => (await directory.fresh()) === 'fresh');
+  const caughtUp = (): Promise<void> => until(async () => (await deps.fleet.current()).atOnce);
   return {
     deps,
     logged,
