@@ -26,11 +26,11 @@ export const SLO_CASES: AlertCases = {
     ],
   },
   MusterAvailabilityBurningSlowly: {
-    fires: { why: '0.5 % fail for a day', series: requests('0+995x1600', '0+5x1600'), at: '1500m' },
+    fires: { why: '0.5 % fail for a day', series: requests('0+9950x160', '0+50x160'), at: '1500m', step: '10m' },
     labels: API,
     quiet: [
-      { why: '0.05 % fail', series: requests('0+1999x1600', '0+1x1600'), at: '1500m' },
-      { why: 'one failure in a quiet night', series: requests('0+0x1600', '0+0x1390 1+0x200'), at: '1400m' },
+      { why: '0.05 % fail', series: requests('0+19990x160', '0+10x160'), at: '1500m', step: '10m' },
+      { why: 'one failure in a quiet night', series: requests('0+0x160', '0+0x138 1+0x20'), at: '1440m', step: '10m' },
     ],
   },
   MusterLatencyBurningFast: {
@@ -47,8 +47,8 @@ export const SLO_CASES: AlertCases = {
     ],
   },
   MusterLatencyBurningSlowly: {
-    fires: { why: '5 % take longer, for a day', series: answers('0+100x1600', '0+95x1600'), at: '1500m' },
+    fires: { why: '5 % take longer, for a day', series: answers('0+1000x160', '0+950x160'), at: '1500m', step: '10m' },
     labels: API,
-    quiet: [{ why: 'one in two hundred does', series: answers('0+200x1600', '0+199x1600'), at: '1500m' }],
+    quiet: [{ why: 'one in two hundred does', series: answers('0+2000x160', '0+1990x160'), at: '1500m', step: '10m' }],
   },
 };
