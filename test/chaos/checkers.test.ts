@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../support/effort.ts';
 import { CORRECTNESS } from './checkers/all.ts';
 import type { Checker, Outcome } from './checkers/checker.ts';
 import { ANSWER_MS_MAX, lateAfter } from './checkers/late.ts';
@@ -9,7 +10,7 @@ import { CRIMES } from './crimes/all.ts';
 import type { Crime } from './crimes/crime.ts';
 
 const REQUESTS = 150;
-const RUNS = 100;
+const RUNS = runs(30);
 const ALL: readonly Checker[] = [...CORRECTNESS, lateAfter(ANSWER_MS_MAX)];
 
 const rulesBroken = (history: History, outcome: Outcome): string[] =>

@@ -197,6 +197,7 @@ describe('the verdict', () => {
     sections: [{ name: 'a-fault', figures }],
     violations: Array.from({ length: violations }, () => ({ rule: 'cap', words: 'broken' })),
     invalid,
+    repeated: 0,
     calls: 1,
     acknowledged: 1,
     stalledShare: 0,
@@ -205,19 +206,19 @@ describe('the verdict', () => {
   test.each<[string, ReturnType<typeof run>, boolean, 0 | 1 | 2]>([
     ['a limit that is just kept', run([figure(5000)]), true, 0],
     ['a limit that is not', run([figure(5001)]), true, 1],
-    ['the same where times are not judged', run([figure(5001)]), false, 0],
+    ['the same in the short form', run([figure(5001)]), false, 1],
     ['half-written states wherever', run([figure(1, { unit: 'states', limit: 0 })]), false, 1],
     ['a failed request wherever', run([figure(1, { unit: 'requests', limit: 0 })]), false, 1],
     ['none that failed', run([figure(0, { unit: 'requests', limit: 0 })]), false, 0],
-    ['a rate where times are not judged', run([figure(1, { unit: 'requests/s', atLeast: true })]), false, 0],
+    ['a rate in the short form', run([figure(1, { unit: 'requests/s', atLeast: true })]), false, 0],
     ['a least that is not reached', run([figure(4999, { atLeast: true })]), true, 1],
     ['a least that is', run([figure(5001, { atLeast: true })]), true, 0],
     ['what never came', run([figure(Number.POSITIVE_INFINITY)]), true, 1],
     ['a violation', run([], 1), false, 1],
     ['a run that proves nothing', run([], 0, ['idle']), true, 2],
     ['a violation in a run that proves nothing', run([], 1, ['idle']), true, 1],
-  ])('%s', (_, judged, judgesTimes, verdict) => {
-    expect(verdictOf(judged, judgesTimes)).toBe(verdict);
+  ])('%s', (_, judged, judgesRates, verdict) => {
+    expect(verdictOf(judged, judgesRates)).toBe(verdict);
   });
 
   test('the report tells each limit, whether it was kept, and what was broken', () => {

@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { catchBug, caughtLine } from './bugs-caught.ts';
 import { ANSWER_MS_MAX, HANGS_MS, lateAfter } from './checkers/late.ts';
-import { FAULTS, LONG, SHORT } from './nemesis/all.ts';
-import type { Fault } from './nemesis/fault.ts';
-import { seeded, seedFrom, shuffled, type Random } from './random.ts';
+import { FAULTS, LONG, rounds, SHORT } from './nemesis/all.ts';
+import { seeded, seedFrom } from './random.ts';
 import { closingLines, sectionLines, verdictOf, type Verdict } from './report.ts';
 import { judgeRestore } from './restored.ts';
 import { run } from './runner.ts';
@@ -43,18 +42,11 @@ const random = seeded(seed);
 const quick = values.short;
 say([`chaos, ${quick ? 'short' : 'long'}, seed ${seed}`]);
 
-/** One round of the faults in an order by chance, and further rounds until the minutes are over. */
-function* rounds(faults: readonly Fault[], chance: Random): Generator<Fault> {
-  const endsAt = performance.now() + Number(values.minutes) * 60_000;
-  do yield* shuffled(chance, faults);
-  while (performance.now() < endsAt);
-}
-
 async function faults(binary: string): Promise<Verdict> {
   const chosen = FAULTS.filter(({ name }) => only.includes(name));
   if (chosen.length === 0) return 0;
   await using world = await World.start({ etcd: binary, quick });
-  const done = await run(world, rounds(chosen, random), {
+  const done = await run(world, rounds(chosen, random, Number(values.minutes)), {
     extent: quick ? SHORT : LONG,
     random,
     checkers: [lateAfter(quick ? HANGS_MS : ANSWER_MS_MAX)],

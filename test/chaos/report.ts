@@ -37,13 +37,13 @@ function violationLines(violations: readonly Violation[]): readonly string[] {
 /** What a run amounts to: 0 passed, 1 a rule or a limit was broken, 2 it proves nothing. */
 export type Verdict = 0 | 1 | 2;
 
-/** What counts on any machine, however slow. */
-const COUNTED: ReadonlySet<Figure['unit']> = new Set(['states', 'requests']);
+/** What counts on any machine, however slow: times are taken again where it stood still. */
+const COUNTED: ReadonlySet<Figure['unit']> = new Set(['states', 'requests', 'ms']);
 
-/** @param judgesTimes whether all limits count; else those of times and rates are only printed */
-export function verdictOf({ violations, invalid, sections }: Run, judgesTimes: boolean): Verdict {
+/** @param judgesRates whether those of rates count, too; else they are only printed */
+export function verdictOf({ violations, invalid, sections }: Run, judgesRates: boolean): Verdict {
   const broken = sections.flatMap(({ figures }) => figures).filter((figure) => !isKept(figure));
-  if (violations.length > 0 || broken.some(({ unit }) => judgesTimes || COUNTED.has(unit))) return 1;
+  if (violations.length > 0 || broken.some(({ unit }) => judgesRates || COUNTED.has(unit))) return 1;
   return invalid.length > 0 ? 2 : 0;
 }
 
@@ -56,6 +56,7 @@ export function closingLines(run: Run, verdict: Verdict): readonly string[] {
           `this process did not run for ${(run.stalledShare * 100).toFixed(0)} % of the time: the times are those of a machine that is busy elsewhere`,
         ]
       : []),
+    ...(run.repeated > 0 ? [`${run.repeated} times were taken again, since the machine stood still`] : []),
     `${run.violations.length} violations`,
     ...violationLines(run.violations),
     ...run.invalid.map((why) => `invalid: ${why}`),

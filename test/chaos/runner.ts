@@ -3,8 +3,10 @@ import type { Checker, Violation } from './checkers/checker.ts';
 import { closing } from './closing.ts';
 import { isOk, isWrite } from './history.ts';
 import { recoveryMs, writeGapMs } from './measure.ts';
+import { NoVerdict, timedVerdict } from '../support/timed-verdict.ts';
 import { hold, took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
 import type { Random } from './random.ts';
+import { isKept } from './report.ts';
 import { invalidities, LOAD_MIN, loadBefore, metLimit } from './validity.ts';
 import { underLoad } from './workload/all.ts';
 import type { World } from './world.ts';
@@ -22,6 +24,8 @@ export interface Run {
   readonly invalid: readonly string[];
   readonly calls: number;
   readonly acknowledged: number;
+  /** Times that were too long while the machine stood still, and whose fault struck again. */
+  readonly repeated: number;
   /** How much of the time this process itself did not run, 0 to 1. */
   readonly stalledShare: number;
 }
@@ -37,14 +41,12 @@ export async function warm({ recorder }: World): Promise<void> {
   await took(async () => loadBefore(recorder, recorder.now()) > LOAD_MIN, WARM_MS_MAX);
 }
 
-export async function strike(
+async function strike(
   world: World,
   fault: Fault,
-  extent: Extent,
-  random: Random,
-): Promise<Section & { violations: Violation[] }> {
+  { extent, random }: Pick<RunOptions, 'extent' | 'random'>,
+): Promise<Section & { readonly violations: readonly Violation[] }> {
   const { recorder } = world;
-  await warm(world);
   const from = recorder.now();
   const struck = await fault.strike(world, extent, random);
   const until = recorder.now();
@@ -72,6 +74,60 @@ export async function strike(
   };
 }
 
+interface Judged {
+  readonly section: Section;
+  readonly violations: readonly Violation[];
+  readonly repeated: number;
+  /** In words why its times prove nothing. */
+  readonly invalid: readonly string[];
+}
+
+/** Times over their limits, and nothing else that counts. */
+class Late extends Error {
+  override readonly name = 'Late';
+  readonly section: Section;
+
+  constructor(section: Section) {
+    super(`${section.name}: a time is over its limit`);
+    this.section = section;
+  }
+}
+
+const isLate = ({ figures }: Section): boolean => {
+  const broken = figures.filter((figure) => !isKept(figure) && figure.unit !== 'requests/s');
+  return broken.length > 0 && broken.every(({ unit }) => unit === 'ms');
+};
+
+/** Strikes again while nothing but times is amiss and the machine stood still; what else was seen is kept of each time. */
+async function strikeJudged(
+  world: World,
+  fault: Fault,
+  options: Pick<RunOptions, 'extent' | 'random'>,
+): Promise<Judged> {
+  const violations: Violation[] = [];
+  let repeated = 0;
+  const attempt = async (): Promise<Section> => {
+    await warm(world);
+    const { violations: seen, ...section } = await strike(world, fault, options);
+    violations.push(...seen);
+    if (isLate(section)) throw new Late(section);
+    return section;
+  };
+  try {
+    const section = await timedVerdict(attempt, { repeated: () => (repeated += 1) });
+    return { section, violations, repeated, invalid: [] };
+  } catch (error) {
+    // Its figures tell by how much.
+    if (error instanceof Late) return { section: error.section, violations, repeated, invalid: [] };
+    if (!(error instanceof NoVerdict && error.cause instanceof Late)) throw error;
+    const { name, figures } = error.cause.section;
+    const section = { name, figures: figures.map(unlimited) };
+    return { section, violations, repeated, invalid: [`${name}: ${error.message}`] };
+  }
+}
+
+const unlimited = ({ name, value, unit }: Figure): Figure => ({ name, value, unit });
+
 /** Faults one after the other under one workload, and then everything is judged. */
 export async function run(
   world: World,
@@ -80,13 +136,17 @@ export async function run(
 ): Promise<Run> {
   const sections: Section[] = [];
   const violations: Violation[] = [];
+  const invalid: string[] = [];
+  let repeated = 0;
   await underLoad(world, random, HAMMER_PER_SECOND, async () => {
     await took(async () => metLimit(world.recorder, 0), LIMIT_MS_MAX);
     for (const fault of faults) {
-      const { violations: seen, ...section } = await strike(world, fault, extent, random);
-      sections.push(section);
-      violations.push(...seen);
-      onSection(section);
+      const judged = await strikeJudged(world, fault, { extent, random });
+      sections.push(judged.section);
+      violations.push(...judged.violations);
+      invalid.push(...judged.invalid);
+      repeated += judged.repeated;
+      onSection(judged.section);
     }
     const over = world.recorder.now();
     await hold(extent.calmMs);
@@ -101,7 +161,8 @@ export async function run(
   return {
     sections,
     violations,
-    invalid: invalidities(recorder, world.missedRevisions),
+    invalid: [...invalid, ...invalidities(recorder, world.missedRevisions)],
+    repeated,
     calls: recorder.calls.length,
     acknowledged,
     stalledShare: stalledMs / recorder.now(),

@@ -12,6 +12,11 @@ declare module 'vitest' {
 export const STALL_MS_MAX = 250;
 export const ATTEMPTS_MAX = 5;
 
+/** The machine stood still each time; its cause is what the last attempt threw. */
+export class NoVerdict extends Error {
+  override readonly name = 'NoVerdict';
+}
+
 export interface TimedVerdictOptions {
   readonly watch?: () => Promise<Pick<ControlLoop, 'stalls'> & AsyncDisposable>;
   /** Told of each attempt that did not count. */
@@ -24,7 +29,7 @@ export interface TimedVerdictOptions {
  * What was in time was in time on any machine: standing still makes nothing sooner.
  * @param attempt begins anew each time, with what it breaks and mends
  * @returns what the attempt that counts returned
- * @throws what the attempt that counts threw; an Error in words where the machine stood still in each of five
+ * @throws what the attempt that counts threw; NoVerdict where the machine stood still in each of five
  */
 export async function timedVerdict<T>(
   attempt: () => Promise<T>,
@@ -38,7 +43,7 @@ export async function timedVerdict<T>(
       const stalls = await loop.stalls();
       if (!stoodStill(stalls)) throw error;
       if (attempts === ATTEMPTS_MAX) {
-        throw new Error(
+        throw new NoVerdict(
           `there is no verdict: the machine stood still in each of ${attempts} attempts, in the last one ${words(stalls)}`,
           { cause: error },
         );
@@ -48,7 +53,7 @@ export async function timedVerdict<T>(
   }
 }
 
-export const stoodStill = ({ machineMs, ownMs }: Stalls): boolean => Math.max(machineMs, ownMs) > STALL_MS_MAX;
+const stoodStill = ({ machineMs, ownMs }: Stalls): boolean => Math.max(machineMs, ownMs) > STALL_MS_MAX;
 
 const words = ({ machineMs, ownMs }: Stalls): string =>
   `for ${Math.max(machineMs, ownMs).toFixed(0)} ms, where ${STALL_MS_MAX} ms are let through`;

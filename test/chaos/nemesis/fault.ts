@@ -8,6 +8,8 @@ export interface Extent {
   readonly cutMs: number;
   readonly kills: number;
   readonly rollingPerSecond: number;
+  /** Of the rolling restart: before the first replica, and after each. */
+  readonly steadyMs: number;
   /** After the last fault: so long that the rate window owes nothing to any of them. */
   readonly calmMs: number;
 }

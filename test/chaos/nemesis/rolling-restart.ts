@@ -5,7 +5,6 @@ import { steady, STEADY } from '../workload/steady.ts';
 import type { Replica } from '../replica.ts';
 import { hold, type Fault } from './fault.ts';
 
-const STEADY_MS = 3000;
 const PROBE_MS = 100;
 /** Of the rate that was asked for: a machine that is busy elsewhere sends a little less. */
 const RATE_SHARE_MIN = 0.9;
@@ -13,7 +12,7 @@ const RATE_SHARE_MIN = 0.9;
 /** Every replica is replaced by SIGTERM, one after the other, behind a load balancer that asks for readiness. */
 export const rollingRestart: Fault = {
   name: 'rolling-restart',
-  async strike(world, { rollingPerSecond }, random) {
+  async strike(world, { rollingPerSecond, steadyMs }, random) {
     const ending = new AbortController();
     const rotation = new Set(world.replicas.map(({ number }) => number));
     const probers = world.replicas.map((replica) => probe(replica, rotation, ending.signal));
@@ -33,12 +32,12 @@ export const rollingRestart: Fault = {
       ),
       deps,
     );
-    await hold(STEADY_MS);
+    await hold(steadyMs);
     const from = world.recorder.now();
     const codes: unknown[] = [];
     for (const replica of world.replicas) {
       codes.push(await replica.restart('SIGTERM'));
-      await hold(STEADY_MS);
+      await hold(steadyMs);
     }
     const done = throughput(world.recorder, from, world.recorder.now(), (name) => name === STEADY);
     ending.abort();
