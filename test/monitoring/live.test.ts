@@ -89,9 +89,12 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
   async function withoutData(queries: readonly string[]): Promise<string[]> {
     let missing = [...queries];
     for (let round = 0; round < ROUNDS_MAX && missing.length > 0; round += 1) {
-      operator.happen();
-      await Promise.all(traffic.map((each) => each.round()));
-      await scraped(prometheus);
+      // What an earlier round left is found at once.
+      if (round > 0) {
+        operator.happen();
+        await Promise.all(traffic.map((each) => each.round()));
+        await scraped(prometheus);
+      }
       const found = await Promise.all(missing.map((query) => prometheus.query(query)));
       missing = missing.filter((_, index) => !found[index]?.some(({ value }) => !Number.isNaN(value)));
     }

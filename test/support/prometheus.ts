@@ -54,7 +54,7 @@ export class Prometheus implements AsyncDisposable {
     const folder = mkdtempSync(join(tmpdir(), 'muster-prometheus-'));
     const [port = 0] = await freePorts(1);
     const config = {
-      global: { scrape_interval: '2s', scrape_timeout: '2s', evaluation_interval: '1s' },
+      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
       rule_files: ruleFiles,
       scrape_configs: Object.entries(targets).map(([job, addresses]) => ({
         job_name: job,
