@@ -19,36 +19,45 @@ const volume = (object: KubeObject, name: string): unknown =>
   listAt(podOf(object), 'volumes').find((volume) => at(volume, 'name') === name);
 
 describeWithHelm('what people look for', () => {
-  test.each<[string, Values, readonly (string | number)[], unknown]>([
-    ['labels', { labels: { a: 'b' } }, ['metadata', 'labels', 'a'], 'b'],
-    ['annotations', { annotations: { a: 'b' } }, ['metadata', 'annotations', 'a'], 'b'],
-    ['podLabels', { podLabels: { a: 'b' } }, ['spec', 'template', 'metadata', 'labels', 'a'], 'b'],
-    ['podAnnotations', { podAnnotations: { a: 'b' } }, ['spec', 'template', 'metadata', 'annotations', 'a'], 'b'],
-    ['commonLabels', { commonLabels: { a: 'b' } }, ['spec', 'template', 'metadata', 'labels', 'a'], 'b'],
-    ['commonAnnotations', { commonAnnotations: { a: 'b' } }, ['metadata', 'annotations', 'a'], 'b'],
-  ])('%s', async (_what, values, path, expected) => {
-    expect(at(await deployment(values), ...path)).toBe(expected);
+  // One rendering for all of them: none of these has to do with another.
+  test('labels and annotations, each in its place', async () => {
+    const rows: readonly (readonly [name: string, path: readonly string[]])[] = [
+      ['labels', ['metadata', 'labels']],
+      ['annotations', ['metadata', 'annotations']],
+      ['podLabels', ['spec', 'template', 'metadata', 'labels']],
+      ['podAnnotations', ['spec', 'template', 'metadata', 'annotations']],
+      ['commonLabels', ['metadata', 'labels']],
+      ['commonLabels', ['spec', 'template', 'metadata', 'labels']],
+      ['commonAnnotations', ['metadata', 'annotations']],
+    ];
+    const values = Object.fromEntries(rows.map(([name]) => [name, { [`of-${name}`]: 'b' }]));
+    const muster = await deployment(values);
+    for (const [name, path] of rows)
+      expect(at(muster, ...path, `of-${name}`), `${name} at ${path.join('.')}`).toBe('b');
   });
 
-  test.each<[string, Values, readonly (string | number)[]]>([
-    ['nodeSelector', { nodeSelector: { disk: 'ssd' } }, ['nodeSelector']],
-    ['tolerations', { tolerations: [{ key: 'a', operator: 'Exists' }] }, ['tolerations']],
-    ['affinity', { affinity: { podAntiAffinity: {} } }, ['affinity']],
-    ['priorityClassName', { priorityClassName: 'high' }, ['priorityClassName']],
-    ['schedulerName', { schedulerName: 'other' }, ['schedulerName']],
-    ['runtimeClassName', { runtimeClassName: 'gvisor' }, ['runtimeClassName']],
-    ['dnsPolicy', { dnsPolicy: 'Default' }, ['dnsPolicy']],
-    ['dnsConfig', { dnsConfig: { nameservers: ['10.0.0.1'] } }, ['dnsConfig']],
-    ['hostAliases', { hostAliases: [{ ip: '10.0.0.1', hostnames: ['a'] }] }, ['hostAliases']],
-    ['initContainers', { initContainers: [{ name: 'a', image: 'b' }] }, ['initContainers']],
-    ['enableServiceLinks', { enableServiceLinks: true }, ['enableServiceLinks']],
-    ['lifecycle', { lifecycle: { preStop: { sleep: { seconds: 1 } } } }, ['containers', 0, 'lifecycle']],
-    ['resources', { resources: { limits: { cpu: '3' } } }, ['containers', 0, 'resources', 'limits']],
-    ['extraEnvFrom', { extraEnvFrom: [{ secretRef: { name: 'a' } }] }, ['containers', 0, 'envFrom']],
-  ])('%s', async (name, values, path) => {
-    const given = values[name];
-    const expected = name === 'resources' ? at(given, 'limits') : given;
-    expect(at(podOf(await deployment(values)), ...path)).toMatchObject(expected as object);
+  test('what a pod may have, each in its place', async () => {
+    const rows: readonly (readonly [name: string, value: unknown, path: readonly (string | number)[]])[] = [
+      ['nodeSelector', { disk: 'ssd' }, ['nodeSelector']],
+      ['tolerations', [{ key: 'a', operator: 'Exists' }], ['tolerations']],
+      ['affinity', { podAntiAffinity: {} }, ['affinity']],
+      ['priorityClassName', 'high', ['priorityClassName']],
+      ['schedulerName', 'other', ['schedulerName']],
+      ['runtimeClassName', 'gvisor', ['runtimeClassName']],
+      ['dnsPolicy', 'Default', ['dnsPolicy']],
+      ['dnsConfig', { nameservers: ['10.0.0.1'] }, ['dnsConfig']],
+      ['hostAliases', [{ ip: '10.0.0.1', hostnames: ['a'] }], ['hostAliases']],
+      ['initContainers', [{ name: 'a', image: 'b' }], ['initContainers']],
+      ['enableServiceLinks', true, ['enableServiceLinks']],
+      ['lifecycle', { preStop: { sleep: { seconds: 1 } } }, ['containers', 0, 'lifecycle']],
+      ['resources', { limits: { cpu: '3' } }, ['containers', 0, 'resources']],
+      ['extraEnvFrom', [{ secretRef: { name: 'a' } }], ['containers', 0, 'envFrom']],
+    ];
+    const values: Values = Object.fromEntries(rows.map(([name, value]): [string, unknown] => [name, value]));
+    const pod = podOf(await deployment(values));
+    for (const [name, value, path] of rows) {
+      expect(at(pod, ...path), `${name} at ${path.join('.')}`).toMatchObject(value as object);
+    }
   });
 
   test('extraEnv, extraVolumes, extraVolumeMounts and extraContainers come on top', async () => {
