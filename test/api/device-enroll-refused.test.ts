@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../support/backends.ts';
+import { describeOnce, onEachBackend } from '../support/backends.ts';
 import {
   auditOf,
   changeAccount,
@@ -104,6 +104,8 @@ onEachBackend('a refused enrollment', (backend) => {
   });
   afterAll(() => muster[Symbol.asyncDispose]());
   const freshApp = () => createApp(muster, owner.apiKey);
+  const refusals = async (accountId: string) =>
+    (await auditOf(muster, accountId)).filter(({ action }) => action === 'enrollment.refused');
 
   /** The answer byte for byte, but for its date. */
   async function rawEnroll(body: object): Promise<string> {
@@ -125,15 +127,21 @@ onEachBackend('a refused enrollment', (backend) => {
     expect(new Set(answers.values()).size).toBe(1);
   });
 
-  test.each(UNUSABLE)('is counted by its true reason: %s → %s', async (_what, result, unusable) => {
-    const series = `muster_enrollments_total{result="${result}"}`;
-    const body = await unusable(freshApp, muster, owner.apiKey, clock);
-    const before = await metric(muster, series);
-    await sendEnroll(muster, body);
-    expect(await metric(muster, series)).toBe(before + 1);
-    const logged = muster.logged.findLast((line) => line.includes('"not enrolled"')) ?? '{}';
-    expect(JSON.parse(logged)).toMatchObject({ level: 'info', reason: result });
-  });
+  test.each(UNUSABLE)(
+    'is counted and logged by its true reason, and audited where the code was valid once: %s → %s',
+    async (_what, result, unusable) => {
+      const { accountId, apiKey } = await tenant(muster);
+      const series = `muster_enrollments_total{result="${result}"}`;
+      const body = await unusable(() => createApp(muster, apiKey), muster, apiKey, clock);
+      const before = await metric(muster, series);
+      await sendEnroll(muster, body);
+      expect(await metric(muster, series)).toBe(before + 1);
+      const logged = muster.logged.findLast((line) => line.includes('"not enrolled"')) ?? '{}';
+      expect(JSON.parse(logged)).toMatchObject({ level: 'info', reason: result });
+      const once = !['unknown_app', 'unknown_code', 'malformed_code'].includes(result);
+      expect((await refusals(accountId)).map(({ detail }) => detail)).toEqual(once ? [{ reason: result }] : []);
+    },
+  );
 
   test('enrollments and their repetitions are counted too', async () => {
     const results = ['enrolled', 'replayed'].map((result) => `muster_enrollments_total{result="${result}"}`);
@@ -164,20 +172,6 @@ onEachBackend('a refused enrollment', (backend) => {
   });
 
   describe('is audited', () => {
-    const refusals = async (accountId: string) =>
-      (await auditOf(muster, accountId)).filter(({ action }) => action === 'enrollment.refused');
-
-    test.each(UNUSABLE)(
-      '%s (%s): only where the code was valid once, and with the reason',
-      async (_what, result, unusable) => {
-        const { accountId, apiKey } = await tenant(muster);
-        const body = await unusable(() => createApp(muster, apiKey), muster, apiKey, clock);
-        await sendEnroll(muster, body);
-        const once = !['unknown_app', 'unknown_code', 'malformed_code'].includes(result);
-        expect((await refusals(accountId)).map(({ detail }) => detail)).toEqual(once ? [{ reason: result }] : []);
-      },
-    );
-
     test('at most once an hour and app, also where many come at once', async () => {
       const { accountId, apiKey } = await tenant(muster);
       const [one, other] = [await createApp(muster, apiKey), await createApp(muster, apiKey)];
@@ -201,7 +195,7 @@ onEachBackend('a refused enrollment', (backend) => {
     });
   });
 
-  describe('for its fields is 400, and burns no code', () => {
+  describeOnce(backend, 'for its fields is 400, and burns no code', () => {
     let app: CreatedApp;
     beforeAll(async () => {
       app = await freshApp();

@@ -11,6 +11,7 @@ import {
   revoke,
   sendEnroll,
   setOtel,
+  pollInCompany,
 } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createApp, enroll, poll, tenant, type Muster, type Tenant } from '../support/muster.ts';
@@ -252,7 +253,7 @@ onEachBackend('enrollment', (backend) => {
       const next = await enroll(muster, back);
       expect(await statusOf(app.appId)).toBe('active');
       expect((await poll(muster, next)).status).toBe(200);
-      expect(await poll(muster, old)).toMatchObject(INVALID_CREDENTIAL);
+      expect(await pollInCompany(muster, old)).toMatchObject(INVALID_CREDENTIAL);
     });
   });
 

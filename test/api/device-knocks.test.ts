@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DEADLINES, LIMITS } from '../../src/domain/limits.ts';
 import { CATCH_UP_MS } from '../../src/store/directory.ts';
 import { onEachBackend } from '../support/backends.ts';
-import { deleteApp, enrollOwn, issueCode, metric, ownCredential, revoke } from '../support/daemon.ts';
+import { deleteApp, enrollOwn, issueCode, ownCredential, requestsInFlight, revoke } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createApp, enroll, poll, tenant, type Answer, type Muster, type MusterOptions } from '../support/muster.ts';
 import { simulatedTimers, type SimulatedTimers } from '../support/simulated-timers.ts';
@@ -14,8 +14,6 @@ const REFUSED = { status: 401, body: { error: { code: 'invalid_credential' } } }
 /** So long a knock waits for a read that others ask for. */
 const PASSING_MS = 1300;
 const HOUR_MS = 3_600_000;
-const inFlight = (muster: Muster): Promise<number> =>
-  metric(muster, 'muster_http_requests_in_flight{listener="device"}');
 
 interface Asked {
   readonly answer: Promise<Answer>;
@@ -33,7 +31,9 @@ function ask(muster: Muster, credential: string, count: number): Asked[] {
 /** Resolves when the device listener has all of them that are not answered. */
 async function asked(muster: Muster, credential: string, count = 1): Promise<Asked[]> {
   const polls = ask(muster, credential, count);
-  await until(async () => (await inFlight(muster)) === polls.filter(({ isAnswered }) => !isAnswered()).length);
+  await until(
+    async () => (await requestsInFlight(muster)).device === polls.filter(({ isAnswered }) => !isAnswered()).length,
+  );
   return polls;
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../support/backends.ts';
+import { describeOnce, onEachBackend } from '../support/backends.ts';
 import {
   changeAccount,
   deleteApp,
@@ -78,7 +78,7 @@ onEachBackend('the configuration poll', (backend) => {
     });
   });
 
-  describe('If-None-Match', () => {
+  describeOnce(backend, 'If-None-Match', () => {
     test.each<[string, (etag: string) => string, number]>([
       ['its own tag', (etag) => etag, 304],
       ['compared weakly (RFC 9110, 13.1.2)', (etag) => `W/${etag}`, 304],
@@ -121,20 +121,22 @@ onEachBackend('the configuration poll', (backend) => {
     });
   });
 
-  test('pollIntervalSeconds: spread over ±10 %, fixed per app, and told by enrollment and poll alike', async () => {
-    const intervals: number[] = [];
-    for (let i = 0; i < 40; i += 1) {
-      const app = await createApp(muster, owner.apiKey);
-      const enrolled = await enrollOwn(muster, app, ownCredential().hash);
-      const credential = await enroll(muster, await issueCode(muster, owner.apiKey, app.appId));
-      const [one, again] = [await poll(muster, credential), await poll(muster, credential)];
-      const interval = enrolled.body['pollIntervalSeconds'];
-      expect([one.body['pollIntervalSeconds'], again.body['pollIntervalSeconds']]).toEqual([interval, interval]);
-      intervals.push(Number(interval));
-    }
-    for (const interval of intervals)
-      expect(interval).toSatisfy((it: number) => Number.isInteger(it) && it >= 54 && it <= 66);
-    expect(new Set(intervals).size).toBeGreaterThan(5);
+  describeOnce(backend, 'pollIntervalSeconds', () => {
+    test('is spread over ±10 %, fixed per app, and told by enrollment and poll alike', async () => {
+      const intervals: number[] = [];
+      for (let i = 0; i < 20; i += 1) {
+        const app = await createApp(muster, owner.apiKey);
+        const enrolled = await enrollOwn(muster, app, ownCredential().hash);
+        const credential = await enroll(muster, await issueCode(muster, owner.apiKey, app.appId));
+        const [one, again] = [await poll(muster, credential), await poll(muster, credential)];
+        const interval = enrolled.body['pollIntervalSeconds'];
+        expect([one.body['pollIntervalSeconds'], again.body['pollIntervalSeconds']]).toEqual([interval, interval]);
+        intervals.push(Number(interval));
+      }
+      for (const interval of intervals)
+        expect(interval).toSatisfy((it: number) => Number.isInteger(it) && it >= 54 && it <= 66);
+      expect(new Set(intervals).size).toBeGreaterThan(3);
+    });
   });
 
   describe('O11: who receives it', () => {
@@ -268,17 +270,19 @@ onEachBackend('the configuration poll', (backend) => {
     });
   });
 
-  test.each([
-    ['POST', '/device/v1/config', 'GET, HEAD'],
-    ['GET', '/device/v1/enroll', 'POST'],
-    ['OPTIONS', '/device/v1/config/ack', 'POST'],
-    ['GET', '/device/v1/config/', null],
-    ['GET', '/device/v1/Config', null],
-    ['GET', '/v1/apps', null],
-    ['GET', '/', null],
-  ])('%s %s → 404, Allow: %s', async (method, path, allow) => {
-    const answer = await call(muster.device + path, { method });
-    expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
-    expect(answer.headers.get('allow')).toBe(allow);
+  describeOnce(backend, 'another method or path', () => {
+    test.each([
+      ['POST', '/device/v1/config', 'GET, HEAD'],
+      ['GET', '/device/v1/enroll', 'POST'],
+      ['OPTIONS', '/device/v1/config/ack', 'POST'],
+      ['GET', '/device/v1/config/', null],
+      ['GET', '/device/v1/Config', null],
+      ['GET', '/v1/apps', null],
+      ['GET', '/', null],
+    ])('%s %s → 404, Allow: %s', async (method, path, allow) => {
+      const answer = await call(muster.device + path, { method });
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      expect(answer.headers.get('allow')).toBe(allow);
+    });
   });
 });

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { onEachBackend } from '../support/backends.ts';
 import { metric, setOtel } from '../support/daemon.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, poll, tenant, type Muster, type Tenant } from '../support/muster.ts';
 import { cataloguedSeries } from '../support/metrics-catalogue.ts';
 import { exchange } from '../support/raw-http.ts';
+import { until } from '../support/until.ts';
 
 /** A dashboard and the alerts rely on these names. */
 const CATALOGUE = cataloguedSeries()
@@ -12,12 +14,13 @@ const CATALOGUE = cataloguedSeries()
   .toSorted();
 
 onEachBackend('/metrics', (backend) => {
+  const clock = new FakeClock();
   let muster: Muster;
   let owner: Tenant;
   let text: string;
   const told: string[] = [];
   beforeAll(async () => {
-    muster = await backend.fresh();
+    muster = await backend.fresh({ clock });
     owner = await tenant(muster);
     const app = await createApp(muster, owner.apiKey, 'named-by-its-owner');
     const credential = await enroll(muster, app);
@@ -98,7 +101,10 @@ onEachBackend('/metrics', (backend) => {
     await call(`${muster.api}/v1/unknown/1`, { token: owner.apiKey });
     await call(`${muster.device}/unknown/1`);
     // The leader's first look at the fleet: only then is it told how far it is.
-    await expect.poll(series).toContain('muster_rollout_devices{state="stale"}');
+    await until(async () => {
+      clock.advance(1000);
+      return (await series()).includes('muster_rollout_devices{state="stale"}');
+    });
     const before = await series();
     for (let i = 0; i < 5; i += 1) {
       const other = await tenant(muster);

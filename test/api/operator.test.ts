@@ -1,15 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../src/domain/limits.ts';
+import { CATCH_UP_MS } from '../../src/store/directory.ts';
 import type { Store } from '../../src/store/port.ts';
 import { onEachBackend } from '../support/backends.ts';
 import { changeAccount } from '../support/daemon.ts';
 import { call, OPERATOR_TOKEN, tenant, type Answer, type Call, type Muster } from '../support/muster.ts';
+import { simulatedTimers } from '../support/simulated-timers.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
+import { until } from '../support/until.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 const NOT_FOUND = { status: 404, body: { error: { code: 'not_found' } } };
 const NOBODY = 'a'.repeat(16);
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** The answer to who waits for memory, look by look, without the time that this takes. */
+async function afterLooks(asked: Promise<Answer>): Promise<Answer> {
+  using timers = simulatedTimers();
+  let isAnswered = false;
+  const answer = asked.finally(() => (isAnswered = true));
+  await until(async () => {
+    await timers.advance(CATCH_UP_MS);
+    return isAnswered;
+  });
+  return await answer;
+}
 
 onEachBackend('the operator API', (backend) => {
   let muster: Muster;
@@ -125,7 +140,7 @@ onEachBackend('the operator API', (backend) => {
       const list = (): Promise<Answer> => call(`${hasty.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN });
       if (late) late.deaf = true;
       const { accountId } = await tenant(hasty);
-      const behind = await list();
+      const behind = await afterLooks(list());
       if (late) late.deaf = false;
       late?.sever();
       expect(behind).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });

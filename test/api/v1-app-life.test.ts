@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { onEachBackend } from '../support/backends.ts';
+import { pollInCompany } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { call, createApp, enroll, poll, tenant, type CreatedApp, type Muster } from '../support/muster.ts';
+import { call, createApp, enroll, tenant, type CreatedApp, type Muster } from '../support/muster.ts';
 import { asCaller, asOperator, DAY_MS, expectRefusal, times, type Ask } from '../support/v1.ts';
 
 onEachBackend('the life of an app', (backend) => {
@@ -42,7 +43,8 @@ onEachBackend('the life of an app', (backend) => {
       });
     return status === 200;
   }
-  const works = async (credential: string): Promise<boolean> => (await poll(muster, credential)).status === 200;
+  const works = async (credential: string): Promise<boolean> =>
+    (await pollInCompany(muster, credential)).status === 200;
 
   test('pending, active, revoked, and what the daemon has reported stays', async () => {
     const app = await createApp(muster, apiKey, 'life');

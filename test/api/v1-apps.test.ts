@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { onEachBackend } from '../support/backends.ts';
+import { describeOnce, onEachBackend } from '../support/backends.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createApp, tenant, type Answer, type Muster } from '../support/muster.ts';
 import { exchange } from '../support/raw-http.ts';
@@ -56,66 +56,68 @@ onEachBackend('apps', (backend) => {
     expect(app.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test.each<[string, string, string]>([
-    ['{"name":""}', '', 'the empty name is a name'],
-    ['{"name":" x "}', ' x ', 'a name is not trimmed'],
-    [`{"name":"${'a'.repeat(100)}"}`, 'a'.repeat(100), '100 characters'],
-    [`{"name":"${'😀'.repeat(100)}"}`, '😀'.repeat(100), '100 code points of two code units each'],
-    ['{"name":"\\ud83d\\ude00"}', '😀', 'a pair of surrogates, escaped'],
-    ['{"name":"a\\u0000b<script>"}', 'a\0b<script>', 'control characters are characters'],
-    ['{}', '', 'name is optional'],
-    ['{"name":"a","name":"b"}', 'b', 'of a repeated name the last one counts'],
-    ['{"name":"a","status":"active","appId":"x","enrollCode":1}', 'a', 'read-only and unknown fields are ignored'],
-    ['{"__proto__":{"name":5}}', '', '__proto__ is a field like any other'],
-    ['{"constructor":{"name":5},"toString":1}', '', 'what every object inherits was not sent'],
-    ['\ufeff{"name":"a"}', 'a', 'a byte order mark'],
-    ['\n {"name":"a"}\t', 'a', 'white space around'],
-  ])('A1, H5: %.40s names the app (%s; %s)', async (body, name) => {
-    const { ask } = await caller();
-    const created = await ask('POST /v1/apps', { body });
-    expect(created).toMatchObject({ status: 201, body: { name } });
-    expect(listed(await ask('GET /v1/apps'))).toMatchObject([{ appId: created.body['appId'], name }]);
-  });
+  describeOnce(backend, 'the body of a create', () => {
+    test.each<[string, string, string]>([
+      ['{"name":""}', '', 'the empty name is a name'],
+      ['{"name":" x "}', ' x ', 'a name is not trimmed'],
+      [`{"name":"${'a'.repeat(100)}"}`, 'a'.repeat(100), '100 characters'],
+      [`{"name":"${'😀'.repeat(100)}"}`, '😀'.repeat(100), '100 code points of two code units each'],
+      ['{"name":"\\ud83d\\ude00"}', '😀', 'a pair of surrogates, escaped'],
+      ['{"name":"a\\u0000b<script>"}', 'a\0b<script>', 'control characters are characters'],
+      ['{}', '', 'name is optional'],
+      ['{"name":"a","name":"b"}', 'b', 'of a repeated name the last one counts'],
+      ['{"name":"a","status":"active","appId":"x","enrollCode":1}', 'a', 'read-only and unknown fields are ignored'],
+      ['{"__proto__":{"name":5}}', '', '__proto__ is a field like any other'],
+      ['{"constructor":{"name":5},"toString":1}', '', 'what every object inherits was not sent'],
+      ['\ufeff{"name":"a"}', 'a', 'a byte order mark'],
+      ['\n {"name":"a"}\t', 'a', 'white space around'],
+    ])('A1, H5: %.40s names the app (%s; %s)', async (body, name) => {
+      const { ask } = await caller();
+      const created = await ask('POST /v1/apps', { body });
+      expect(created).toMatchObject({ status: 201, body: { name } });
+      expect(listed(await ask('GET /v1/apps'))).toMatchObject([{ appId: created.body['appId'], name }]);
+    });
 
-  test.each<[string, string]>([
-    [`{"name":"${'a'.repeat(101)}"}`, '101 characters'],
-    [`{"name":"${'😀'.repeat(100)}a"}`, '101 code points'],
-    ['{"name":null}', 'null is not a string'],
-    ['{"name":7}', 'a number'],
-    ['{"name":["a"]}', 'an array'],
-    ['{"name":{"toString":"a"}}', 'an object'],
-    ['{"name":"\\ud800"}', 'a lone surrogate'],
-    ['{"name":"a\\ude00\\ud83d"}', 'a pair in the wrong order'],
-    ['{"name":"a"', 'JSON that ends too early'],
-    ["{'name':'a'}", 'not JSON'],
-    ['[]', 'JSON, but no object'],
-    ['"name"', 'a JSON text'],
-    ['null', 'JSON null'],
-    [' ', 'white space alone'],
-  ])('A1, H2: %.40s is invalid_name and creates nothing (%s)', async (body) => {
-    const { ask } = await caller();
-    expectRefusal(await ask('POST /v1/apps', { body }), 'invalid_name');
-    expect(listed(await ask('GET /v1/apps'))).toEqual([]);
-  });
+    test.each<[string, string]>([
+      [`{"name":"${'a'.repeat(101)}"}`, '101 characters'],
+      [`{"name":"${'😀'.repeat(100)}a"}`, '101 code points'],
+      ['{"name":null}', 'null is not a string'],
+      ['{"name":7}', 'a number'],
+      ['{"name":["a"]}', 'an array'],
+      ['{"name":{"toString":"a"}}', 'an object'],
+      ['{"name":"\\ud800"}', 'a lone surrogate'],
+      ['{"name":"a\\ude00\\ud83d"}', 'a pair in the wrong order'],
+      ['{"name":"a"', 'JSON that ends too early'],
+      ["{'name':'a'}", 'not JSON'],
+      ['[]', 'JSON, but no object'],
+      ['"name"', 'a JSON text'],
+      ['null', 'JSON null'],
+      [' ', 'white space alone'],
+    ])('A1, H2: %.40s is invalid_name and creates nothing (%s)', async (body) => {
+      const { ask } = await caller();
+      expectRefusal(await ask('POST /v1/apps', { body }), 'invalid_name');
+      expect(listed(await ask('GET /v1/apps'))).toEqual([]);
+    });
 
-  test.each<[string, string]>([
-    ['', 'neither body nor Content-Type'],
-    ['Content-Length: 0\r\n', 'Content-Length: 0'],
-    ['Content-Type: application/json\r\nContent-Length: 0\r\n', 'Content-Type and no body'],
-    ['Content-Type: application/json\r\n', 'Content-Type and no length'],
-  ])('H3: an empty body creates an app without a name: %j (%s)', async (headers) => {
-    const { apiKey } = await caller();
-    const head = `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n${headers}\r\n`;
-    const created = await exchange(muster.service.api.port, head);
-    expect(created.status).toBe(201);
-    expect(JSON.parse(created.body)).toMatchObject({ name: '', status: 'pending' });
-  });
+    test.each<[string, string]>([
+      ['', 'neither body nor Content-Type'],
+      ['Content-Length: 0\r\n', 'Content-Length: 0'],
+      ['Content-Type: application/json\r\nContent-Length: 0\r\n', 'Content-Type and no body'],
+      ['Content-Type: application/json\r\n', 'Content-Type and no length'],
+    ])('H3: an empty body creates an app without a name: %j (%s)', async (headers) => {
+      const { apiKey } = await caller();
+      const head = `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n${headers}\r\n`;
+      const created = await exchange(muster.service.api.port, head);
+      expect(created.status).toBe(201);
+      expect(JSON.parse(created.body)).toMatchObject({ name: '', status: 'pending' });
+    });
 
-  test('H3: so does a chunked body without a chunk', async () => {
-    const { apiKey } = await caller();
-    const head = `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
-    const created = await exchange(muster.service.api.port, head);
-    expect(created.status).toBe(201);
+    test('H3: so does a chunked body without a chunk', async () => {
+      const { apiKey } = await caller();
+      const head = `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
+      const created = await exchange(muster.service.api.port, head);
+      expect(created.status).toBe(201);
+    });
   });
 
   test('H18: the list is in the order of creation, of one instant in that of the ids, whatever the query', async () => {
@@ -143,32 +145,34 @@ onEachBackend('apps', (backend) => {
     expect(listed(await ask('GET /v1/apps'))).toEqual([]);
   });
 
-  test.each<[string, string, number]>([
-    ['GET', '/v1/apps', 200],
-    ['GET', '/v1/apps/{appId}', 200],
-    ['POST', '/v1/apps/{appId}/enroll-code', 201],
-    ['POST', '/v1/apps/{appId}/revoke', 200],
-    ['DELETE', '/v1/apps/{appId}', 204],
-    ['GET', '/v1/otel-config', 200],
-    ['DELETE', '/v1/otel-config', 200],
-  ])('H6: %s %s takes no body, and ignores one that is junk or too large', async (method, path, status) => {
-    for (const body of ['{"name":', 'x'.repeat(70_000)]) {
-      const { apiKey } = await caller();
-      const { appId } = await createApp(muster, apiKey);
-      const head = `${method} ${path.replace('{appId}', appId)} HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n`;
-      const answer = await exchange(muster.service.api.port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-      expect(answer.status).toBe(status);
-    }
-  });
+  describeOnce(backend, 'requests without a body', () => {
+    test.each<[string, string, number]>([
+      ['GET', '/v1/apps', 200],
+      ['GET', '/v1/apps/{appId}', 200],
+      ['POST', '/v1/apps/{appId}/enroll-code', 201],
+      ['POST', '/v1/apps/{appId}/revoke', 200],
+      ['DELETE', '/v1/apps/{appId}', 204],
+      ['GET', '/v1/otel-config', 200],
+      ['DELETE', '/v1/otel-config', 200],
+    ])('H6: %s %s takes no body, and ignores one that is junk or too large', async (method, path, status) => {
+      for (const body of ['{"name":', 'x'.repeat(70_000)]) {
+        const { apiKey } = await caller();
+        const { appId } = await createApp(muster, apiKey);
+        const head = `${method} ${path.replace('{appId}', appId)} HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n`;
+        const answer = await exchange(muster.service.api.port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+        expect(answer.status).toBe(status);
+      }
+    });
 
-  test('H11: HEAD is GET without the body', async () => {
-    const { ask, apiKey } = await caller();
-    const { appId } = await createApp(muster, apiKey);
-    for (const path of ['/v1/apps', `/v1/apps/${appId}`, '/v1/otel-config']) {
-      const [get, head] = [await ask(`GET ${path}`), await ask(`HEAD ${path}`)];
-      expect(head).toMatchObject({ status: 200, text: '' });
-      expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)));
-      expect(head.headers.get('content-type')).toBe('application/json');
-    }
+    test('H11: HEAD is GET without the body', async () => {
+      const { ask, apiKey } = await caller();
+      const { appId } = await createApp(muster, apiKey);
+      for (const path of ['/v1/apps', `/v1/apps/${appId}`, '/v1/otel-config']) {
+        const [get, head] = [await ask(`GET ${path}`), await ask(`HEAD ${path}`)];
+        expect(head).toMatchObject({ status: 200, text: '' });
+        expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)));
+        expect(head.headers.get('content-type')).toBe('application/json');
+      }
+    });
   });
 });

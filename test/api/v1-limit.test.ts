@@ -95,6 +95,13 @@ onEachBackend('A10: 1000 apps', (backend) => {
     expect(retried.status, 'limit_reached is not kept').toBe(201);
   });
 
+  test('H1: the fields are judged before the limit', async () => {
+    nextWindow();
+    expectRefusal(await ask('POST /v1/apps', { body: { name: 7 } }), 'invalid_name');
+    expectRefusal(await ask('POST /v1/apps', { headers: { 'idempotency-key': 'é' } }), 'invalid_name');
+    expectRefusal(await ask('POST /v1/apps'), 'limit_reached');
+  });
+
   test('one account at its limit is no other one’s', async () => {
     nextWindow();
     expectRefusal(await ask('POST /v1/apps'), 'limit_reached');

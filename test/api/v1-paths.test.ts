@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { onEachBackend } from '../support/backends.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
-import { createApp, tenant, type Muster } from '../support/muster.ts';
+import { createApp, Muster, tenant } from '../support/muster.ts';
 import { connectRaw, type RawAnswer } from '../support/raw-http.ts';
 
 const UNKNOWN = 'a'.repeat(20);
 const NOT_FOUND = '{"error":{"code":"not_found","message":"No such endpoint, or no such record in this account."}}';
 
-onEachBackend('paths of /v1', (backend) => {
+describe('paths of /v1', () => {
   const clock = new FakeClock();
   let muster: Muster;
   let apiKey: string;
   let own: string;
   let foreign: string;
   beforeAll(async () => {
-    muster = await backend.fresh({ clock });
+    muster = await Muster.start({ clock });
     ({ apiKey } = await tenant(muster));
     own = (await createApp(muster, apiKey)).appId;
     foreign = (await createApp(muster, (await tenant(muster)).apiKey)).appId;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { call, OPERATOR_TOKEN, type Answer, type CreatedApp, type Muster } from './muster.ts';
+import { call, OPERATOR_TOKEN, poll, type Answer, type CreatedApp, type Muster } from './muster.ts';
+import { until } from './until.ts';
 
 /** A credential that a daemon made itself. */
 export interface OwnCredential {
@@ -49,6 +50,20 @@ export const setOtel = (muster: Muster, apiKey: string, more: object = {}): Prom
 export const changeAccount = (muster: Muster, accountId: string, patch: object): Promise<Answer> =>
   call(`${muster.ops}/operator/v1/accounts/${accountId}`, { method: 'PATCH', token: OPERATOR_TOKEN, body: patch });
 
+/**
+ * A poll while the operator asks as well. A daemon that knocks in vain is answered along with others, and alone only
+ * after more than a second.
+ */
+export async function pollInCompany(muster: Muster, credential: string): Promise<Answer> {
+  let isAnswered = false;
+  const answer = poll(muster, credential).finally(() => (isAnswered = true));
+  await until(async () => {
+    await call(`${muster.ops}/operator/v1/accounts?limit=1`, { token: OPERATOR_TOKEN });
+    return isAnswered;
+  });
+  return await answer;
+}
+
 export interface AuditEntry {
   readonly at: string;
   readonly actor: string;
@@ -62,6 +77,14 @@ export interface AuditEntry {
 export async function auditOf(muster: Muster, accountId: string): Promise<readonly AuditEntry[]> {
   const url = `${muster.ops}/operator/v1/accounts/${accountId}/audit?limit=1000`;
   return (await call(url, { token: OPERATOR_TOKEN })).body['entries'] as readonly AuditEntry[];
+}
+
+/** Requests that are under way on each listener, but for the one that asks. */
+export async function requestsInFlight(muster: Muster): Promise<{ api: number; device: number; ops: number }> {
+  const { text } = await call(`${muster.ops}/metrics`);
+  const of = (listener: string): number =>
+    Number(new RegExp(`^muster_http_requests_in_flight\\{listener="${listener}"\\} (\\d+)$`, 'm').exec(text)?.[1]);
+  return { api: of('api'), device: of('device'), ops: of('ops') - 1 };
 }
 
 /** The value of one series, named as /metrics writes it, labels and all; 0 where it has not been seen. */
