@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, unlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { watchedCertificate, type CertificateFiles } from '../src/certificate-files.ts';
@@ -8,6 +7,7 @@ import { createLog } from '../src/log.ts';
 import { selfSigned, type SelfSigned } from './support/certificates.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import { MountedSecret } from './support/mounted-secret.ts';
+import { scratchDirectory } from './support/scratch-directory.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,7 +19,7 @@ let clock: FakeClock;
 let presented: string[];
 let logged: { level: string; msg: string; why?: string; expiresAt?: string }[];
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-'));
+  dir = scratchDirectory('muster');
   [first, second] = [selfSigned(dir, 'first'), selfSigned(dir, 'second')];
 });
 afterAll(() => rmSync(dir, { recursive: true }));

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.ts';
@@ -8,11 +7,12 @@ import { keptKeyRing, keptOperatorTokens } from '../src/embedded-secrets.ts';
 import { createLog } from '../src/log.ts';
 import { startService } from '../src/service.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from './support/muster.ts';
+import { scratchDirectory } from './support/scratch-directory.ts';
 
 const draw = systemDraw();
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-'));
+  dir = scratchDirectory('muster');
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 

@@ -1,10 +1,10 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseKeyRing } from '../src/domain/key-ring.ts';
 import { watchedKeyFile, type KeyFile } from '../src/key-file.ts';
 import { createLog } from '../src/log.ts';
+import { scratchDirectory } from './support/scratch-directory.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 
@@ -12,7 +12,7 @@ let dir: string;
 let path: string;
 let logged: string[];
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-'));
+  dir = scratchDirectory('muster');
   path = join(dir, 'keys');
   logged = [];
 });

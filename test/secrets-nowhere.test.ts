@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { onEachBackend } from './support/backends.ts';
@@ -26,6 +25,7 @@ import {
   type Tenant,
 } from './support/muster.ts';
 import { exchange } from './support/raw-http.ts';
+import { scratchDirectory } from './support/scratch-directory.ts';
 import { unluckyStore, type UnluckyStore } from './support/unlucky-store.ts';
 
 const WRONG_TOKEN = 'wrong-operator-token-wrong-operator-token';
@@ -151,7 +151,7 @@ test('what is searched for would be found', () => {
 });
 
 onEachBackend('after a whole life no secret is', (backend) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
+  const dataDir = scratchDirectory('muster');
   let muster: Muster;
   let told: Told;
   let owner: Tenant;

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { connect as connectTcp } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -11,6 +10,7 @@ import { FakeClock } from './support/fake-clock.ts';
 import { MountedSecret } from './support/mounted-secret.ts';
 import { call, Muster, tenant } from './support/muster.ts';
 import { RawConnection } from './support/raw-http.ts';
+import { scratchDirectory } from './support/scratch-directory.ts';
 import { secureCall } from './support/secure-call.ts';
 import { until } from './support/until.ts';
 
@@ -19,7 +19,7 @@ const FILES_EVERY_MS = 10_000;
 let dir: string;
 let apiFirst: SelfSigned, apiSecond: SelfSigned, device: SelfSigned;
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-'));
+  dir = scratchDirectory('muster');
   apiFirst = selfSigned(dir, 'api 1');
   apiSecond = selfSigned(dir, 'api 2');
   device = selfSigned(dir, 'device');

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { onEachBackend } from '../support/backends.ts';
 import {
@@ -15,6 +13,7 @@ import {
 } from '../support/daemon.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../support/muster.ts';
+import { scratchDirectory } from '../support/scratch-directory.ts';
 import { unluckyStore, type UnluckyStore } from '../support/unlucky-store.ts';
 
 const SECOND_MS = 1000;
@@ -157,7 +156,7 @@ onEachBackend('A13: lastSeenAt', (backend) => {
 });
 
 describe('what is in memory when the process ends', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
+  const dataDir = scratchDirectory('muster');
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
   test('is written: a contact of the last seconds is there after the restart', async () => {

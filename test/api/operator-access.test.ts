@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, createApp, Muster, OPERATOR_TOKEN, tenant } from '../support/muster.ts';
 import { exchange } from '../support/raw-http.ts';
+import { scratchDirectory } from '../support/scratch-directory.ts';
 
 const INVALID_TOKEN = { status: 401, body: { error: { code: 'invalid_token' } } };
 
 describe('the operator’s token', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'muster-'));
+  const dir = scratchDirectory('muster');
   const [old, fresh] = ['old-operator-token-0123456789abcdef', 'new-operator-token-0123456789abcdef'];
   let muster: Muster;
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe('the operator’s token', () => {
 });
 
 test('without a token of its own, an embedded store makes one and keeps it', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
+  const dataDir = scratchDirectory('muster');
   const start = () => Muster.start({ dataDir, env: { MUSTER_OPERATOR_TOKEN: '' } });
   try {
     {

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
 import { call, createApp, enroll, Muster, OPERATOR_TOKEN, poll, tenant, type Tenant } from '../support/muster.ts';
+import { scratchDirectory } from '../support/scratch-directory.ts';
 import { asCaller, asOperator, expectRefusal, spend, type Ask } from '../support/v1.ts';
 
 describe('the rate window of an account (H13, H14)', () => {
@@ -161,7 +160,7 @@ describe('the rate window of an account (H13, H14)', () => {
 });
 
 test('H13: the windows outlive a clean restart of the embedded service, and no longer than 60 s', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'muster-rate-'));
+  const dataDir = scratchDirectory('muster-rate');
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const first = new FakeClock();
   const before = await Muster.start({ dataDir, clock: first });
