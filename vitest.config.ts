@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { NODES, QUICK, SYSTEM } from './test/support/groups.ts';
+import LongestFirst from './test/support/longest-first.ts';
 
 // A condition that is waited for comes late on a busy machine; the second that vitest gives it would be a guess.
 const PATIENCE = { poll: { timeout: 30_000, interval: 20 } };
@@ -20,6 +21,7 @@ export default defineConfig({
     reporters: ['default', 'test/support/closing-line.ts'],
     // The tests wait for stores and sockets about as long as they compute.
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: { ...TIMES, ...SHARED, ...CONFINED, name: 'quick', include: [...QUICK], sequence: { groupOrder: 0 } },

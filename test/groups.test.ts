@@ -1,11 +1,12 @@
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { NODES, QUICK, SYSTEM } from './support/groups.ts';
+import { LONGEST, NODES, QUICK, SYSTEM } from './support/groups.ts';
 
 test.each([
-  ['quick', QUICK],
-  ['system', SYSTEM],
-  ['nodes', NODES],
-])('each line of the group %s names tests that are there', (_, patterns) => {
+  ['the group quick', QUICK],
+  ['the group system', SYSTEM],
+  ['the group nodes', NODES],
+  ['those that take minutes', LONGEST],
+])('each line of %s names tests that are there', (_, patterns) => {
   expect(patterns.filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
 });

@@ -49,6 +49,7 @@ export const QUICK: readonly string[] = [
   'test/floors.test.ts',
   'test/groups.test.ts',
   'test/metrics/tallied-histogram.test.ts',
+  'test/neighbour-verdicts.test.ts',
   'test/metrics-catalogue.test.ts',
   'test/monitoring/dashboards.test.ts',
   'test/monitoring/runbook.test.ts',
@@ -75,3 +76,6 @@ export const SYSTEM: readonly string[] = [
 export const NODES: readonly string[] = ['image', 'cluster', 'installation', 'availability'].map(
   (name) => `test/kubernetes/${name}.test.ts`,
 );
+
+/** Tests that take minutes, the longest first: what runs beside them is over before they are. */
+export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.test.ts', 'test/chaos/chaos.test.ts'];
