@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PackedIndex } from '../../src/store/packed-index.ts';
+import { runs } from '../support/effort.ts';
 
 /** Every row that the index finds by this hash. */
 function rowsOf(index: PackedIndex, hash: number): number[] {
@@ -36,7 +37,7 @@ test('finds what a map finds, whatever comes, meets and goes', () => {
         expect(rowsOf(index, wanted)).toEqual(expected.sort((a, b) => a - b));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(60) },
   );
 });
 

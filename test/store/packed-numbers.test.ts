@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PackedNumbers } from '../../src/store/packed-numbers.ts';
+import { runs } from '../support/effort.ts';
 
 const KEY_MAX = Number.MAX_SAFE_INTEGER - 1;
 /** Neighbours, as slots are; some that differ in their high bits alone; any. */
@@ -27,7 +28,7 @@ test('says what a map says', () => {
       }
       expect([...numbers].sort(byKey)).toEqual([...model].sort(byKey));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -43,6 +44,7 @@ test('what is stale goes before more room is taken; nothing else does', () => {
       }
       for (const k of fresh) expect(numbers.get(k)).toBe(1);
     }),
+    { numRuns: runs(25) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PAGE_BYTES, type PackedText } from '../../src/store/packed-cells.ts';
 import { PackedTable } from '../../src/store/packed-table.ts';
+import { runs } from '../support/effort.ts';
 
 const textOf = ({ bytes, start, end }: PackedText): string => bytes.toString('utf8', start, end);
 
@@ -67,7 +68,7 @@ test('holds what a map holds, by group and key', () => {
         if (!both.model.has(`${group}/${key}`)) expect(both.table.find(key, group)).toBe(-1);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -97,7 +98,7 @@ test('cells that move from page to page stay what they are, and pages never take
       }
       both.check();
     }),
-    { numRuns: 15 },
+    { numRuns: runs(5) },
   );
 });
 
