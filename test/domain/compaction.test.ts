@@ -111,7 +111,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     prefix = `${randomUUID()}/`;
   });
 
-  const open = (): Promise<Store> => openEtcdStore({ endpoints: [cluster.member.url], prefix });
+  const open = (): Promise<Store> => openEtcdStore({ endpoints: [cluster.member.url], prefix, deadlineMs: 60_000 });
 
   test('without any purge the history goes by itself, but never that of the last five minutes', async () => {
     await using opened = await open();

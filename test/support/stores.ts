@@ -6,6 +6,16 @@ import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { findEtcd, NO_ETCD } from './etcd-binary.ts';
 import { EtcdCluster } from './etcd.ts';
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Nothing but the embedded store in memory: for a run that starts no process and writes no file. */
+    memoryAlone?: boolean;
+  }
+}
+
+/** No test here is about an outage: no answer of etcd comes late because others use this machine. */
+const PATIENT_MS = 60_000;
+
 export interface Stores {
   readonly name: Store['backend'];
   /** An empty store of its own; on etcd a neighbour of the others, under a prefix that nobody has. */
@@ -19,7 +29,7 @@ const sqlite: Stores = {
 
 const etcd = (url: () => string): Stores => ({
   name: 'etcd',
-  open: () => openEtcdStore({ endpoints: [url()], prefix: `${randomUUID()}/` }),
+  open: () => openEtcdStore({ endpoints: [url()], prefix: `${randomUUID()}/`, deadlineMs: PATIENT_MS }),
 });
 
 /** Once on each back-end; on etcd in the one that all tests share. */
@@ -27,6 +37,7 @@ export function onEachStore(title: string, suite: (stores: Stores) => void): voi
   describe(`${title} (sqlite)`, () => {
     suite(sqlite);
   });
+  if (inject('memoryAlone') === true) return;
   const url = inject('etcd');
   describe.skipIf(url === undefined)(`${title} (etcd)`, () => {
     suite(etcd(() => url ?? ''));
@@ -38,6 +49,7 @@ export function onEachStoreAlone(title: string, suite: (stores: Stores) => void)
   describe(`${title} (sqlite)`, () => {
     suite(sqlite);
   });
+  if (inject('memoryAlone') === true) return;
   const binary = findEtcd();
   describe.skipIf(binary === undefined)(`${title} (etcd)${binary ? '' : ` [skipped: ${NO_ETCD}]`}`, () => {
     let cluster: EtcdCluster;
