@@ -118,7 +118,7 @@ const etcd = inject('etcd');
 test.skipIf(etcd === undefined)('with others on its etcd it leads no more, so that one of them may', async () => {
   await muster.service.stop(true);
   const env = { MUSTER_DRAIN_DELAY_SECONDS: String(DELAY_SECONDS) };
-  const sharing = await etcdBackend(etcd ?? '').fresh({ clock, env });
+  await using sharing = await etcdBackend(etcd ?? '').fresh({ clock, env });
   const leads = async (): Promise<boolean> =>
     (await call(`${sharing.ops}/metrics`)).text.includes('\nmuster_controller_leading 1\n');
   await until(leads);

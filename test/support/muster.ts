@@ -48,7 +48,17 @@ export class Muster implements AsyncDisposable {
   }
 
   static async start(options: MusterOptions = {}): Promise<Muster> {
-    const dataDir = options.dataDir ?? scratchDirectory('muster');
+    if (options.dataDir !== undefined) return await Muster.#startIn(options.dataDir, options);
+    const dataDir = scratchDirectory('muster');
+    try {
+      return await Muster.#startIn(dataDir, options);
+    } catch (error) {
+      rmSync(dataDir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  static async #startIn(dataDir: string, options: MusterOptions): Promise<Muster> {
     const logged: string[] = [];
     const destination: DestinationStream = { write: (line) => void logged.push(line) };
     const keyFile = join(dataDir, 'keys');
