@@ -69,11 +69,8 @@ describeOn('control plane', 'a control plane', () => {
     await proxy.refuse();
     await expect(kubectl(['get', 'namespaces'])).rejects.toThrow('refused');
   });
-});
 
-describeOn('control plane', 'after a control plane', () => {
-  test('nothing of it is left', async () => {
-    const plane = await ControlPlane.start();
+  test('when it has ended, nothing of it is left', async () => {
     const { directory, apiServer } = plane;
     expect([existsSync(directory), existsSync(`/proc/${apiServer.pid}`)]).toEqual([true, true]);
     await plane[Symbol.asyncDispose]();
