@@ -40,7 +40,7 @@ export default defineConfig({
       {
         test: {
           ...LONG,
-          ...ON_ETCD,
+          globalSetup: [...ON_ETCD.globalSetup, 'test/kubernetes/support/shared-plane-setup.ts'],
           name: 'system',
           include: [...SYSTEM],
           exclude: [...NODES, ...QUICK],

@@ -7,6 +7,8 @@ export const QUICK: readonly string[] = [
   'test/api/request-body.test.ts',
   'test/chaos/checkers.test.ts',
   'test/chaos/follower.test.ts',
+  'test/chaos/judging.test.ts',
+  'test/closing-line.test.ts',
   'test/controller/kubernetes/crds.test.ts',
   'test/controller/kubernetes/fleet-account-decide.test.ts',
   'test/controller/kubernetes/fleet-api-key-decide.test.ts',
@@ -20,6 +22,7 @@ export const QUICK: readonly string[] = [
   'test/docs.test.ts',
   'test/domain/app-glance.test.ts',
   'test/domain/audit-chain.test.ts',
+  'test/domain/audit-verify.test.ts',
   'test/domain/backup-format.test.ts',
   'test/domain/clock-watch.test.ts',
   'test/domain/collector-endpoint.test.ts',
@@ -67,7 +70,7 @@ export const QUICK: readonly string[] = [
 /** Tests in which real processes keep real deadlines, and tests on a real Prometheus or API server (`npm run test:system`). */
 export const SYSTEM: readonly string[] = [
   'test/system/**/*.test.ts',
-  'test/chaos/**/*.test.ts',
+  'test/chaos/{chaos,planted-bugs}.test.ts',
   'test/kubernetes/**/*.test.ts',
   'test/monitoring/live.test.ts',
 ];
