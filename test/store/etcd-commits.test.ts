@@ -19,6 +19,7 @@ import {
   writes,
   writing,
 } from './conformance/harness.ts';
+import { whileTimePasses } from './while-time-passes.ts';
 
 const binary = findEtcd();
 /** Where nothing depends on when a call gives up. */
@@ -69,7 +70,10 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
       store,
       witness,
       async [Symbol.asyncDispose]() {
-        await store[Symbol.asyncDispose]();
+        // What nobody answers would wait for its deadline, while time stands still.
+        proxy.silence = 'none';
+        proxy.cut(({ silence }) => silence !== 'none');
+        await whileTimePasses(store[Symbol.asyncDispose]());
         await witness[Symbol.asyncDispose]();
         await proxy[Symbol.asyncDispose]();
       },
@@ -293,6 +297,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     await timers.advance(499);
     expect(ended).toEqual([]);
     await timers.advance(1);
+    expect(ended).toEqual(['third']);
     expect(await third).toEqual(saying(/^timeout: .*did not answer in time/));
     await timers.advance(299);
     expect(ended).toEqual(['third']);

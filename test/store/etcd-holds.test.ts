@@ -53,10 +53,10 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
       store,
       witness,
       async [Symbol.asyncDispose]() {
-        // A release that nobody answers would wait for its deadline.
+        // What nobody answers would wait for its deadline, while time stands still.
         proxy.silence = 'none';
         proxy.cut(({ silence }) => silence !== 'none');
-        await whileTimePasses(Promise.resolve(store[Symbol.asyncDispose]()));
+        await whileTimePasses(store[Symbol.asyncDispose]());
         await witness[Symbol.asyncDispose]();
         await proxy[Symbol.asyncDispose]();
       },
