@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { NODES, QUICK, SYSTEM } from './test/support/groups.ts';
+import { NODES, QUICK, QUICK_IN_MEMORY, SYSTEM } from './test/support/groups.ts';
 import LongestFirst from './test/support/longest-first.ts';
 
 // A condition that is waited for comes late on a busy machine; the second that vitest gives it would be a guess.
@@ -24,7 +24,15 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        test: { ...TIMES, ...SHARED, ...CONFINED, name: 'quick', include: [...QUICK], sequence: { groupOrder: 0 } },
+        test: {
+          ...TIMES,
+          ...SHARED,
+          ...CONFINED,
+          name: 'quick',
+          include: [...QUICK, ...QUICK_IN_MEMORY],
+          provide: { memoryAlone: true },
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         test: {

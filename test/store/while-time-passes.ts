@@ -1,11 +1,17 @@
-import { until } from '../support/until.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { vi } from 'vitest';
 
-/** Resolves as the work does; simulated time goes on meanwhile, and never faster than real time does. */
+const STEP_MS = 5;
+
+/** Resolves as the work does; time that is simulated goes on meanwhile, and never faster than real time does. */
 export async function whileTimePasses<T>(work: PromiseLike<T>): Promise<T> {
   let isOver = false;
   const over = Promise.resolve(work).finally(() => (isOver = true));
   // Whoever waits hears of a failure below.
   over.catch(() => undefined);
-  await until(() => isOver);
+  while (!isOver) {
+    await sleep(STEP_MS);
+    if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(STEP_MS);
+  }
   return await over;
 }

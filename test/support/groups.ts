@@ -67,6 +67,27 @@ export const QUICK: readonly string[] = [
   'test/turn-queue.test.ts',
 ];
 
+/** Tests on each store whose part on the embedded store in memory is as quick; `npm test` runs them whole as well. */
+export const QUICK_IN_MEMORY: readonly string[] = [
+  'test/controller/audit-seal.test.ts',
+  'test/controller/leader.test.ts',
+  'test/controller/metering.test.ts',
+  'test/controller/sweeper.test.ts',
+  'test/domain/audit-retention.test.ts',
+  'test/domain/audit-verify-pages.test.ts',
+  'test/domain/backup.test.ts',
+  'test/domain/format.test.ts',
+  'test/domain/pins.test.ts',
+  'test/domain/prices.test.ts',
+  'test/domain/replicas.test.ts',
+  'test/domain/restore-audit.test.ts',
+  'test/domain/restore.test.ts',
+  'test/domain/rewrapping.test.ts',
+  'test/domain/rollout.test.ts',
+  'test/domain/steps.test.ts',
+  'test/domain/transition.test.ts',
+];
+
 /** Tests in which real processes keep real deadlines, and tests on a real Prometheus or API server (`npm run test:system`). */
 export const SYSTEM: readonly string[] = [
   'test/system/**/*.test.ts',
