@@ -81,7 +81,7 @@ test('records that this program cannot read are refused and do not make memory d
   expect(await followed.directory.prove()).toBe('equal');
   await commit(store, { ...broken, value: app('one', 'broken', 'other').value });
   await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ remove: unheardOf.put }] });
-  expect(await followed.directory.fresh()).toBe('fresh');
+  await until(async () => (await followed.directory.fresh()) === 'fresh');
   expect(followed.memory.appById('broken')).toBeDefined();
   expect(await followed.directory.prove()).toBe('equal');
 });

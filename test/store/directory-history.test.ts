@@ -133,7 +133,7 @@ onEachStoreAlone('the proof', (stores) => {
     await using followed = follow(unlucky);
     await followed.ready();
     await erase(store, 'n000007');
-    await until(async () => (await followed.directory.fresh()) === 'fresh');
+    await followed.caughtUp();
     unlucky.intercept('listAt', 'before', () => write(store, 'n000003', 'meanwhile'));
     expect(await followed.directory.prove()).toBe('equal');
     expect(followed.counted.relisted).toBe(0);

@@ -22,7 +22,7 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     followed.clock.advance(5001);
     expect(await followed.directory.fresh()).toBe('behind');
     await until(() => unlucky.watchesOpened === 2);
-    await until(async () => (await followed.directory.fresh()) === 'fresh');
+    await followed.caughtUp();
     expect(followed.shelf.value(`${A}unheard`)).toBe('1');
     expect(followed.counted.relisted).toBe(0);
     expect(followed.logged.join()).toContain('the watch is deaf');
@@ -55,7 +55,7 @@ onEachStoreAlone('the directory in trouble', (stores) => {
       unlucky.sever();
       await until(() => unlucky.watchesOpened === round + 2);
       await write(store, `after${round}`, '1');
-      await until(async () => (await followed.directory.fresh()) === 'fresh');
+      await followed.caughtUp();
     }
     expect(followed.shelf.entries).toEqual(await truth(store));
     expect(followed.shelf.entries.size).toBe(8);

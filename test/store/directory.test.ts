@@ -37,7 +37,7 @@ onEachStore('the directory', (stores) => {
     await followed.ready();
     expect(followed.shelf.entries.size).toBe(0);
     await write(store, 'first', '1');
-    expect(await followed.directory.fresh()).toBe('fresh');
+    await followed.caughtUp();
     expect(followed.shelf.value(`${A}first`)).toBe('1');
   });
 
@@ -49,7 +49,7 @@ onEachStore('the directory', (stores) => {
     await write(store, 'y', '1');
     await write(store, 'x', '2');
     await erase(store, 'y');
-    expect(await followed.directory.fresh()).toBe('fresh');
+    await followed.caughtUp();
     expect([...followed.shelf.entries.values()].map((entry) => entry.value)).toEqual(['2']);
   });
 
@@ -61,10 +61,10 @@ onEachStore('the directory', (stores) => {
     await using followed = follow(store);
     await followed.ready();
     for (let n = 0; n < 20; n += 1) await write(neighbour, `n${n}`, '1');
-    expect(await followed.directory.fresh()).toBe('fresh');
+    await followed.caughtUp();
     expect(followed.shelf.entries.size).toBe(0);
     await write(store, 'ours', '1');
-    expect(await followed.directory.fresh()).toBe('fresh');
+    await followed.caughtUp();
     expect(followed.shelf.value(`${A}ours`)).toBe('1');
   });
 
@@ -114,7 +114,7 @@ onEachStore('the directory', (stores) => {
       // By itself a deaf watch is opened again only after a while.
       unlucky.deaf = false;
       unlucky.sever();
-      await until(async () => (await followed.directory.fresh()) === 'fresh');
+      await followed.caughtUp();
     },
   );
 

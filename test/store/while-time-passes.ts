@@ -5,13 +5,13 @@ const STEP_MS = 5;
 
 /** Resolves as the work does; time that is simulated goes on meanwhile, and never faster than real time does. */
 export async function whileTimePasses<T>(work: PromiseLike<T>): Promise<T> {
-  let isOver = false;
-  const over = Promise.resolve(work).finally(() => (isOver = true));
+  const over = new AbortController();
+  const done = Promise.resolve(work).finally(() => over.abort());
   // Whoever waits hears of a failure below.
-  over.catch(() => undefined);
-  while (!isOver) {
+  done.catch(() => undefined);
+  while (!over.signal.aborted) {
     await sleep(STEP_MS);
     if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(STEP_MS);
   }
-  return await over;
+  return await done;
 }

@@ -52,6 +52,8 @@ export interface Followed extends AsyncDisposable {
   readonly logged: string[];
   /** Time goes on, so that pauses end, until it is ready. */
   ready(): Promise<void>;
+  /** Resolves when memory holds all that was written before; on a busy machine the first look may still find it behind. */
+  caughtUp(): Promise<void>;
 }
 
 export interface FollowOptions {
@@ -96,6 +98,7 @@ export function follow(store: Store, options: FollowOptions = {}): Followed {
         return false;
       });
     },
+    caughtUp: () => until(async () => (await directory.fresh()) === 'fresh'),
     [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
   };
 }
