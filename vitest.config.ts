@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
+import process from 'node:process';
 import { defineConfig } from 'vitest/config';
-import { NODES, QUICK, QUICK_IN_MEMORY, SYSTEM } from './test/support/groups.ts';
+import { NODES, QUICK, QUICK_IN_MEMORY, SEEDED, SYSTEM } from './test/support/groups.ts';
 import LongestFirst from './test/support/longest-first.ts';
 
 // A condition that is waited for comes late on a busy machine; the second that vitest gives it would be a guess.
@@ -66,7 +67,10 @@ export default defineConfig({
           ...LONG,
           ...ON_ETCD,
           name: 'nightly',
-          include: ['test/nightly/**/*.test.ts'],
+          include: ['test/nightly/**/*.test.ts', ...SEEDED],
+          // An hour for what takes a minute at the usual effort.
+          testTimeout: 4 * 3_600_000,
+          env: { MUSTER_TEST_EFFORT: process.env['MUSTER_TEST_EFFORT'] ?? '50' },
           fileParallelism: false,
           sequence: { groupOrder: 3 },
         },

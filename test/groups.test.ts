@@ -1,10 +1,11 @@
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { LONGEST, NODES, QUICK, QUICK_IN_MEMORY, SYSTEM } from './support/groups.ts';
+import { LONGEST, NODES, QUICK, QUICK_IN_MEMORY, SEEDED, SYSTEM } from './support/groups.ts';
 
 test.each([
   ['the group quick', QUICK],
   ['those that are quick in memory', QUICK_IN_MEMORY],
+  ['those with properties', SEEDED],
   ['the group system', SYSTEM],
   ['the group nodes', NODES],
   ['those that take minutes', LONGEST],

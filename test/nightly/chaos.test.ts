@@ -6,13 +6,12 @@ import { seeded, seedFrom } from '../chaos/random.ts';
 import { closingLines, sectionLines, verdictOf } from '../chaos/report.ts';
 import { run } from '../chaos/runner.ts';
 import { World } from '../chaos/world.ts';
-import { runs } from '../support/effort.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { countRepeated } from '../support/timed-verdict.ts';
 
 /* The long form of test/chaos: the same faults, longer and again and again, and every limit is judged. */
 
-const MINUTES = runs(60);
+const MINUTES = Number(process.env['MUSTER_TEST_CHAOS_MINUTES'] ?? 60);
 /** The last round, the calm after it, and the judging of all that happened. */
 const MORE_MINUTES = 60;
 

@@ -103,3 +103,14 @@ export const NODES: readonly string[] = ['image', 'cluster', 'installation', 'av
 
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
 export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.test.ts', 'test/chaos/chaos.test.ts'];
+
+/** Tests with properties and simulations, which `npm run test:nightly` runs with many more seeds. */
+export const SEEDED: readonly string[] = [
+  'test/api/{date-time,nights-audited}.test.ts',
+  'test/chaos/checkers.test.ts',
+  'test/domain/{app-glance,audit-chain,audit-verify,backup-format,fleet-memory,night,prices,rate-window}.test.ts',
+  'test/domain/{review-room,seen-codec,shared-window-simulation,statement,text}.test.ts',
+  'test/domain/collector-*.test.ts',
+  'test/replicas.test.ts',
+  'test/store/{directory,etcd,etcd-commits,packed-*,sqlite}.test.ts',
+];
