@@ -45,7 +45,7 @@ describeOn('control plane', 'FleetAccount', () => {
     });
     const { status } = await team.ready('facct', name, 'Synced');
     expect(status['apps']).toEqual({ total: 0, active: 0, pending: 0, revoked: 0 });
-    expect(await team.events(name)).toContain('AccountCreated');
+    await team.told(name, 'AccountCreated');
   });
 
   test('the audit names the resource', async () => {
@@ -76,7 +76,7 @@ describeOn('control plane', 'FleetAccount', () => {
     const accountId = await ready();
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { disabled: true });
     await team.ready('facct', name, 'ChangedOutside');
-    expect(await team.events(name)).toContain('ChangedOutside');
+    await team.told(name, 'ChangedOutside');
     // Another look, for other drift, does not enable it either.
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { name: 'drifted' });
     await team.eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);

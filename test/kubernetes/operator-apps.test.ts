@@ -187,7 +187,7 @@ describeOn('control plane', 'FleetApp', () => {
     expect(muster.logged.join('\n')).not.toContain(word);
     expect(await (await fetch(`${muster.ops}/metrics`)).text()).not.toContain(word);
     expect(await team.kubectl(['get', 'events,fapp', '--output=json'])).not.toContain(word);
-    await team.eventually('the event', async () => (await team.events(name)).includes('CodeIssued'));
+    await team.told(name, 'CodeIssued');
   });
 
   test.each([

@@ -53,7 +53,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect((await team.get('secret', secret))?.metadata).toMatchObject({
       ownerReferences: [{ kind: 'FleetApiKey', name, uid: metadata.uid }],
     });
-    expect(await team.events(name)).toContain('KeyIssued');
+    await team.told(name, 'KeyIssued');
   });
 
   test('waits for its account, whichever comes first', async () => {
@@ -121,7 +121,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     await team.apply('FleetApiKey', name, specOf());
     await team.ready('fkey', name, 'SecretNotOwned');
     expect(await team.secret(secret, 'apiKey')).toBe('precious');
-    expect(await team.events(name)).toContain('SecretNotOwned');
+    await team.told(name, 'SecretNotOwned');
     await team.patch('fkey', name, { spec: { secretRef: { name: `${secret}-own` } } });
     await team.ready('fkey', name, 'Issued');
     await team.delete('fkey', name);

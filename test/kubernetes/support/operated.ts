@@ -160,6 +160,11 @@ export class Namespace {
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString();
   }
 
+  /** Resolves once the resource has an event of that reason: it is posted beside the work that it tells of. */
+  async told(name: string, reason: string): Promise<void> {
+    await this.eventually(`the event ${reason} of ${name}`, async () => (await this.events(name)).includes(reason));
+  }
+
   /** The reasons of the events about a resource, in no order. */
   async events(name: string): Promise<readonly string[]> {
     const { items } = checked(await this.#plane.ask('GET', this.#pathOf('event'))) as {
