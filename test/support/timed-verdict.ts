@@ -1,4 +1,4 @@
-import { TestRunner } from 'vitest';
+import { TestRunner, type TaskMeta } from 'vitest';
 import { ControlLoop, type Stalls } from './control-loop.ts';
 
 declare module 'vitest' {
@@ -17,7 +17,14 @@ export class NoVerdict extends Error {
   override readonly name = 'NoVerdict';
 }
 
+/** A test that is running, as vitest hands it to its function. */
+interface Running {
+  readonly meta: TaskMeta;
+}
+
 export interface TimedVerdictOptions {
+  /** The test it is of: to be given where tests of a file run at once, since any of them is vitest's current one. */
+  readonly task?: Running;
   readonly watch?: () => Promise<Pick<ControlLoop, 'stalls'> & AsyncDisposable>;
   /** Told of each attempt that did not count. */
   readonly repeated?: () => void;
@@ -33,7 +40,7 @@ export interface TimedVerdictOptions {
  */
 export async function timedVerdict<T>(
   attempt: () => Promise<T>,
-  { watch = () => ControlLoop.start(), repeated = countRepeated }: TimedVerdictOptions = {},
+  { task, watch = () => ControlLoop.start(), repeated = () => countRepeated(task) }: TimedVerdictOptions = {},
 ): Promise<T> {
   for (let attempts = 1; ; attempts += 1) {
     await using loop = await watch();
@@ -59,7 +66,7 @@ const words = ({ machineMs, ownMs }: Stalls): string =>
   `for ${Math.max(machineMs, ownMs).toFixed(0)} ms, where ${STALL_MS_MAX} ms are let through`;
 
 /** For the closing line, where a test runs. */
-export function countRepeated(): void {
-  const meta = TestRunner.getCurrentTest()?.meta;
+export function countRepeated(task: Running | undefined = TestRunner.getCurrentTest()): void {
+  const meta = task?.meta;
   if (meta) meta.repeatedVerdicts = (meta.repeatedVerdicts ?? 0) + 1;
 }

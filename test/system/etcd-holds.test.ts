@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd.ts';
 import type { Store } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { addUser } from '../support/etcd-users.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { timedVerdict } from '../support/timed-verdict.ts';
 import { present } from '../store/conformance/harness.ts';
 import { held } from '../store/conformance/holds.ts';
 import { record } from '../store/conformance/recorder.ts';
@@ -23,6 +24,12 @@ interface Wire extends AsyncDisposable {
   /** Beside the wire. */
   readonly witness: Store;
 }
+
+/** For a holder that must act in time: it can only where it gets its turns. */
+const timed =
+  (attempt: () => Promise<void>) =>
+  ({ task }: TestContext): Promise<void> =>
+    timedVerdict(attempt, { task });
 
 /* Each waits for leases that etcd itself lets expire; they do so side by side. */
 describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: true }, () => {
@@ -61,44 +68,53 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
     proxy.silenceFlows('everything');
   }
 
-  test('outlives its time to live as long as its holder renews it, rewritten or not', async () => {
-    await using wire = await wired();
-    const { store, witness } = wire;
-    const idle = await held(store.hold('t/idle', 'v', TTL_MS));
-    const busy = await held(store.hold('t/busy', 'v', TTL_MS));
-    expect(await busy.rewrite('w')).toBe('written');
-    await leases.untilOneExpires(TTL_MS * 2);
-    expect([idle.lost.aborted, busy.lost.aborted]).toEqual([false, false]);
-    expect(await present(witness, 't/idle')).toMatchObject({ value: 'v', revision: idle.revision });
-    expect(await present(witness, 't/busy')).toMatchObject({ value: 'w', revision: busy.revision });
-  });
+  test(
+    'outlives its time to live as long as its holder renews it, rewritten or not',
+    timed(async () => {
+      await using wire = await wired();
+      const { store, witness } = wire;
+      const idle = await held(store.hold('t/idle', 'v', TTL_MS));
+      const busy = await held(store.hold('t/busy', 'v', TTL_MS));
+      expect(await busy.rewrite('w')).toBe('written');
+      await leases.untilOneExpires(TTL_MS * 2);
+      expect([idle.lost.aborted, busy.lost.aborted]).toEqual([false, false]);
+      expect(await present(witness, 't/idle')).toMatchObject({ value: 'v', revision: idle.revision });
+      expect(await present(witness, 't/busy')).toMatchObject({ value: 'w', revision: busy.revision });
+    }),
+  );
 
-  test('expires when its holder is cut off, who takes it for lost before etcd does', async () => {
-    await using wire = await wired();
-    const { proxy, store, witness } = wire;
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
-    using recording = await record(witness, 't/leader', holder.revision + 1);
-    const order: string[] = [];
-    holder.lost.addEventListener('abort', () => order.push('lost'));
-    silence(proxy);
-    await recording.recorder.untilChanges(1);
-    order.push('expired');
-    expect(order).toEqual(['lost', 'expired']);
-    expect(recording.recorder.changes).toMatchObject([{ value: undefined }]);
-    expect(await holder.rewrite('late')).toBe('lost');
-    await held(witness.hold('t/leader', 'next', TTL_MS));
-  });
+  test(
+    'expires when its holder is cut off, who takes it for lost before etcd does',
+    timed(async () => {
+      await using wire = await wired();
+      const { proxy, store, witness } = wire;
+      const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+      using recording = await record(witness, 't/leader', holder.revision + 1);
+      const order: string[] = [];
+      holder.lost.addEventListener('abort', () => order.push('lost'));
+      silence(proxy);
+      await recording.recorder.untilChanges(1);
+      order.push('expired');
+      expect(order).toEqual(['lost', 'expired']);
+      expect(recording.recorder.changes).toMatchObject([{ value: undefined }]);
+      expect(await holder.rewrite('late')).toBe('lost');
+      await held(witness.hold('t/leader', 'next', TTL_MS));
+    }),
+  );
 
-  test('is kept through a wire that fails for less than its time to live', async () => {
-    await using wire = await wired();
-    const { proxy, store, witness } = wire;
-    const holder = await held(store.hold('t/leader', 'v', 6000));
-    proxy.silenceFlows('everything');
-    // Granted later than the last renewal that went through: as long as this one lives, so would the other.
-    await leases.untilOneExpires(6000);
-    expect(holder.lost.aborted).toBe(false);
-    expect(await present(witness, 't/leader')).toMatchObject({ revision: holder.revision });
-  });
+  test(
+    'is kept through a wire that fails for less than its time to live',
+    timed(async () => {
+      await using wire = await wired();
+      const { proxy, store, witness } = wire;
+      const holder = await held(store.hold('t/leader', 'v', 6000));
+      proxy.silenceFlows('everything');
+      // Granted later than the last renewal that went through: as long as this one lives, so would the other.
+      await leases.untilOneExpires(6000);
+      expect(holder.lost.aborted).toBe(false);
+      expect(await present(witness, 't/leader')).toMatchObject({ revision: holder.revision });
+    }),
+  );
 
   test('expires when it could not be removed as its holder released it', async () => {
     await using wire = await wired();
