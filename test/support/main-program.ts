@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { COMPILED } from './compiled.ts';
+import { guard } from './guard.ts';
 import type { Addresses } from './muster-process.ts';
 import { OPERATOR_TOKEN } from './muster.ts';
 
@@ -33,6 +34,7 @@ export class MainProgram implements AsyncDisposable {
         ...env,
       },
     });
+    guard(child);
     this.#child = child;
     child.stderr.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     this.exited = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));

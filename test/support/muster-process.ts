@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { COMPILED } from './compiled.ts';
+import { guard } from './guard.ts';
 import { OPERATOR_TOKEN } from './muster.ts';
 import { until } from './until.ts';
 
@@ -14,7 +15,7 @@ export interface Addresses {
   readonly ops: string;
 }
 
-/** `node src/main.ts` as a process of its own, on ports that it chooses; killed with the block at the latest. */
+/** `node src/main.ts` as a process of its own, on ports that it chooses; killed with the block or with this process. */
 export class MusterProcess implements Addresses, AsyncDisposable {
   readonly api: string;
   readonly device: string;
@@ -42,10 +43,7 @@ export class MusterProcess implements Addresses, AsyncDisposable {
         ...env,
       },
     });
-    // A test process that is gone takes it along, unless it was killed itself.
-    const kill = (): void => void child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
+    guard(child);
     const logged: string[] = [];
     const addresses = await new Promise<Addresses>((resolve, reject) => {
       child.once('exit', (code) => reject(new Error(`muster ended with ${code}:\n${logged.slice(-20).join('\n')}`)));

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { COMPILED } from '../support/compiled.ts';
+import { guard } from '../support/guard.ts';
 
 /* `npm start` and `npm run demo`, as programs of their own on ports that they choose. */
 
@@ -31,6 +32,7 @@ function start(program: 'start.ts' | 'fleet.ts', dataDir: string): Demo {
       MUSTER_OPS_LISTEN: '127.0.0.1:0',
     },
   });
+  guard(child);
   const ended = once(child, 'exit');
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));

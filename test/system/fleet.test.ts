@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, inject, test } from 'vitest';
 import { COMPILED } from '../support/compiled.ts';
 import { metric, revoke } from '../support/daemon.ts';
+import { guard } from '../support/guard.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../support/muster.ts';
 import { until } from '../support/until.ts';
 
@@ -25,6 +26,7 @@ function start(args: readonly string[], env: Record<string, string> = {}): Fleet
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...COMPILED, PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
   });
+  guard(child);
   const exited = once(child, 'exit');
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (piece: string) => (output += piece));
