@@ -54,7 +54,6 @@ describe.each([
 ] as const)('killed under load on %s, %i times', (kind, rounds) => {
   test.skipIf(kind === 'etcd' && url === undefined)(
     'nothing acknowledged is missing, nothing is half-written',
-    { timeout: 300_000 },
     async () => {
       const { env, choice } = place(kind);
       const ledger = new Ledger();

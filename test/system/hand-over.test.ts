@@ -23,7 +23,6 @@ const leads = async (muster: MusterProcess): Promise<boolean> =>
 
 test.skipIf(url === undefined).each(['SIGKILL', 'SIGTERM'] as const)(
   'after %s of the leader the other controller leads, and a process without the role never does',
-  { timeout: 240_000 },
   async (signal) => {
     const env = {
       MUSTER_DATA_DIR: directory,
