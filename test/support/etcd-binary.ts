@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { toolsFolder } from './tools-folder.ts';
 
 const VERSION = '3.6.16';
 
@@ -12,8 +12,7 @@ const VERSION = '3.6.16';
 export function findEtcd(): string | undefined {
   const named = process.env['MUSTER_TEST_ETCD'];
   if (named) return named;
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const built = join(process.env['MUSTER_TOOLS'] || join(cache, 'muster'), 'bin', `etcd-${VERSION}`);
+  const built = join(toolsFolder(), 'bin', `etcd-${VERSION}`);
   if (existsSync(built)) return built;
   try {
     const script = join(import.meta.dirname, '../../.ci/build-etcd.sh');
