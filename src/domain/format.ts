@@ -9,7 +9,11 @@ import { readReplicas } from './replicas.ts';
  * the records are migrated.
  */
 
-/** Brings the records of one format to the next. It may be stopped anywhere and run again. */
+/**
+ * Brings the records of one format to the next. It may be stopped anywhere and run again. Two replicas that start at
+ * once both run it, and one of them may serve, or run the next step, before the other is through: each write expects
+ * the revision that it read, and a record that is of a newer format already is left alone.
+ */
 export type Migration = (store: Store) => Promise<void>;
 
 /** By the format that they begin from. */
