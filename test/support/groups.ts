@@ -52,6 +52,7 @@ export const QUICK: readonly string[] = [
   'test/floors.test.ts',
   'test/groups.test.ts',
   'test/metrics/tallied-histogram.test.ts',
+  'test/mutants/mutants.test.ts',
   'test/neighbour-verdicts.test.ts',
   'test/metrics-catalogue.test.ts',
   'test/monitoring/dashboards.test.ts',

@@ -1,0 +1,92 @@
+import type { Mutant } from './mutant.ts';
+
+/** Apps, their codes and the keys that change them. */
+export const APPS: readonly Mutant[] = [
+  {
+    name: 'a name is measured in UTF-16 code units',
+    file: 'src/domain/text.ts',
+    search: 'return Array.from(value).length > codePointsMax;',
+    replacement: 'return value.length > codePointsMax;',
+    rule: 'A1: a name has at most 100 Unicode code points.',
+    caughtBy: ['test/api/operator.test.ts', 'test/api/v1-apps.test.ts', 'test/domain/text.test.ts'],
+  },
+  {
+    name: 'a used code stays open',
+    file: 'src/domain/app-record.ts',
+    search: `const used = spend(older, older.codes.slice(0, 1), 'used');`,
+    replacement: 'const used = older;',
+    rule: 'A5: a code is single-use.',
+    caughtBy: [
+      'test/api/device-enroll-races.test.ts',
+      'test/api/device-enroll-refused.test.ts',
+      'test/api/device-enroll.test.ts',
+      'test/api/v1-app-life.test.ts',
+    ],
+  },
+  {
+    name: 'a 21st code stays open beside the others',
+    file: 'src/domain/app-record.ts',
+    search: 'const surplus = current.codes.length + 1 - LIMITS.openCodesPerAppMax;',
+    replacement: 'const surplus = current.codes.length - LIMITS.openCodesPerAppMax;',
+    rule: 'A5: an app has at most 20 open codes, and a further one voids the oldest.',
+    caughtBy: ['test/api/device-enroll.test.ts', 'test/api/v1-app-life.test.ts'],
+  },
+  {
+    name: 'a revocation leaves the open codes',
+    file: 'src/domain/app-record.ts',
+    search: `...rest } = spend(app, app.codes, 'voided');`,
+    replacement: '...rest } = app;',
+    rule: 'A7: a revocation voids all open codes of the app in the same transaction.',
+    caughtBy: [
+      'test/api/device-enroll-refused.test.ts',
+      'test/api/device-enroll.test.ts',
+      'test/api/v1-app-life.test.ts',
+      'test/domain/linked.test.ts',
+    ],
+  },
+  {
+    name: 'issuing a code brings a revoked app back to pending',
+    file: 'src/domain/app-record.ts',
+    search: 'return { ...bounded, codes: [...bounded.codes, issued] };',
+    replacement: `const status = bounded.status === 'revoked' ? 'pending' : bounded.status;
+  return { ...bounded, status, codes: [...bounded.codes, issued] };`,
+    rule: 'A8: issuing a code alone leaves a revoked app revoked.',
+    caughtBy: ['test/api/device-enroll.test.ts', 'test/api/v1-app-life.test.ts'],
+  },
+  {
+    name: 'a deleted app keeps its place',
+    file: 'src/domain/apps.ts',
+    search: 'tally: { ...tally, apps: Math.max(0, tally.apps - 1) },',
+    replacement: 'tally,',
+    rule: 'A9: a deletion frees the place of the app on its account.',
+    caughtBy: ['test/api/v1-limit.test.ts', 'test/domain/mutation.test.ts'],
+  },
+  {
+    name: 'creates do not expect the count that they read',
+    file: 'src/domain/tally-lane.ts',
+    search: 'expect: [{ key: KEYS.tally(accountId), revision: tally.revision }],',
+    replacement: 'expect: [],',
+    rule: 'A10: the limit of 1000 apps is exact under concurrent creates over all replicas.',
+    caughtBy: ['test/api/v1-limit.test.ts', 'test/domain/mutation.test.ts'],
+  },
+  {
+    name: 'a code works in the instant of its expiry',
+    file: 'src/domain/enrollment.ts',
+    search: 'if (binding.at >= open.expiresAt)',
+    replacement: 'if (binding.at > open.expiresAt)',
+    rule: 'A11: a code is valid only while the clock of the service is before its expiry.',
+    caughtBy: [
+      'test/api/device-enroll-refused.test.ts',
+      'test/api/device-enroll.test.ts',
+      'test/api/v1-app-life.test.ts',
+    ],
+  },
+  {
+    name: 'a change does not expect the API key that asked for it',
+    file: 'src/domain/mutation.ts',
+    search: '      { key: KEYS.apiKey(accountId, keyId), revision: found.key.revision },\n',
+    replacement: '',
+    rule: 'A12: a revoked API key changes nothing, not even by a commit that was under way.',
+    caughtBy: ['test/domain/mutation.test.ts'],
+  },
+];

@@ -1,0 +1,37 @@
+import type { Mutant } from './mutant.ts';
+
+/** The leader, the operator of Kubernetes, the command line and the metrics. */
+export const CONTROLLER: readonly Mutant[] = [
+  {
+    name: 'a leader that stops keeps its lease',
+    file: 'src/controller/leader.ts',
+    search: '    await held.release();\n',
+    replacement: '',
+    rule: 'Leader lease: a leader that stops is followed by the next look of another one.',
+    caughtBy: ['test/controller/leader.test.ts'],
+  },
+  {
+    name: 'a code that was drawn before a revocation is registered after it',
+    file: 'src/controller/kubernetes/fleet-app-decide.ts',
+    search: `if (pending && !issue) return`,
+    replacement: `if (pending && !issue && app.status !== 'revoked') return`,
+    rule: 'Kubernetes: an app that was revoked outside is not brought back by a code that was drawn before.',
+    caughtBy: ['test/controller/kubernetes/fleet-app-decide.test.ts'],
+  },
+  {
+    name: 'a failed check of the doctor ends as any failure does',
+    file: 'src/cli/doctor.ts',
+    search: '${fails} checks failed.`, EXIT.bad);',
+    replacement: '${fails} checks failed.`);',
+    rule: 'Command line: the exit code is 3 where a check of the doctor fails.',
+    caughtBy: ['test/cli/doctor.test.ts'],
+  },
+  {
+    name: 'the path of a request becomes a label',
+    file: 'src/api/server.ts',
+    search: 'exchange.route = of.path;',
+    replacement: 'exchange.route = exchange.request.url ?? of.path;',
+    rule: 'Metrics: labels are of closed sets, and no ID of an app is in them.',
+    caughtBy: ['test/api/metrics.test.ts', 'test/monitoring/live.test.ts', 'test/secrets-nowhere.test.ts'],
+  },
+];

@@ -1,0 +1,21 @@
+import { APPS } from './apps.ts';
+import { CONTROLLER } from './controller.ts';
+import { DEVICES } from './devices.ts';
+import { HTTP } from './http.ts';
+import type { Mutant } from './mutant.ts';
+import { NIGHTS } from './nights.ts';
+import { RATE } from './rate.ts';
+import { SECRETS } from './secrets.ts';
+import { STORE } from './store.ts';
+
+/** One for each kind of promise, by subject. */
+export const MUTANTS: readonly Mutant[] = [
+  ...HTTP,
+  ...RATE,
+  ...APPS,
+  ...DEVICES,
+  ...SECRETS,
+  ...NIGHTS,
+  ...STORE,
+  ...CONTROLLER,
+];

@@ -1,0 +1,54 @@
+import type { Mutant } from './mutant.ts';
+
+/** The collector's address and header, and what must not be told. */
+export const SECRETS: readonly Mutant[] = [
+  {
+    name: 'a percent sign needs no hexadecimal digits behind it',
+    file: 'src/domain/collector-endpoint.ts',
+    search: '|%[0-9A-Fa-f]{2})*)*$/;',
+    replacement: '|%)*)*$/;',
+    rule: 'O4: an endpoint with a bad percent escape is refused.',
+    caughtBy: ['test/api/v1-otel-vectors.test.ts', 'test/domain/collector-endpoint.test.ts'],
+  },
+  {
+    name: 'the private range 172.16/12 is twice as large',
+    file: 'src/domain/collector-reach.ts',
+    search: `'172.16.0.0/12'`,
+    replacement: `'172.16.0.0/11'`,
+    rule: 'O5: plain http is for loopback, private addresses and LAN names alone.',
+    caughtBy: ['test/domain/collector-reach.test.ts'],
+  },
+  {
+    name: 'an Expect header is split off the credential',
+    file: 'src/domain/collector-header.ts',
+    search: '|upgrade|expect|keep-alive|',
+    replacement: '|upgrade|keep-alive|',
+    rule: 'O7: headers that frame or route a request are never split off the credential.',
+    caughtBy: ['test/domain/collector-header.test.ts'],
+  },
+  {
+    name: 'the collector header is not bound to its account',
+    file: 'src/domain/otel-config.ts',
+    search: 'export const headerContext = (accountId: string): string => `otel-header:${accountId}`;',
+    replacement: `export const headerContext = (_accountId: string): string => 'otel-header:';`,
+    rule: 'O9: the ciphertext of the collector header is bound to its account.',
+    caughtBy: ['test/domain/purge.test.ts'],
+  },
+  {
+    name: 'a header that is replaced leaves no note for the purge',
+    file: 'src/domain/otel-config.ts',
+    search: 'old?.header !== undefined && !(sameHeader && held) ?',
+    replacement: 'old?.header !== undefined && wanted === undefined && !(sameHeader && held) ?',
+    rule: 'O10: a replaced header leaves the history of the store within 60 s.',
+    caughtBy: ['test/domain/purge.test.ts'],
+  },
+  {
+    name: 'a refused variable is told with its value',
+    file: 'src/config.ts',
+    search: "issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);",
+    replacement:
+      "issues.map((issue) => `${issue.path.join('.')}: ${issue.message}, not ${given[issue.path.join('.')]}`);",
+    rule: 'Configuration: a rejected value is never repeated, since it may be a secret.',
+    caughtBy: ['test/cli/doctor.test.ts', 'test/config.test.ts', 'test/main.test.ts'],
+  },
+];

@@ -1,0 +1,58 @@
+import type { Mutant } from './mutant.ts';
+
+/** The store, the memory above it, and copies of it. */
+export const STORE: readonly Mutant[] = [
+  {
+    name: 'a commit that writes what another one expects rides with it',
+    file: 'src/store/etcd-claims.ts',
+    search: 'return this.expected.has(key) || this.writes(key);',
+    replacement: 'return this.writes(key);',
+    rule: 'Group commit: of two commits that each rely on what the other writes, one conflicts.',
+    caughtBy: ['test/store/etcd-commits.test.ts', 'test/store/etcd-group.test.ts'],
+  },
+  {
+    name: 'memory that is behind the store is called fresh',
+    file: 'src/store/directory.ts',
+    search: 'if (this.#filled && head.revision <= this.#applied) {',
+    replacement: 'if (this.#filled) {',
+    rule: 'A12: memory is read only once it has reached the revision of head, so that no replica accepts what was revoked.',
+    caughtBy: [
+      'test/domain/fleet.test.ts',
+      'test/domain/mutation.test.ts',
+      'test/store/directory-trouble.test.ts',
+      'test/store/directory.test.ts',
+    ],
+  },
+  {
+    name: 'a holder believes in its lease for longer than etcd does',
+    file: 'src/store/etcd-lease.ts',
+    search: 'const COUNTED = 0.9;',
+    replacement: 'const COUNTED = 1.1;',
+    rule: 'Leader lease: a holder takes its hold for lost before the store lets it expire.',
+    caughtBy: [],
+  },
+  {
+    name: 'a hold does not watch its expiry',
+    file: 'src/store/etcd-held.ts',
+    search: '    this.watchExpiry();\n    void this.keep();',
+    replacement: '    void this.keep();',
+    rule: 'Leader lease: a holder that is cut off takes its hold for lost by itself.',
+    caughtBy: ['test/store/etcd-holds.test.ts'],
+  },
+  {
+    name: 'the sum of a backup is not compared',
+    file: 'src/domain/backup-format.ts',
+    search: `if (trailer.entries !== this.#entries || trailer.sha256 !== this.#hash.digest('hex')) {`,
+    replacement: 'if (trailer.entries !== this.#entries) {',
+    rule: 'Backup: a file that was altered is refused, and nothing is written.',
+    caughtBy: ['test/cli/backup.test.ts', 'test/domain/backup-format.test.ts', 'test/domain/restore.test.ts'],
+  },
+  {
+    name: 'a restore leaves the open codes as they were',
+    file: 'src/domain/restore-records.ts',
+    search: 'return keepCodes ? now(value) : withoutCodes(entry, tally);',
+    replacement: 'return now(value);',
+    rule: 'Restore: open codes are void after a restore unless they are kept on purpose.',
+    caughtBy: ['test/cli/backup.test.ts', 'test/domain/restore.test.ts'],
+  },
+];
