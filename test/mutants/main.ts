@@ -28,6 +28,9 @@ const RUN_MS_MAX = 900_000;
 /** vitest's own exit code when a test failed. */
 const FAILED = 1;
 
+/** Not the nightly group, which runs the same files for hours. */
+const BY_PROJECT = ['--project=quick', '--project=rules'] as const;
+
 type Verdict = 'caught' | 'survived' | 'known gap' | 'unfounded';
 
 /** The files of git's work tree, changed or new ones included, with the packages linked. */
@@ -72,15 +75,15 @@ function failures(copy: string, args: readonly string[]): string[] {
     testResults: readonly { readonly name: string; readonly status: string }[];
   };
   const failed = testResults.filter((file) => file.status === 'failed').map(({ name }) => name.replace(`${copy}/`, ''));
-  return failed.length > 0 ? failed : ['(an error outside of the tests)'];
+  return failed.length > 0 ? [...new Set(failed)] : ['(an error outside of the tests)'];
 }
 
 /** First the tests that caught it before, then whatever else imports the file. */
 function hunt(copy: string, mutant: Mutant): string[] {
   const likely = mutant.caughtBy.filter((file) => existsSync(join(copy, file)));
-  const caught = likely.length > 0 ? failures(copy, ['run', ...likely]) : [];
+  const caught = likely.length > 0 ? failures(copy, ['run', ...BY_PROJECT, '--project=system', ...likely]) : [];
   if (caught.length > 0) return caught;
-  return failures(copy, ['related', '--run', '--project=quick', '--project=rules', mutant.file]);
+  return failures(copy, ['related', '--run', ...BY_PROJECT, mutant.file]);
 }
 
 /** Files that pass without any slip. */
@@ -89,7 +92,7 @@ const sound = new Set<string>();
 /** Whether a file that failed passes without the slip: else its failure tells nothing. */
 function isFounded(copy: string, [file]: readonly string[]): boolean {
   if (file === undefined || !existsSync(join(copy, file)) || sound.has(file)) return true;
-  if (failures(copy, ['run', file]).length > 0) return false;
+  if (failures(copy, ['run', ...BY_PROJECT, '--project=system', file]).length > 0) return false;
   sound.add(file);
   return true;
 }
