@@ -112,6 +112,23 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     expect(await holder.rewrite('late')).toBe('lost');
   });
 
+  test('is kept by a renewal for nine tenths of its time to live from then on', async () => {
+    using timers = simulatedTimers();
+    await using wire = await wired();
+    const { proxy, store } = wire;
+    const ttlMs = 1000;
+    const holder = await held(store.hold('t/leader', 'v', ttlMs));
+    await timers.advance(500);
+    // Renewals come in real time, and a look at the key after each. The first one may have set out before time moved.
+    let looks = 0;
+    proxy.heard = (_, bytes) => {
+      if (bytes.includes('t/leader')) looks += 1;
+    };
+    await until(() => looks >= 2);
+    await timers.advance(ttlMs * 0.9 - 1);
+    expect(holder.lost.aborted).toBe(false);
+  });
+
   test('leaves no lease behind: not when it is released, nor taken, nor taken away', async () => {
     await using wire = await wired(PATIENT_MS);
     const { store, witness } = wire;
