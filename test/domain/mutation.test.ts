@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { DEADLINES } from '../../src/domain/limits.ts';
-import { auditSchema, KEYS, parseRecord } from '../../src/domain/records.ts';
+import { DEADLINES, LIMITS } from '../../src/domain/limits.ts';
+import { auditSchema, KEYS, parseRecord, tallySchema } from '../../src/domain/records.ts';
 import type { Store } from '../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../support/accounts.ts';
 import { onEachBackend, type Backend } from '../support/backends.ts';
@@ -127,6 +127,22 @@ onEachBackend('a mutation', (backend) => {
     }
     expect(await actions(it)).toEqual(['account.created', 'app.created', 'app.created', 'app.revoked', 'otel.stored']);
     expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('a create is planned anew where the count of the apps has moved since it was read (A10)', async () => {
+    const it = await withTrouble();
+    await createApp(it.muster, it.apiKey);
+    it.unlucky.intercept('commit', 'before', async () => {
+      // As another process does that creates the last ones that the account may have.
+      const entry = await it.unlucky.get(KEYS.tally(it.accountId));
+      const { record, revision } = parseRecord(tallySchema, entry ?? expect.unreachable('the account has an app'));
+      const full = JSON.stringify({ ...record, apps: LIMITS.appsPerAccountMax });
+      await it.unlucky.commit({
+        expect: [{ key: KEYS.tally(it.accountId), revision }],
+        write: [{ put: KEYS.tally(it.accountId), value: full }],
+      });
+    });
+    expect(await create(it)).toMatchObject({ status: 400, body: { error: { code: 'limit_reached' } } });
   });
 
   test('a commit whose answer was lost is not sent again where its marker is found', async () => {

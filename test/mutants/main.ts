@@ -25,6 +25,8 @@ import { planted } from './planted.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 /** A slip may make a test hang; the tests that are related to it take less on a slow machine. */
 const RUN_MS_MAX = 900_000;
+/** A test that hangs fails; whether it is the slip that holds it up is seen by running it without. */
+const UNTIL_ONE_FAILS = ['--bail=1', '--testTimeout=60000', '--hookTimeout=60000', '--passWithNoTests'] as const;
 /** vitest's own exit code when a test failed. */
 const FAILED = 1;
 
@@ -65,7 +67,7 @@ function run(
 
 /** The files that failed, told by vitest's own lines; the first one ends the run. */
 function failures(copy: string, args: readonly string[]): string[] {
-  const vitest = ['vitest', ...args, '--bail=1', '--reporter=json', '--outputFile=mutant.json', '--passWithNoTests'];
+  const vitest = ['vitest', ...args, ...UNTIL_ONE_FAILS, '--reporter=json', '--outputFile=mutant.json'];
   const report = join(copy, 'mutant.json');
   rmSync(report, { force: true });
   const { status } = run('npx', vitest, copy);

@@ -189,7 +189,7 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${skipped}`, () 
     await timers.advance(8000);
     expect(recording.recorder.ends).toEqual([]);
     await timers.advance(1000);
-    await until(() => recording.recorder.ends.length > 0 || Date.now() > silentSince + 9000);
+    await until(() => recording.recorder.ends.length > 0 || Date.now() >= silentSince + 9000);
     expect(recording.recorder.ends).toEqual(['disconnected']);
     expect(recording.recorder.changes).toMatchObject([{ revision: first }]);
     using resumed = await whileTimePasses(record(store, 't/', first + 1));
