@@ -70,11 +70,16 @@ export class Pair implements Replicas, AsyncDisposable {
     });
   }
 
-  /** Ends the process in order, and starts one of the build in its place. @returns its exit code */
+  /**
+   * Ends the process in order, and starts one of the build in its place once the other one leads: the new one might be
+   * faster than that one's next look.
+   * @returns its exit code
+   */
   async swap(place: Place, build: Build): Promise<unknown> {
     const from = this.#options.recorder.now();
     const ended = await this.#end(place);
     this.#places[place] = undefined;
+    await eventually(() => this.leads(place === 0 ? 1 : 0));
     await this.start(place, build);
     this.#mark('down', place, from);
     return ended;
