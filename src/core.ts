@@ -6,6 +6,7 @@ import { createClockWatch, type ClockWatch } from './domain/clock-watch.ts';
 import { createEnvelope, type Envelope } from './domain/envelope.ts';
 import { createFleet, type Fleet } from './domain/fleet.ts';
 import { FleetMemory } from './domain/fleet-memory.ts';
+import { fencedByFormat } from './domain/format-fence.ts';
 import { refuseNewerFormat, settleFormat } from './domain/format.ts';
 import { parseKeyRing, type KeyRing } from './domain/key-ring.ts';
 import { DEADLINES, type Deadlines } from './domain/limits.ts';
@@ -66,13 +67,14 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const metrics = createAllMetrics(VERSION);
   metrics.rolesAre(config.roles);
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
-  const store = opened.use(
-    observed(wrapStore(await patientlyOpened(open, { clock, log, signal: options.signal })), clock, metrics),
-  );
+  const opening = await patientlyOpened(open, { clock, log, signal: options.signal });
+  let registration = (): object | undefined => undefined;
+  const store = opened.use(fencedByFormat(observed(wrapStore(opening), clock, metrics), () => registration()));
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
   const replicaId = drawMarker(draw);
   const { keyRing } = secrets;
   const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
+  registration = () => replicas.registration();
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);

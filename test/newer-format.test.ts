@@ -4,8 +4,10 @@ import { FORMAT, formatSchema, KEYS, parseRecord, put } from '../src/domain/reco
 import type { Store } from '../src/store/port.ts';
 import { onEachBackend } from './support/backends.ts';
 import { FakeClock } from './support/fake-clock.ts';
+import { call, createApp, tenant } from './support/muster.ts';
 import { unluckyStore, type UnluckyStore } from './support/unlucky-store.ts';
 import { until } from './support/until.ts';
+import { wrappedStore } from './support/wrapped-store.ts';
 
 /* A running Muster, and one that starts, whose store a newer Muster takes over. test/system has whole processes. */
 
@@ -73,4 +75,39 @@ onEachBackend('a format that becomes newer', (backend) => {
     await expect(start).rejects.toThrow(`written by a newer Muster (format ${FORMAT + 1}`);
     expect(isRaised).toBe(true);
   });
+
+  test('is looked at before a commit while the replica is away from the registry, and none goes through', async () => {
+    const { store: choice, env } = backend.place();
+    const lost = new AbortController();
+    let store: Store | undefined;
+    // Time stands still, so that no round of the replica's own notices.
+    await using muster = await backend.fresh({
+      ...(choice !== undefined && { store: choice }),
+      ...(env && { env }),
+      clock: new FakeClock(),
+      wrapStore: (real) => (store = losingReplicas(real, lost.signal)),
+    });
+    if (!store) throw new Error('the store was not opened');
+    const { apiKey } = await tenant(muster);
+    const app = await createApp(muster, apiKey);
+    lost.abort();
+    expect((await createApp(muster, apiKey)).appId, 'away, and nobody has raised the format').not.toBe(app.appId);
+    await raise(store);
+    const { revision } = await store.head();
+    for (const path of ['/v1/apps', `/v1/apps/${app.appId}/revoke`]) {
+      expect(await call(`${muster.api}${path}`, { method: 'POST', token: apiKey })).toMatchObject({ status: 502 });
+    }
+    expect((await store.head()).revision).toBe(revision);
+  });
 });
+
+/** Of the records that announce replicas, each is lost for its holder once the signal aborts. */
+const losingReplicas = (store: Store, lost: AbortSignal): Store =>
+  wrappedStore(store, {
+    async hold(key, value, ttlMs) {
+      const held = await store.hold(key, value, ttlMs);
+      if (held === 'taken' || !key.startsWith(KEYS.replicas)) return held;
+      const { revision } = held;
+      return { revision, lost, rewrite: (next) => held.rewrite(next), release: () => held.release() };
+    },
+  });

@@ -86,12 +86,13 @@ async function readFormat(store: Pick<Store, 'get'>): Promise<Versioned<FormatRe
 }
 
 function refuseNewer(found: number | undefined, format: number): void {
-  if (found === undefined || found <= format) return;
-  throw new Error(
-    `The store was written by a newer Muster (format ${found}; this program knows up to ${format}). ` +
-      'Start that version again, or restore a backup made before the upgrade.',
-  );
+  if (found !== undefined && found > format) throw new Error(newerInWords(found, format));
 }
+
+/** For the operator: the store has a newer format, and what to do. */
+export const newerInWords = (found: number, format = FORMAT): string =>
+  `The store was written by a newer Muster (format ${found}; this program knows up to ${format}). ` +
+  'Start that version again, or restore a backup made before the upgrade.';
 
 /** Either raises the format, or ends the migration to it, once that is done. */
 async function nextRecord(

@@ -27,6 +27,8 @@ export interface Replicas {
    * there is no such change yet. Throws StoreUnavailable.
    */
   everyReplicaKnows(change: string): Promise<boolean>;
+  /** What stands for this replica's stay on the registry, another one after each return; undefined while it is away. */
+  registration(): object | undefined;
   /** Whether the clocks of the others contradict this one's by more than 30 s (replica-clocks.ts). */
   othersDisagree(): boolean;
   /** Takes this replica off the registry. Never throws. */
@@ -134,6 +136,10 @@ class Registry implements Replicas {
       log.error({ clocks: Object.fromEntries(this.#clocks) }, 'the clocks of other replicas contradict this one');
     }
     this.#disagree = disagree;
+  }
+
+  registration(): object | undefined {
+    return this.#held?.lost.aborted === false ? this.#held : undefined;
   }
 
   othersDisagree(): boolean {

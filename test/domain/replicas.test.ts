@@ -46,6 +46,7 @@ function replica(
     round: () => replicas.round(),
     live: () => replicas.live(),
     everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
+    registration: () => replicas.registration(),
     othersDisagree: () => replicas.othersDisagree(),
     release: () => replicas.release(),
     clock,

@@ -34,6 +34,7 @@ export const QUICK: readonly string[] = [
   'test/domain/envelope.test.ts',
   'test/domain/fleet-memory.test.ts',
   'test/domain/fleet.test.ts',
+  'test/domain/format-fence.test.ts',
   'test/domain/heartbeats.test.ts',
   'test/domain/key-ring.test.ts',
   'test/domain/rate-window.test.ts',
