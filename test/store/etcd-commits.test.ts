@@ -6,7 +6,6 @@ import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { runs } from '../support/effort.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { type SimulatedTimers, simulatedTimers } from '../support/simulated-timers.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
 import {
   absent,
   at,
@@ -19,7 +18,7 @@ import {
   writes,
   writing,
 } from './conformance/harness.ts';
-import { whileTimePasses } from './while-time-passes.ts';
+import { openWire, type Wire } from './wire.ts';
 
 const binary = findEtcd();
 /** Where nothing depends on when a call gives up. */
@@ -28,13 +27,6 @@ const deadlineMs = 20_000;
 const DEADLINE_MS = 1000;
 /** So long commits wait for one that is under way before another request sets out. */
 const PATIENCE_MS = 20;
-
-/** A store over a wire that fails, and one beside it. */
-interface Wire extends AsyncDisposable {
-  readonly proxy: TcpProxy;
-  readonly store: Store;
-  readonly witness: Store;
-}
 
 const creating = (key: string): Change => ({ expect: [absent(key)], write: [put(key)] });
 const commitAll = async (store: Store, changes: readonly Change[]): Promise<CommitResult[]> =>
@@ -61,24 +53,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
   const open = async (options: Partial<EtcdOptions> = {}) =>
     openEtcdStore({ endpoints: cluster.urls, prefix: `test-${(opened += 1)}/`, deadlineMs, ...options });
 
-  async function wired(): Promise<Wire> {
-    const proxy = await TcpProxy.before(cluster.member.port);
-    const store = await open({ endpoints: [proxy.url], deadlineMs: DEADLINE_MS });
-    const witness = await open({ prefix: `test-${opened}/` });
-    return {
-      proxy,
-      store,
-      witness,
-      async [Symbol.asyncDispose]() {
-        // What nobody answers would wait for its deadline, while time stands still.
-        proxy.silence = 'none';
-        proxy.cut(({ silence }) => silence !== 'none');
-        await whileTimePasses(store[Symbol.asyncDispose]());
-        await witness[Symbol.asyncDispose]();
-        await proxy[Symbol.asyncDispose]();
-      },
-    };
-  }
+  const wired = (): Promise<Wire> => openWire(cluster, DEADLINE_MS);
 
   /**
    * Commits for one key, each of which needs a request of its own: two are carried out and their answers get lost, the

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd.ts';
-import type { Store } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { EtcdCluster } from '../support/etcd.ts';
 import { simulatedTimers } from '../support/simulated-timers.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { present, put, remove, writes } from './conformance/harness.ts';
 import { held } from './conformance/holds.ts';
 import { Leases } from './leases.ts';
 import { whileTimePasses } from './while-time-passes.ts';
+import { openWire, type Wire } from './wire.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
@@ -19,19 +18,10 @@ const DEADLINE_MS = 1000;
 /** In real time, where nothing depends on when a call gives up. */
 const PATIENT_MS = 20_000;
 
-/** A store over a wire that fails, and one beside it. */
-interface Wire extends AsyncDisposable {
-  readonly proxy: TcpProxy;
-  readonly prefix: string;
-  readonly store: Store;
-  readonly witness: Store;
-}
-
 /* What waits until etcd itself lets a lease expire is in test/system/etcd-holds.test.ts. */
 describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
   let cluster: EtcdCluster;
   let leases: Leases;
-  let opened = 0;
 
   beforeAll(async () => {
     cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
@@ -42,26 +32,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     await cluster[Symbol.asyncDispose]();
   });
 
-  async function wired(deadlineMs = DEADLINE_MS): Promise<Wire> {
-    const prefix = `test-${(opened += 1)}/`;
-    const proxy = await TcpProxy.before(cluster.member.port);
-    const store = await openEtcdStore({ endpoints: [proxy.url], prefix, deadlineMs });
-    const witness = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: PATIENT_MS });
-    return {
-      proxy,
-      prefix,
-      store,
-      witness,
-      async [Symbol.asyncDispose]() {
-        // What nobody answers would wait for its deadline, while time stands still.
-        proxy.silence = 'none';
-        proxy.cut(({ silence }) => silence !== 'none');
-        await whileTimePasses(store[Symbol.asyncDispose]());
-        await witness[Symbol.asyncDispose]();
-        await proxy[Symbol.asyncDispose]();
-      },
-    };
-  }
+  const wired = (deadlineMs = DEADLINE_MS): Promise<Wire> => openWire(cluster, deadlineMs);
 
   test('whose put went through and was not answered is found', async () => {
     using timers = simulatedTimers();

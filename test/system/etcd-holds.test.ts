@@ -1,29 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd.ts';
-import type { Store } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
 import { addUser } from '../support/etcd-users.ts';
 import { EtcdCluster } from '../support/etcd.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { timedVerdict } from '../support/timed-verdict.ts';
 import { present } from '../store/conformance/harness.ts';
 import { held } from '../store/conformance/holds.ts';
 import { record } from '../store/conformance/recorder.ts';
 import { Leases } from '../store/leases.ts';
 import { eventually } from '../store/outage-calls.ts';
+import { openWire, type Wire } from '../store/wire.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
 /** What etcd takes for the least, with its usual heartbeats. */
 const TTL_MS = 2000;
-
-interface Wire extends AsyncDisposable {
-  readonly proxy: TcpProxy;
-  /** Over the wire. */
-  readonly store: Store;
-  /** Beside the wire. */
-  readonly witness: Store;
-}
 
 /** For a holder that must act in time: it can only where it gets its turns. */
 const timed =
@@ -35,7 +27,6 @@ const timed =
 describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: true }, () => {
   let cluster: EtcdCluster;
   let leases: Leases;
-  let wires = 0;
 
   beforeAll(async () => {
     cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
@@ -46,22 +37,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
     await cluster[Symbol.asyncDispose]();
   });
 
-  async function wired(): Promise<Wire> {
-    const prefix = `test-${(wires += 1)}/`;
-    const proxy = await TcpProxy.before(cluster.member.port);
-    const store = await openEtcdStore({ endpoints: [proxy.url], prefix });
-    const witness = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: 20_000 });
-    return {
-      proxy,
-      store,
-      witness,
-      async [Symbol.asyncDispose]() {
-        await store[Symbol.asyncDispose]();
-        await witness[Symbol.asyncDispose]();
-        await proxy[Symbol.asyncDispose]();
-      },
-    };
-  }
+  const wired = (): Promise<Wire> => openWire(cluster);
 
   function silence(proxy: TcpProxy): void {
     proxy.silence = 'everything';
