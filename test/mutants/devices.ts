@@ -32,7 +32,7 @@ export const DEVICES: readonly Mutant[] = [
     search: 'const leave = [join(byApp, app.id, resolve), join(byAccount, account.id, resolve)];',
     replacement: 'const leave = [join(byAccount, account.id, resolve)];',
     rule: 'Device plane: a revocation ends a held poll at once where the watch lives.',
-    caughtBy: [],
+    caughtBy: ['test/api/device-held-polls.test.ts'],
   },
   {
     name: 'an enrollment is replayed in the instant that its 15 minutes end',

@@ -13,6 +13,6 @@ export interface Mutant {
   readonly replacement: string;
   /** The rule that the slip breaks, in one sentence that begins with its identifier. */
   readonly rule: string;
-  /** Test files that failed with the slip; empty where none does. Only the likely ones were run. */
+  /** Test files that fail with the slip: as measured before the tests were rearranged, or written for it since. */
   readonly caughtBy: readonly string[];
 }

@@ -24,6 +24,6 @@ export const RATE: readonly Mutant[] = [
     search: `throw new HttpRefusal('rate_limited', ['Retry-After', seconds]);`,
     replacement: `throw new HttpRefusal('rate_limited');`,
     rule: 'H14: a 429 bears Retry-After with the seconds until a place frees.',
-    caughtBy: ['test/api/v1-rate.test.ts'],
+    caughtBy: ['test/api/v1-rate.test.ts', 'test/rate-replicas.test.ts'],
   },
 ];

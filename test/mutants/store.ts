@@ -29,7 +29,7 @@ export const STORE: readonly Mutant[] = [
     search: 'const COUNTED = 0.9;',
     replacement: 'const COUNTED = 1.1;',
     rule: 'Leader lease: a holder takes its hold for lost before the store lets it expire.',
-    caughtBy: [],
+    caughtBy: ['test/store/etcd-holds.test.ts'],
   },
   {
     name: 'a hold does not watch its expiry',
