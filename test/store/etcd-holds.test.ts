@@ -74,11 +74,15 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     await using wire = await wired();
     const { proxy, store } = wire;
     const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    // Whoever listens is told, and need not ask: to ask makes it look at the time.
+    let isTold = false;
+    holder.lost.addEventListener('abort', () => (isTold = true));
     proxy.silence = 'everything';
     proxy.silenceFlows('everything');
     await timers.advance(TTL_MS * 0.9 - 1);
-    expect(holder.lost.aborted).toBe(false);
+    expect([isTold, holder.lost.aborted]).toEqual([false, false]);
     await timers.advance(1);
+    expect(isTold).toBe(true);
     expect(holder.lost.aborted).toBe(true);
     expect(await holder.rewrite('late')).toBe('lost');
   });
