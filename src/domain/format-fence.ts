@@ -4,8 +4,8 @@ import { newerFormat, newerInWords } from './format.ts';
 /**
  * The same store for a replica that commits: a newer Muster migrates the records once no older replica is on the
  * registry, so one that is not there, or that has come back, looks at the format before its next commit (ADR 0023).
- * @param registration what stands for the replica's stay on the registry, another one after each return; undefined away
- * from it
+ * Its commits throw StoreUnavailable where the format is newer than this program knows.
+ * @param registration as `Replicas.registration`
  */
 export function fencedByFormat(store: Store, registration: () => object | undefined): Store {
   /** The stay in which the format was looked at. */

@@ -111,7 +111,10 @@ async function nextRecord(
   return record;
 }
 
-/** What they write until they end is of the old format. */
+/**
+ * Waits until no replica of an older version is on the registry: until it ends, it writes records of the old format.
+ * @throws Error in words after a minute; StoreUnavailable
+ */
 async function olderReplicasGone(store: Store, format: number, settling: Settling): Promise<void> {
   const { clock = systemClock, signal, warn } = settling;
   const end = clock.monotonic() + OLDER_GONE_MS_MAX;

@@ -27,7 +27,7 @@ export interface Replicas {
    * there is no such change yet. Throws StoreUnavailable.
    */
   everyReplicaKnows(change: string): Promise<boolean>;
-  /** What stands for this replica's stay on the registry, another one after each return; undefined while it is away. */
+  /** Returns an object that stands for this stay on the registry: another one after each return, undefined while away. */
   registration(): object | undefined;
   /** Whether the clocks of the others contradict this one's by more than 30 s (replica-clocks.ts). */
   othersDisagree(): boolean;
