@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
-import { NODES, QUICK, QUICK_IN_MEMORY, SEEDED, SYSTEM } from './test/support/groups.ts';
-import LongestFirst from './test/support/longest-first.ts';
+import { NODES, QUICK, QUICK_IN_MEMORY, SEEDED, SYSTEM } from './test/support/run/groups.ts';
+import LongestFirst from './test/support/run/longest-first.ts';
 
 // A condition that is waited for comes late on a busy machine; the second that vitest gives it would be a guess.
 const PATIENCE = { poll: { timeout: 30_000, interval: 20 } };
@@ -13,13 +13,13 @@ const LONG = { testTimeout: 600_000, hookTimeout: 900_000, expect: PATIENCE };
 // No file changes what others share, so that a worker need not begin anew for each of them.
 const SHARED = { pool: 'forks', isolate: false } as const;
 // One etcd for all files of a project.
-const ON_ETCD = { globalSetup: ['test/support/global-setup.ts'] };
+const ON_ETCD = { globalSetup: ['test/support/run/global-setup.ts'] };
 // A test that starts a process, writes a file or loads native code fails in a worker with these: it is not a quick one.
 const CONFINED = { execArgv: ['--permission', '--allow-fs-read=*'] };
 
 export default defineConfig({
   test: {
-    reporters: ['default', 'test/support/closing-line.ts'],
+    reporters: ['default', 'test/support/run/closing-line.ts'],
     // The tests wait for stores and sockets about as long as they compute.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
@@ -49,7 +49,7 @@ export default defineConfig({
       {
         test: {
           ...LONG,
-          globalSetup: [...ON_ETCD.globalSetup, 'test/kubernetes/support/shared-plane-setup.ts'],
+          globalSetup: [...ON_ETCD.globalSetup, 'test/cluster/support/control-plane/shared-plane-setup.ts'],
           name: 'system',
           include: [...SYSTEM],
           exclude: [...NODES, ...QUICK],

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { enrolled, newApp } from '../src/domain/app-record.ts';
-import { settleFormat } from '../src/domain/format.ts';
-import { KEYS, put } from '../src/domain/records.ts';
-import { drawAccountId, drawAppId, systemDraw } from '../src/domain/secrets.ts';
+import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
+import { settleFormat } from '../src/domain/records/format.ts';
+import { KEYS, put } from '../src/domain/records/records.ts';
+import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/random-ids.ts';
 import type { Store, Write } from '../src/store/port.ts';
 
 const draw = systemDraw();

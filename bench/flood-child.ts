@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
-import { Flood } from '../test/support/flood.ts';
+import { Flood } from '../test/support/service/flood.ts';
 
 /** A flood of polls from a process of its own, which ends with it: `PORT CONNECTIONS FILE`, the file an array of polls. */
 const [port = '', connections = '', file = ''] = process.argv.slice(2);

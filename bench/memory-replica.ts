@@ -1,19 +1,19 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../src/clock.ts';
-import { createDeviceConfigs } from '../src/domain/device-config.ts';
-import { createDeviceRate } from '../src/domain/device-rate.ts';
-import { createEnvelope } from '../src/domain/envelope.ts';
-import { createFleet, type Fleet } from '../src/domain/fleet.ts';
-import { FleetMemory } from '../src/domain/fleet-memory.ts';
-import { createHeartbeats, type Heartbeats } from '../src/domain/heartbeats.ts';
-import { parseKeyRing } from '../src/domain/key-ring.ts';
-import { DIRECTORY_GROUPS, KEYS } from '../src/domain/records.ts';
-import { systemDraw } from '../src/domain/secrets.ts';
+import { systemClock } from '../src/time/clock.ts';
+import { createDeviceConfigs } from '../src/domain/otel-config/delivered-config.ts';
+import { createDeviceRate } from '../src/domain/devices/device-rate-limit.ts';
+import { createEnvelope } from '../src/domain/keys/envelope.ts';
+import { createFleet, type Fleet } from '../src/domain/fleet/fleet.ts';
+import { FleetMemory } from '../src/domain/fleet/memory.ts';
+import { createHeartbeats, type Heartbeats } from '../src/domain/devices/heartbeats.ts';
+import { parseKeyRing } from '../src/domain/keys/key-ring.ts';
+import { DIRECTORY_GROUPS, KEYS } from '../src/domain/records/records.ts';
+import { systemDraw } from '../src/domain/credentials/random-ids.ts';
 import { createLog } from '../src/log.ts';
-import { createMetrics } from '../src/metrics.ts';
-import { Directory } from '../src/store/directory.ts';
-import { openStore, type StoreChoice } from '../src/store/open.ts';
+import { createMetrics } from '../src/metrics/service-metrics.ts';
+import { Directory } from '../src/store/watch-cache/watch-cache.ts';
+import { openStore, type StoreChoice } from '../src/service/backends.ts';
 import type { Store } from '../src/store/port.ts';
 
 /* The replica that bench/memory.ts measures: what a service keeps of a fleet, without its listeners. */
@@ -115,7 +115,7 @@ function watched(inner: Store): Watched {
   return figures;
 }
 
-/** As api/device/config.ts does it, but for HTTP and the credential's own hash. @returns microseconds a poll */
+/** As api/device/poll-config.ts does it, but for HTTP and the credential's own hash. @returns microseconds a poll */
 async function pollAll(store: Store, poll: (hash: string) => void): Promise<number> {
   let [polls, ms] = [0, 0];
   let after: string | undefined;

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore, type StoreChoice } from '../src/store/open.ts';
-import { findEtcd, NO_ETCD } from '../test/support/etcd-binary.ts';
-import { EtcdCluster } from '../test/support/etcd.ts';
+import { openStore, type StoreChoice } from '../src/service/backends.ts';
+import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { seedFleet } from './fleet-seed.ts';
 import type { Figures, Held } from './memory-replica.ts';
 

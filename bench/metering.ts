@@ -3,23 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { meteringReconciler, type MeteringDeps } from '../src/controller/metering.ts';
-import { systemClock, type Clock } from '../src/clock.ts';
-import { createControllerMetrics } from '../src/controller-metrics.ts';
-import { enrolled, newApp } from '../src/domain/app-record.ts';
-import { DAY_MS, dayAt, endOfDay } from '../src/domain/calendar.ts';
-import { createFleet } from '../src/domain/fleet.ts';
-import { FleetMemory } from '../src/domain/fleet-memory.ts';
-import { readWatermark } from '../src/domain/night-watermark.ts';
-import { recordPrice } from '../src/domain/prices.ts';
-import { DIRECTORY_GROUPS, KEYS, put } from '../src/domain/records.ts';
-import { drawAccountId, drawAppId, systemDraw } from '../src/domain/secrets.ts';
+import { systemClock, type Clock } from '../src/time/clock.ts';
+import { createControllerMetrics } from '../src/metrics/controller-metrics.ts';
+import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
+import { DAY_MS, dayAt, endOfDay } from '../src/time/utc-days.ts';
+import { createFleet } from '../src/domain/fleet/fleet.ts';
+import { FleetMemory } from '../src/domain/fleet/memory.ts';
+import { readWatermark } from '../src/domain/metering/watermark.ts';
+import { recordPrice } from '../src/domain/metering/prices.ts';
+import { DIRECTORY_GROUPS, KEYS, put } from '../src/domain/records/records.ts';
+import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/random-ids.ts';
 import { createLog } from '../src/log.ts';
-import { createMetrics } from '../src/metrics.ts';
-import { Directory } from '../src/store/directory.ts';
-import { openStore, type StoreChoice } from '../src/store/open.ts';
+import { createMetrics } from '../src/metrics/service-metrics.ts';
+import { Directory } from '../src/store/watch-cache/watch-cache.ts';
+import { openStore, type StoreChoice } from '../src/service/backends.ts';
 import { ABSENT, type Store } from '../src/store/port.ts';
-import { findEtcd } from '../test/support/etcd-binary.ts';
-import { EtcdCluster } from '../test/support/etcd.ts';
+import { findEtcd } from '../test/support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 
 /*
  * `npm run bench:metering`: seconds and extra memory of a night, worked off in one go; and the p99 of commits while a

@@ -1,6 +1,6 @@
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
-import { startService } from '../src/service.ts';
+import { startService } from '../src/service/service.ts';
 
 /** Muster as configured by the environment, in a process of its own, telling its ports and what it costs. */
 const config = readConfig(process.env);

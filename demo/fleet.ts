@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { configured, run } from '../src/run.ts';
+import { configured, run } from '../src/service/run.ts';
 import { demoApiKey } from './account.ts';
 import { Daemon, type Enrollment } from './daemon.ts';
 import { insist, urlsOf, type Asked, type Urls } from './http.ts';

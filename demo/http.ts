@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '../src/service.ts';
+import type { Service } from '../src/service/service.ts';
 
 /** Where the three listeners are, as a client on this machine writes it. */
 export interface Urls {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { configured, run } from '../src/run.ts';
+import { configured, run } from '../src/service/run.ts';
 import { demoApiKey } from './account.ts';
 import { greeting } from './greeting.ts';
 import { urlsOf } from './http.ts';

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { CommanderError } from 'commander';
 import { LiveLine } from '../demo/tally.ts';
-import { createProgress } from '../src/cli/progress.ts';
+import { createProgress } from '../src/cli/terminal/progress.ts';
 import { Devices } from './devices.ts';
 import { enrollAll, type Enrolled } from './enrolling.ts';
 import { figuresOf } from './figures.ts';

@@ -8,10 +8,10 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { urlsOf, type Urls } from '../demo/http.ts';
-import type { Service } from '../src/service.ts';
-import { EtcdCluster } from '../test/support/etcd.ts';
-import { findEtcd, NO_ETCD } from '../test/support/etcd-binary.ts';
-import { guard } from '../test/support/guard.ts';
+import type { Service } from '../src/service/service.ts';
+import { EtcdCluster } from '../test/support/etcd/etcd.ts';
+import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
+import { guard } from '../test/support/run/guard.ts';
 import type { FleetOptions } from './options.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { configured, run } from './run.ts';
+import { configured, run } from './service/run.ts';
 
 /*
  * `node src/main.ts` runs the service as its environment says, until SIGTERM or SIGINT. Exit codes: 0 after a drain,

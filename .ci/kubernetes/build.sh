@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the Kubernetes that the tests run against, once, from Go modules that go.sum pins: the programs named, or all.
-# Each lies beside etcd afterwards, under its name and version, where test/kubernetes/support/tools.ts looks for it.
+# Each lies beside etcd afterwards, under its name and version, where test/cluster/support/control-plane/tools.ts looks for it.
 set -eu
 
 kubernetes=1.36.3

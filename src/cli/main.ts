@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { muster } from './program.ts';
-import { failed, stdoutFailed } from './outcome.ts';
+import { failed, stdoutFailed } from './terminal/exit.ts';
 
 /*
  * The command `muster`. Data goes to stdout; progress and words to stderr. The process ends by running out of work, so

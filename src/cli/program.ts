@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
-import { backup } from './backup.ts';
-import type { SecretsOptions } from './kubernetes-secrets.ts';
-import type { TeardownOptions } from './kubernetes-teardown.ts';
-import { EXIT } from './outcome.ts';
-import type { UsageOptions } from './usage.ts';
+import { backup } from './commands/backup.ts';
+import type { SecretsOptions } from './commands/kubernetes/secrets.ts';
+import type { TeardownOptions } from './commands/kubernetes/teardown.ts';
+import { EXIT } from './terminal/exit.ts';
+import type { UsageOptions } from './commands/usage.ts';
 
 const EXIT_CODES = `
 Exit codes:
@@ -42,7 +42,7 @@ function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
     .action(async () => {
-      const { configured, run } = await import('../run.ts');
+      const { configured, run } = await import('../service/run.ts');
       const config = configured(env);
       if (config) await run(config);
     });
@@ -72,7 +72,7 @@ function addRestore(program: Command, env: NodeJS.ProcessEnv): void {
       '\nThe store is the one that MUSTER_STORE names, of either kind, whatever the backup was made of.',
     )
     .action(async (file: string, options: { keepCodes: boolean }) => {
-      const { restore } = await import('./restore.ts');
+      const { restore } = await import('./commands/restore.ts');
       await restore(env, file, options);
     });
 }
@@ -89,7 +89,7 @@ function addUsage(program: Command, env: NodeJS.ProcessEnv): void {
     .addOption(output('table', 'json', 'csv'))
     .addHelpText('after', `${CONNECTION}\nIn JSON amounts are in minor units (cents); csv has one row a night.`)
     .action(async (options: UsageOptions) => {
-      const { usage } = await import('./usage.ts');
+      const { usage } = await import('./commands/usage.ts');
       await usage(env, options);
     });
 }
@@ -120,7 +120,7 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
     .addOption(output('table', 'json'))
     .addHelpText('after', `${CONNECTION}\njson is one object a line.`)
     .action(async (options: AuditOptions) => {
-      const { listAudit } = await import('./audit.ts');
+      const { listAudit } = await import('./commands/audit.ts');
       await listAudit(env, options);
     });
   audit
@@ -133,7 +133,7 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
       `${CONNECTION}\nWho can write the store can write the chain anew: keep the heads elsewhere, and compare.${EXIT_CODES}`,
     )
     .action(async (options: AuditOptions) => {
-      const { verifyAudit } = await import('./audit.ts');
+      const { verifyAudit } = await import('./commands/audit.ts');
       await verifyAudit(env, options);
     });
 }
@@ -146,7 +146,7 @@ function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
     .addOption(output('table', 'json'))
     .addHelpText('after', CONNECTION)
     .action(async (options: { output: 'table' | 'json' }) => {
-      const { keyStatus } = await import('./keys.ts');
+      const { keyStatus } = await import('./commands/keys.ts');
       await keyStatus(env, options);
     });
   keys
@@ -154,7 +154,7 @@ function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
     .description('let the newest key of the key file write, once every replica knows it')
     .addHelpText('after', CONNECTION)
     .action(async () => {
-      const { rotateKeys } = await import('./keys.ts');
+      const { rotateKeys } = await import('./commands/keys.ts');
       await rotateKeys(env);
     });
 }
@@ -166,7 +166,7 @@ function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
     .option('--running', 'a service that cannot be reached is a fault', false)
     .addHelpText('after', EXIT_CODES)
     .action(async (options: { running: boolean }) => {
-      const { doctor } = await import('./doctor.ts');
+      const { doctor } = await import('./commands/doctor/doctor.ts');
       await doctor(env, options);
     });
 }
@@ -185,7 +185,7 @@ function addKubernetes(program: Command): void {
     .option('--keys-key <key>', 'its key for the key file', 'keys')
     .addHelpText('after', `${where} A Secret that is there is neither read nor changed.`)
     .action(async (options: SecretsOptions) => {
-      const { makeSecrets } = await import('./kubernetes-secrets.ts');
+      const { makeSecrets } = await import('./commands/kubernetes/secrets.ts');
       await makeSecrets(options);
     });
   kubernetes
@@ -197,7 +197,7 @@ function addKubernetes(program: Command): void {
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
     .addHelpText('after', `${where} For the time before an uninstall that takes the definitions along.`)
     .action(async (options: TeardownOptions) => {
-      const { teardown } = await import('./kubernetes-teardown.ts');
+      const { teardown } = await import('./commands/kubernetes/teardown.ts');
       await teardown(options);
     });
 }

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.ts';
-import type { ControllerMetrics } from '../controller-metrics.ts';
-import { sealAccount, type Due, type Sealed } from '../domain/audit-sealing.ts';
-import { createUnsealed } from '../domain/audit-unsealed.ts';
-import { BadRecord } from '../domain/records.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
+import { createUnsealed } from '../domain/audit/unsealed.ts';
+import { BadRecord } from '../domain/records/records.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';

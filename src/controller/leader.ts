@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { ControllerMetrics } from '../controller-metrics.ts';
-import { KEYS, leaderSchema } from '../domain/records.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import { KEYS, leaderSchema } from '../domain/records/records.ts';
 import type { Log } from '../log.ts';
 import type { Expectation, Held, Store } from '../store/port.ts';
 

@@ -1,18 +1,18 @@
-import type { Clock } from '../clock.ts';
-import type { ControllerMetrics } from '../controller-metrics.ts';
-import { dayAt, endOfDay } from '../domain/calendar.ts';
-import type { ClockWatch } from '../domain/clock-watch.ts';
-import { dayAfter, daysBefore } from '../domain/day.ts';
-import type { Fleet } from '../domain/fleet.ts';
-import { isLate, meterNight, type Night } from '../domain/night.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import { dayAt, endOfDay } from '../time/utc-days.ts';
+import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
+import { dayAfter, daysBefore } from '../domain/status-history/day-record.ts';
+import type { Fleet } from '../domain/fleet/fleet.ts';
+import { isLate, meterNight, type Night } from '../domain/metering/meter-night.ts';
 import {
   advanceWatermark,
   forgetChanges,
   moveDayOn,
   readWatermark,
   type Watermark,
-} from '../domain/night-watermark.ts';
-import { priceOfNight, readPrices } from '../domain/prices.ts';
+} from '../domain/metering/watermark.ts';
+import { priceOfNight, readPrices } from '../domain/metering/prices.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { ClockWatch } from '../domain/clock-watch.ts';
-import { recordPrice, type Price } from '../domain/prices.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
+import { recordPrice, type Price } from '../domain/metering/prices.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';

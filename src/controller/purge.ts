@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
-import { createCompactionTurns } from '../domain/compaction.ts';
-import type { KeyRing } from '../domain/key-ring.ts';
-import { createPinWatch } from '../domain/pins.ts';
+import type { Clock } from '../time/clock.ts';
+import { createCompactionTurns } from '../domain/history/compaction.ts';
+import type { KeyRing } from '../domain/keys/key-ring.ts';
+import { createPinWatch } from '../domain/history/revision-pins.ts';
 import {
   countForgotten,
   isPurgedBy,
@@ -9,8 +9,8 @@ import {
   purgesAwaitingRetirement,
   sumOf,
   type Purged,
-} from '../domain/purges.ts';
-import type { Metrics } from '../metrics.ts';
+} from '../domain/history/purges.ts';
+import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
@@ -53,7 +53,7 @@ export function purgeReconciler(
     },
   };
 
-  /** The pins are listed after the revision was read: pins.ts says why none is overrun then. */
+  /** The pins are listed after the revision was read: domain/history/revision-pins.ts says why none is overrun then. */
   async function takeTurn({ any, revision }: Purged): Promise<void> {
     const reach = Math.min(revision, (await pins.lowest()) ?? revision);
     const purged = any && (reach === revision || (await isPurgedBy(store, reach)));

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.ts';
-import type { ControllerMetrics } from '../controller-metrics.ts';
-import type { Envelope } from '../domain/envelope.ts';
-import type { Fleet } from '../domain/fleet.ts';
-import { createRewrapping } from '../domain/rewrapping.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import type { Envelope } from '../domain/keys/envelope.ts';
+import type { Fleet } from '../domain/fleet/fleet.ts';
+import { createRewrapping } from '../domain/key-rotation/rewrap.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';

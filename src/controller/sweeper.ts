@@ -1,12 +1,12 @@
-import type { Clock } from '../clock.ts';
-import type { ControllerMetrics } from '../controller-metrics.ts';
-import type { ClockWatch } from '../domain/clock-watch.ts';
-import type { Fleet } from '../domain/fleet.ts';
-import { auditSweep } from '../domain/sweep-audit.ts';
-import { expiredCodesSweep } from '../domain/sweep-codes.ts';
-import { pastCredentialsSweep } from '../domain/sweep-credentials.ts';
-import { keptAnswersSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/sweep-records.ts';
-import type { Sweep } from '../domain/sweeping.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
+import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
+import type { Fleet } from '../domain/fleet/fleet.ts';
+import { auditSweep } from '../domain/cleanup/old-audit.ts';
+import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
+import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
+import { keptAnswersSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
+import type { Sweep } from '../domain/cleanup/sweep.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';
@@ -34,7 +34,7 @@ interface Pass {
 }
 
 /**
- * Removes what has expired (src/domain/sweeping.ts), in passes, each begun an hour after the one before has ended. What
+ * Removes what has expired (src/domain/cleanup/sweep.ts), in passes, each begun an hour after the one before has ended. What
  * is removed does not come back: by a clock that is not trusted nothing is.
  */
 export function sweepReconciler(

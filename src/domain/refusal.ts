@@ -1,4 +1,4 @@
-/** Why the rules say no. The rules know these codes and no HTTP; src/api/errors.ts gives each its status and words. */
+/** Why the rules say no. The rules know these codes and no HTTP; src/api/http/errors.ts gives each its status and words. */
 export type RefusalCode =
   | 'invalid_key'
   | 'account_disabled'

@@ -8,7 +8,7 @@ import {
   type TlsListenerLabel,
   type TurnedAwayLabel,
 } from './labels.ts';
-import { TalliedHistogram } from './tallied-histogram.ts';
+import { TalliedHistogram } from './buffered-histogram.ts';
 
 /** What the listeners and the account window say. */
 export interface RequestMetrics {

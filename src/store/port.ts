@@ -1,6 +1,6 @@
 /**
  * The store port: what Muster asks of the place where its records lie. Two back-ends keep these promises, `sqlite` and
- * `etcd`, and both run the suite in test/store/conformance.ts.
+ * `etcd`, and both run the suite in test/store/conformance/conformance.ts.
  *
  * Keys are printable ASCII and sort by code unit. Values are text. Revisions are positive safe integers that grow with
  * every commit of the whole store; a deleted key has no revision. A conflict is an ordinary answer and is returned;

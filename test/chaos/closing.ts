@@ -1,9 +1,18 @@
-import { appOf, createAccount, createApp, createKey, enroll, ownCredential, poll, type Owner } from './calls.ts';
-import { Client } from './client.ts';
-import { isOk } from './history.ts';
-import { CLOSING } from './validity.ts';
+import {
+  appOf,
+  createAccount,
+  createApp,
+  createKey,
+  enroll,
+  ownCredential,
+  poll,
+  type Owner,
+} from './cluster/calls.ts';
+import { Client } from './cluster/client.ts';
+import { isOk } from './judgement/history.ts';
+import { CLOSING } from './judgement/validity.ts';
 import { REPLICAS } from './workload/worker.ts';
-import type { World } from './world.ts';
+import type { World } from './cluster/world.ts';
 
 /** When all else is over: each replica is asked for a new app, enrolls its daemon and is polled. Judged as validity. */
 export async function closing(world: World): Promise<void> {

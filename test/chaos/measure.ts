@@ -1,4 +1,4 @@
-import { isOk, isWrite, type History } from './history.ts';
+import { isOk, isWrite, type History } from './judgement/history.ts';
 
 /* Times, read off the history; all in milliseconds. */
 

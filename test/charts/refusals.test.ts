@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { command } from '../kubernetes/support/command.ts';
-import { toolPath } from '../kubernetes/support/tools.ts';
+import { command } from '../cluster/support/control-plane/command.ts';
+import { toolPath } from '../cluster/support/control-plane/tools.ts';
 import {
   CHART,
   describeWithHelm,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { verifyAudit } from '../../src/domain/audit-verify.ts';
+import { verifyAudit } from '../../src/domain/audit/verify.ts';
 import type { Store } from '../../src/store/port.ts';
-import { onEachBackend } from '../support/backends.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { createApp, tenant } from '../support/muster.ts';
-import { until } from '../support/until.ts';
+import { onEachBackend } from '../support/store/backends.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { createApp, tenant } from '../support/service/muster.ts';
+import { until } from '../support/time/until.ts';
 
 onEachBackend('sealing, in a service', (backend) => {
   test('what was done is sealed within ten seconds, of each account', async () => {

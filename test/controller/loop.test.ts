@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runLoop } from '../../src/controller/loop.ts';
 import { createLog } from '../../src/log.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 
 const SECOND_MS = 1000;
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { meteringReconciler } from '../../src/controller/metering.ts';
-import { dayAt } from '../../src/domain/calendar.ts';
-import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/night-ledger.ts';
-import { KEYS, put } from '../../src/domain/records.ts';
+import { dayAt } from '../../src/time/utc-days.ts';
+import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/metering/ledger.ts';
+import { KEYS, put } from '../../src/domain/records/records.ts';
 import type { Store, Write } from '../../src/store/port.ts';
 import { StoreUnavailable } from '../../src/store/port.ts';
-import { openSqliteStore } from '../../src/store/sqlite.ts';
-import { entriesOf } from '../support/accounts.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { entriesOf } from '../support/service/accounts.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import {
   accountAt,
   appAt,
@@ -20,10 +20,10 @@ import {
   newId,
   replicaOn,
   write,
-} from '../support/nights.ts';
-import { onEachStore } from '../support/stores.ts';
-import { unluckyStore } from '../support/unlucky-store.ts';
-import { wrappedStore } from '../support/wrapped-store.ts';
+} from '../support/metering/metering.ts';
+import { onEachStore } from '../support/store/stores.ts';
+import { unluckyStore } from '../support/store/faulty-store.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 const DAY = '2026-06-01';

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { purgeReconciler } from '../../src/controller/purge.ts';
-import { parseKeyRing } from '../../src/domain/key-ring.ts';
-import { countForgotten, purgedYetToForget } from '../../src/domain/purges.ts';
-import { KEYS, put } from '../../src/domain/records.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { openSqliteStore } from '../../src/store/sqlite.ts';
-import { entriesOf } from '../support/accounts.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { KEY_FILE_TEXT } from '../support/muster.ts';
-import { write } from '../support/nights.ts';
+import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
+import { countForgotten, purgedYetToForget } from '../../src/domain/history/purges.ts';
+import { KEYS, put } from '../../src/domain/records/records.ts';
+import { createMetrics } from '../../src/metrics/service-metrics.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { entriesOf } from '../support/service/accounts.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { KEY_FILE_TEXT } from '../support/service/muster.ts';
+import { write } from '../support/metering/metering.ts';
 
 test('purges that wait for a key are told by who leads, and no longer by who led', async () => {
   await using store = await openSqliteStore(':memory:');

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { isCredential, tokenHash } from '../../src/domain/tokens.ts';
+import { isCredential, tokenHash } from '../../src/domain/credentials/tokens.ts';
 import { Connections, headerOf, requestText, type Reply } from '../../fleet/connections.ts';
 import { Devices } from '../../fleet/devices.ts';
 import { accountsFor } from '../../fleet/enrolling.ts';

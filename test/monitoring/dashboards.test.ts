@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { BOARDS, boardText } from '../../deploy/dashboards/boards.ts';
-import { cataloguedLabels, cataloguedSeries } from '../support/metrics-catalogue.ts';
-import { records } from '../support/rules.ts';
+import { cataloguedLabels, cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
+import { records } from '../support/monitoring/rules.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../charts/muster/files/dashboards');
 

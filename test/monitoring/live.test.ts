@@ -5,19 +5,19 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createAllMetrics } from '../../src/all-metrics.ts';
+import { createAllMetrics } from '../../src/metrics/all-metrics.ts';
 import { BOARDS } from '../../deploy/dashboards/boards.ts';
-import type { Backend } from '../support/backends.ts';
-import { etcdBackend } from '../support/backends.ts';
-import { selfSigned } from '../support/certificates.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { LightTraffic } from '../support/light-traffic.ts';
-import { cataloguedLabels } from '../support/metrics-catalogue.ts';
-import { Muster } from '../support/muster.ts';
-import { findPrometheus } from '../support/prometheus-binary.ts';
-import { Prometheus } from '../support/prometheus.ts';
-import { alerts, records, ruleFiles } from '../support/rules.ts';
-import { until } from '../support/until.ts';
+import type { Backend } from '../support/store/backends.ts';
+import { etcdBackend } from '../support/store/backends.ts';
+import { selfSigned } from '../support/http/certificates.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { LightTraffic } from '../support/service/light-traffic.ts';
+import { cataloguedLabels } from '../support/monitoring/metrics-catalogue.ts';
+import { Muster } from '../support/service/muster.ts';
+import { findPrometheus } from '../support/monitoring/prometheus-binary.ts';
+import { Prometheus } from '../support/monitoring/prometheus.ts';
+import { alerts, records, ruleFiles } from '../support/monitoring/rules.ts';
+import { until } from '../support/time/until.ts';
 
 /*
  * A real Prometheus scrapes running services under light traffic, with the rules loaded. Every query of a board, every

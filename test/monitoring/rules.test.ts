@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cataloguedLabels, cataloguedSeries } from '../support/metrics-catalogue.ts';
-import { findPrometheus, NO_PROMETHEUS } from '../support/prometheus-binary.ts';
-import { alerts, records, ruleFiles } from '../support/rules.ts';
+import { cataloguedLabels, cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
+import { findPrometheus, NO_PROMETHEUS } from '../support/monitoring/prometheus-binary.ts';
+import { alerts, records, ruleFiles } from '../support/monitoring/rules.ts';
 import { ALERT_CASES } from './alert-cases/all.ts';
 import type { Situation } from './alert-cases/case.ts';
 

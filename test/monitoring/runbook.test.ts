@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cataloguedSeries } from '../support/metrics-catalogue.ts';
-import { alerts } from '../support/rules.ts';
+import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
+import { alerts } from '../support/monitoring/rules.ts';
 
 /* docs/RUNBOOK.md has a section for each alert, where its runbook_url leads. */
 

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const HTTP: readonly Mutant[] = [
   {
     name: 'the entitlement is looked at after the body',
-    file: 'src/api/server.ts',
+    file: 'src/api/v1/gateway.ts',
     search: `    if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
     return andThen(bodyOf(of, exchange), (body) => {
 `,
@@ -12,32 +12,32 @@ export const HTTP: readonly Mutant[] = [
       if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
 `,
     rule: 'H1: 403 is told before 413 and before the fields of the body.',
-    caughtBy: ['test/api/v1-order.test.ts'],
+    caughtBy: ['test/api/v1/check-order.test.ts'],
   },
   {
     name: 'a declared body of exactly 65536 bytes is too large',
-    file: 'src/api/request-body.ts',
+    file: 'src/api/http/request-body.ts',
     search: 'if (length > limits.bytesMax) return TOO_LARGE;',
     replacement: 'if (length >= limits.bytesMax) return TOO_LARGE;',
     rule: 'H7: a body of 65536 bytes passes, and one of 65537 is refused.',
     caughtBy: [
-      'test/api/device-detections.test.ts',
-      'test/api/device-enroll-refused.test.ts',
-      'test/api/request-body.test.ts',
-      'test/api/v1-http.test.ts',
+      'test/api/device/report-detections.test.ts',
+      'test/api/device/enroll-refused.test.ts',
+      'test/api/http/request-body.test.ts',
+      'test/api/v1/http.test.ts',
     ],
   },
   {
     name: 'a malformed app ID is told apart from an unknown one',
-    file: 'src/api/server.ts',
+    file: 'src/api/v1/gateway.ts',
     search: `!APP_ID.test(appId)) throw new Refusal('not_found');`,
     replacement: `!APP_ID.test(appId)) throw new Refusal('not_found', 'The app ID is malformed.');`,
     rule: 'H8: a malformed app ID is answered with the same 404 body as an unknown and a foreign one.',
-    caughtBy: ['test/api/v1-paths.test.ts'],
+    caughtBy: ['test/api/v1/paths.test.ts'],
   },
   {
     name: 'an outage of the store lets memory authenticate',
-    file: 'src/domain/fleet.ts',
+    file: 'src/domain/fleet/fleet.ts',
     search: 'current: () => readerAfter(directory.fresh()),',
     replacement: `current: () => {
       try {
@@ -48,34 +48,34 @@ export const HTTP: readonly Mutant[] = [
       }
     },`,
     rule: 'H15: authentication fails closed with 502 while the store does not answer.',
-    caughtBy: ['test/outage.test.ts'],
+    caughtBy: ['test/service/store-outage.test.ts'],
   },
   {
     name: 'of several Authorization fields the first counts',
-    file: 'src/api/bearer.ts',
+    file: 'src/api/http/bearer.ts',
     search: `const fields = fieldsOf(request, 'authorization');`,
     replacement: `const fields = fieldsOf(request, 'authorization').slice(0, 1);`,
     rule: 'H16: a request with several Authorization fields is refused with 401.',
     caughtBy: [
-      'test/api/bearer.test.ts',
-      'test/api/device-poll.test.ts',
-      'test/api/operator-access.test.ts',
-      'test/api/v1-http.test.ts',
+      'test/api/http/bearer.test.ts',
+      'test/api/device/poll-config.test.ts',
+      'test/api/operator/authenticate.test.ts',
+      'test/api/v1/http.test.ts',
     ],
   },
   {
     name: 'answers may be kept by a cache',
-    file: 'src/api/exchange.ts',
+    file: 'src/api/http/exchange.ts',
     search: `    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content`,
     replacement: `    const all = ['X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content`,
     rule: 'H17: every answer bears Cache-Control: no-store.',
-    caughtBy: ['test/api/device-poll.test.ts', 'test/api/ops.test.ts', 'test/api/v1-http.test.ts'],
+    caughtBy: ['test/api/device/poll-config.test.ts', 'test/api/operator/probes.test.ts', 'test/api/v1/http.test.ts'],
   },
   {
     name: 'a full account is refused before the kept answer is looked for',
-    file: 'src/domain/apps.ts',
+    file: 'src/domain/apps/apps.ts',
     search: `    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
     if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
@@ -85,14 +85,14 @@ export const HTTP: readonly Mutant[] = [
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
 `,
     rule: 'H19: a kept answer is looked up before limit_reached.',
-    caughtBy: ['test/api/v1-limit.test.ts'],
+    caughtBy: ['test/api/v1/app-limit.test.ts'],
   },
   {
     name: 'a request head that comes too late is cut off without an answer',
-    file: 'src/api/listener.ts',
+    file: 'src/api/listener/listener.ts',
     search: `return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;`,
     replacement: `return code?.startsWith('HPE_') === true;`,
     rule: 'H21: a request without a complete head within 10 s is refused with the JSON body, and then the connection closes.',
-    caughtBy: ['test/api/listener.test.ts'],
+    caughtBy: ['test/api/listener/listener.test.ts'],
   },
 ];

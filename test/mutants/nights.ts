@@ -4,15 +4,15 @@ import type { Mutant } from './mutant.ts';
 export const NIGHTS: readonly Mutant[] = [
   {
     name: 'the last change after a night tells what was before it',
-    file: 'src/domain/night-changes.ts',
+    file: 'src/domain/metering/changes-since.ts',
     search: 'else if (!account.before.has(appId)) account.before.set(',
     replacement: 'else account.before.set(',
     rule: 'M1: an app counts for a night when its status is active at the end of the day.',
-    caughtBy: ['test/api/nights-audited.test.ts', 'test/domain/night.test.ts'],
+    caughtBy: ['test/service/replicas/metering-model.test.ts', 'test/domain/metering/meter-night.test.ts'],
   },
   {
     name: 'a second run writes over the ledger',
-    file: 'src/domain/night-ledger.ts',
+    file: 'src/domain/metering/ledger.ts',
     search: 'const [first, ...others] = entries.map((entry) => ({ key: keyOf(entry), revision: ABSENT }));',
     replacement: `const [first, ...others] = await Promise.all(
     entries.map(async (entry) => ({
@@ -25,20 +25,20 @@ export const NIGHTS: readonly Mutant[] = [
   },
   {
     name: 'a late night does not turn back what changed today',
-    file: 'src/domain/night-changes.ts',
+    file: 'src/domain/metering/changes-since.ts',
     search: 'day <= today; day = dayAfter(day)',
     replacement: 'day < today; day = dayAfter(day)',
     rule: 'M3: a late night is rebuilt as of its own midnight, never from the state of today.',
     caughtBy: [
-      'test/api/nights-audited.test.ts',
-      'test/api/nights.test.ts',
+      'test/service/replicas/metering-model.test.ts',
+      'test/service/metering.test.ts',
       'test/controller/metering.test.ts',
-      'test/domain/night.test.ts',
+      'test/domain/metering/meter-night.test.ts',
     ],
   },
   {
     name: 'the ledger is written without the fence of the term',
-    file: 'src/domain/night-ledger.ts',
+    file: 'src/domain/metering/ledger.ts',
     search: 'expect: [first, ...others, ...fence],',
     replacement: 'expect: [first, ...others],',
     rule: 'M4: a leader that lost its lease cannot write.',
@@ -46,18 +46,18 @@ export const NIGHTS: readonly Mutant[] = [
   },
   {
     name: 'an amount is cut instead of rounded',
-    file: 'src/domain/statement.ts',
+    file: 'src/domain/metering/amount.ts',
     search: '=> (2n * dividend + divisor) / (2n * divisor);',
     replacement: '=> dividend / divisor;',
     rule: 'M5: an amount is rounded once per account, half up.',
-    caughtBy: ['test/api/operator-usage.test.ts', 'test/domain/statement.test.ts'],
+    caughtBy: ['test/api/operator/usage.test.ts', 'test/domain/metering/amount.test.ts'],
   },
   {
     name: 'a changed audit entry of the same length is not noticed',
-    file: 'src/domain/audit-block-walk.ts',
+    file: 'src/domain/audit/verify-blocks.ts',
     search: 'else if (stored.digest !== digest) {',
     replacement: 'else if (stored.digest.length !== digest.length) {',
     rule: 'Audit: the verification tells every sealed entry whose text was changed.',
-    caughtBy: ['test/api/operator-audit-verification.test.ts', 'test/domain/audit-verify.test.ts'],
+    caughtBy: ['test/api/operator/audit-verification.test.ts', 'test/domain/audit/verify.test.ts'],
   },
 ];

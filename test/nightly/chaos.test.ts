@@ -3,11 +3,11 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { ANSWER_MS_MAX, lateAfter } from '../chaos/checkers/late.ts';
 import { FAULTS, LONG, rounds } from '../chaos/nemesis/all.ts';
 import { seeded, seedFrom } from '../chaos/random.ts';
-import { closingLines, sectionLines, verdictOf } from '../chaos/report.ts';
+import { closingLines, sectionLines, verdictOf } from '../chaos/judgement/report.ts';
 import { run } from '../chaos/runner.ts';
-import { World } from '../chaos/world.ts';
-import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
-import { countRepeated } from '../support/timed-verdict.ts';
+import { World } from '../chaos/cluster/world.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
+import { countRepeated } from '../support/run/timed-verdict.ts';
 
 /* The long form of test/chaos: the same faults, longer and again and again, and every limit is judged. */
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openEtcdStore } from '../../src/store/etcd.ts';
+import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import type { Store, StoreTrouble } from '../../src/store/port.ts';
-import { findEtcd, NO_ETCD } from '../support/etcd-binary.ts';
-import { EtcdCluster } from '../support/etcd.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { present, put, writes } from '../store/conformance/harness.ts';
 import { record } from '../store/conformance/recorder.ts';
-import { eventually, everyCallEnds } from '../store/outage-calls.ts';
+import { eventually, everyCallEnds } from '../store/etcd/outage-calls.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
@@ -16,7 +16,7 @@ function expectEnds(ends: Record<string, unknown>, ...reasons: StoreTrouble[]): 
   expect(Object.values(ends)).toEqual(Object.values(ends).map((): unknown => expect.toBeOneOf(reasons)));
 }
 
-/* The same with simulated time, and for wires that fail, is in test/store/etcd-outage.test.ts. */
+/* The same with simulated time, and for wires that fail, is in test/store/etcd/outage.test.ts. */
 describe.skipIf(binary === undefined)(`an etcd that goes away${skipped}`, () => {
   let cluster: EtcdCluster;
   let store: Store;

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
-import { FORMAT, KEYS, put } from '../../src/domain/records.ts';
-import { openStore } from '../../src/store/open.ts';
-import { MusterProcess } from '../support/muster-process.ts';
-import { call, KEY_FILE_TEXT, tenant } from '../support/muster.ts';
-import { connectRaw } from '../support/raw-http.ts';
+import { FORMAT, KEYS, put } from '../../src/domain/records/records.ts';
+import { openStore } from '../../src/service/backends.ts';
+import { MusterProcess } from '../support/service/muster-process.ts';
+import { call, KEY_FILE_TEXT, tenant } from '../support/service/muster.ts';
+import { connectRaw } from '../support/http/raw-http.ts';
 
 /* Whole processes whose store a newer Muster takes over: each ends by itself, in every role. */
 

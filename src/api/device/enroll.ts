@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { enroll } from '../../domain/enrollment.ts';
+import { enroll } from '../../domain/devices/enrollment.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { hashFromHex } from '../../domain/tokens.ts';
-import type { Exchange } from '../exchange.ts';
-import { asciiText } from '../fields.ts';
-import { readJson } from '../json-body.ts';
-import type { DeviceDeps } from './server.ts';
+import { hashFromHex } from '../../domain/credentials/tokens.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { asciiText } from '../http/fields.ts';
+import { readJson } from '../http/json-body.ts';
+import type { DeviceDeps } from './device-plane.ts';
 
 const body = z.object({
   appId: z.string(),

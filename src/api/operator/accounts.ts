@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Account } from '../../domain/accounts.ts';
+import type { Account } from '../../domain/accounts/accounts.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { dateTime } from '../date-time.ts';
-import { text } from '../fields.ts';
+import { dateTime } from '../../time/date-time.ts';
+import { text } from '../http/fields.ts';
 import { pageOf, route } from './route.ts';
 
 const name = text({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1);

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { ApiKey } from '../../domain/accounts.ts';
+import type { ApiKey } from '../../domain/accounts/accounts.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { dateTime } from '../date-time.ts';
-import { text } from '../fields.ts';
+import { dateTime } from '../../time/date-time.ts';
+import { text } from '../http/fields.ts';
 import { route } from './route.ts';
 
 const keyBody = ({ keyId, name, createdAt }: ApiKey): { keyId: string; name: string; createdAt: string } => ({

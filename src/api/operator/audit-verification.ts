@@ -1,5 +1,5 @@
-import type { AuditFault } from '../../domain/audit-faults.ts';
-import { dateTime } from '../date-time.ts';
+import type { AuditFault } from '../../domain/audit/faults.ts';
+import { dateTime } from '../../time/date-time.ts';
 import { route } from './route.ts';
 
 /** An audit of a million entries is read in that time, and more. */

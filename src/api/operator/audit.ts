@@ -1,4 +1,4 @@
-import { dateTime } from '../date-time.ts';
+import { dateTime } from '../../time/date-time.ts';
 import { pageOf, route } from './route.ts';
 
 export const listAudit = route({

@@ -1,6 +1,6 @@
-import { BACKUP_MEDIA_TYPE } from '../../domain/backup-format.ts';
-import type { Backups } from '../../domain/backup.ts';
-import type { Exchange } from '../exchange.ts';
+import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
+import type { Backups } from '../../domain/backup/backup.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
 

@@ -1,4 +1,4 @@
-import type { KeyStatus } from '../../domain/key-rotation.ts';
+import type { KeyStatus } from '../../domain/key-rotation/key-rotation.ts';
 import { route } from './route.ts';
 
 const statusBody = (status: KeyStatus): object => ({

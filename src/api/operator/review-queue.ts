@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { ReviewEntry } from '../../domain/review-queue.ts';
-import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/review-records.ts';
-import { dateTime } from '../date-time.ts';
-import { text } from '../fields.ts';
+import type { ReviewEntry } from '../../domain/review-queue/review-queue.ts';
+import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/records/review-records.ts';
+import { dateTime } from '../../time/date-time.ts';
+import { text } from '../http/fields.ts';
 import { pageOf, route } from './route.ts';
 
 function entryBody(entry: ReviewEntry): object {

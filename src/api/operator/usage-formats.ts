@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { endOfDay } from '../../domain/calendar.ts';
-import type { LedgerRecord } from '../../domain/night-records.ts';
-import type { AccountUsage, Usage } from '../../domain/usage.ts';
-import { dateTime } from '../date-time.ts';
+import { endOfDay } from '../../time/utc-days.ts';
+import type { LedgerRecord } from '../../domain/records/metering-records.ts';
+import type { AccountUsage, Usage } from '../../domain/metering/usage.ts';
+import { dateTime } from '../../time/date-time.ts';
 
 /* A month of usage as it is sent: one JSON object, or one row or event a night. Names are the media types, in full. */
 

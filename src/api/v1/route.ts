@@ -1,10 +1,10 @@
 import type * as z from 'zod';
-import type { Apps, Caller } from '../../domain/apps.ts';
-import type { AccountReader } from '../../domain/fleet-reader.ts';
-import type { OtelConfigs } from '../../domain/otel-config.ts';
+import type { Apps, Caller } from '../../domain/apps/apps.ts';
+import type { AccountReader } from '../../domain/fleet/reader.ts';
+import type { OtelConfigs } from '../../domain/otel-config/otel-config.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
-import type { Reply } from '../exchange.ts';
-import type { FieldCodes } from '../json-body.ts';
+import type { Reply } from '../http/exchange.ts';
+import type { FieldCodes } from '../http/json-body.ts';
 
 /** What the operations of `/v1` use. */
 export interface Services {

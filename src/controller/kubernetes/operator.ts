@@ -1,22 +1,22 @@
-import type { Clock } from '../../clock.ts';
-import { createLinks } from '../../domain/kubernetes-links.ts';
+import type { Clock } from '../../time/clock.ts';
+import { createLinks } from '../../domain/resource-bindings/bindings.ts';
 import type { Deadlines } from '../../domain/limits.ts';
-import { drawMarker } from '../../domain/secrets.ts';
-import type { KubernetesMetrics } from '../../kubernetes-metrics.ts';
+import { drawMarker } from '../../domain/credentials/random-ids.ts';
+import type { KubernetesMetrics } from '../../metrics/kubernetes-metrics.ts';
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/port.ts';
 import type { Term } from '../leader.ts';
-import { isKubeError, type KubeApi, type KubeObject } from './api.ts';
-import { Cell, readyOf } from './cell.ts';
-import { createEvents, type Events } from './events.ts';
-import { Followers } from './followers.ts';
-import type { Informer } from './informer.ts';
-import type { Look, Notice } from './kind.ts';
-import { KINDS } from './kinds.ts';
-import { parseResource, parseWorkKey } from './resource.ts';
-import type { Runner } from './runner.ts';
-import { createSecrets } from './secrets.ts';
-import { WorkQueue } from './work-queue.ts';
+import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
+import { Cell, readyOf } from './runtime/namespace-cache.ts';
+import { createEvents, type Events } from './runtime/events.ts';
+import { Followers } from './runtime/subscriptions.ts';
+import type { Informer } from './runtime/informer.ts';
+import type { Look, Notice } from './runtime/kind.ts';
+import { KINDS } from './resources/kinds.ts';
+import { parseResource, parseWorkKey } from './runtime/resource.ts';
+import type { Runner } from './runtime/reconcile.ts';
+import { createSecrets } from './runtime/secrets.ts';
+import { WorkQueue } from './runtime/work-queue.ts';
 
 /** What a look at a resource uses of the domain, beside what the frame makes for it. */
 export type DomainTools = Pick<

@@ -1,5 +1,5 @@
-import { ERRORS, type ErrorCode } from '../../../src/api/errors.ts';
-import type { Call, History, Kind } from '../history.ts';
+import { ERRORS, type ErrorCode } from '../../../src/api/http/errors.ts';
+import type { Call, History, Kind } from '../judgement/history.ts';
 import { named, type Checker } from './checker.ts';
 
 const ALWAYS_V1 = ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'] as const;

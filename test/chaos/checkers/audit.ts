@@ -1,6 +1,6 @@
-import type { Written } from '../follower.ts';
-import { isOk, isWrite, type Call } from '../history.ts';
-import { placeOf } from '../state.ts';
+import type { Written } from '../cluster/follower.ts';
+import { isOk, isWrite, type Call } from '../judgement/history.ts';
+import { placeOf } from '../judgement/state.ts';
 import { grouped, named, type Checker, type Outcome, type Violation } from './checker.ts';
 
 /** Each leaves one entry: the others may find that all is as it was asked to be. */

@@ -1,6 +1,6 @@
-import type { Written } from '../follower.ts';
-import type { Call, History } from '../history.ts';
-import type { State } from '../state.ts';
+import type { Written } from '../cluster/follower.ts';
+import type { Call, History } from '../judgement/history.ts';
+import type { State } from '../judgement/state.ts';
 
 /** A rule that was broken. */
 export interface Violation {

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../src/domain/limits.ts';
-import type { Call } from '../history.ts';
+import type { Call } from '../judgement/history.ts';
 import { grouped, named, type Checker } from './checker.ts';
 
 /** H13: over several replicas a refusal looks back so far. */

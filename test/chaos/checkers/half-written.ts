@@ -1,4 +1,4 @@
-import type { State, StoredAudit } from '../state.ts';
+import type { State, StoredAudit } from '../judgement/state.ts';
 import { grouped, type Checker } from './checker.ts';
 
 /** The state as a whole, whenever it is read: every record agrees with those that were written with it. */

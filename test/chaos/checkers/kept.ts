@@ -1,5 +1,5 @@
-import { isOk, isWrite, latestEffect, type Call } from '../history.ts';
-import type { State } from '../state.ts';
+import { isOk, isWrite, latestEffect, type Call } from '../judgement/history.ts';
+import type { State } from '../judgement/state.ts';
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { Call, History } from '../history.ts';
+import type { Call, History } from '../judgement/history.ts';
 import { stalledMs } from '../measure.ts';
 import { named, type Checker } from './checker.ts';
 

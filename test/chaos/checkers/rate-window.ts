@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../src/domain/limits.ts';
-import type { Call } from '../history.ts';
+import type { Call } from '../judgement/history.ts';
 import { grouped, type Checker } from './checker.ts';
 
 /** Refused before they were charged, refused by the limit, or of unknown charge: none of them counts for certain. */

@@ -1,4 +1,4 @@
-import { isOk, latestEffect, type Call, type History } from '../history.ts';
+import { isOk, latestEffect, type Call, type History } from '../judgement/history.ts';
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*

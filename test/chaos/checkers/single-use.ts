@@ -1,4 +1,4 @@
-import { isOk } from '../history.ts';
+import { isOk } from '../judgement/history.ts';
 import { grouped, type Checker } from './checker.ts';
 
 /** A code enrolls one daemon: the same credential may be told again, another one never. */

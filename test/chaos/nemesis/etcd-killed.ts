@@ -1,4 +1,4 @@
-import { roles } from '../etcd-admin.ts';
+import { roles } from '../cluster/etcd-admin.ts';
 import { hold, type Fault } from './fault.ts';
 
 /** The leader of etcd dies without warning, and comes back on its data. */

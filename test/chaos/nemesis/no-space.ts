@@ -1,5 +1,5 @@
-import { fill, makeRoom } from '../etcd-admin.ts';
-import type { Replica } from '../replica.ts';
+import { fill, makeRoom } from '../cluster/etcd-admin.ts';
+import type { Replica } from '../cluster/replica.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { hold, took, type Fault } from './fault.ts';
 

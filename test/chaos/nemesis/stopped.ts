@@ -1,4 +1,4 @@
-import { roles } from '../etcd-admin.ts';
+import { roles } from '../cluster/etcd-admin.ts';
 import { whole } from '../random.ts';
 import { hold, type Fault } from './fault.ts';
 

@@ -1,5 +1,5 @@
-import { appOf, createApp, deleteApp, listApps, type Owner } from '../calls.ts';
-import { isOk } from '../history.ts';
+import { appOf, createApp, deleteApp, listApps, type Owner } from '../cluster/calls.ts';
+import { isOk } from '../judgement/history.ts';
 import { REPLICAS, type Job } from './worker.ts';
 
 const AT_ONCE = 9;

@@ -1,4 +1,4 @@
-import { appOf, createApp, issueCode } from '../calls.ts';
+import { appOf, createApp, issueCode } from '../cluster/calls.ts';
 import { insist, newOwner, REPLICAS, type Job } from './worker.ts';
 
 const PAUSE_MS = 400;

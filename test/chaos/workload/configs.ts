@@ -1,5 +1,15 @@
-import { appOf, createApp, enroll, ownCredential, poll, purgeOtel, readOtel, writeOtel, type Owner } from '../calls.ts';
-import { isOk } from '../history.ts';
+import {
+  appOf,
+  createApp,
+  enroll,
+  ownCredential,
+  poll,
+  purgeOtel,
+  readOtel,
+  writeOtel,
+  type Owner,
+} from '../cluster/calls.ts';
+import { isOk } from '../judgement/history.ts';
 import { insist, newOwner, type Job, type Worker } from './worker.ts';
 
 const PAUSE_MS = 200;

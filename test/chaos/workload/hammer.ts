@@ -1,4 +1,4 @@
-import { listApps } from '../calls.ts';
+import { listApps } from '../cluster/calls.ts';
 import { newOwner, REPLICAS, type Job } from './worker.ts';
 
 const PAUSE_MS = 100;

@@ -1,5 +1,5 @@
-import { createKey, disableAccount, listApps, revokeKey, type Owner } from '../calls.ts';
-import { isOk } from '../history.ts';
+import { createKey, disableAccount, listApps, revokeKey, type Owner } from '../cluster/calls.ts';
+import { isOk } from '../judgement/history.ts';
 import { insist, newOwner, REPLICAS, type Job, type Worker } from './worker.ts';
 
 const PAUSE_MS = 300;

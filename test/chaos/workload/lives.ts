@@ -12,8 +12,8 @@ import {
   type App,
   type Owner,
   type OwnCredential,
-} from '../calls.ts';
-import { isOk } from '../history.ts';
+} from '../cluster/calls.ts';
+import { isOk } from '../judgement/history.ts';
 import { whole } from '../random.ts';
 import { newOwner, REPLICAS, type Job, type Worker } from './worker.ts';
 

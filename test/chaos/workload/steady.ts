@@ -1,4 +1,4 @@
-import { poll, readApp, writeOtel, type Owner } from '../calls.ts';
+import { poll, readApp, writeOtel, type Owner } from '../cluster/calls.ts';
 import { whole } from '../random.ts';
 import { enrolled } from './configs.ts';
 import { newOwner, type Job, type Worker } from './worker.ts';

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadAllYaml } from '@kubernetes/client-node';
 import { describe } from 'vitest';
-import { command } from '../../kubernetes/support/command.ts';
-import { toolPath, VERSIONS } from '../../kubernetes/support/tools.ts';
+import { command } from '../../cluster/support/control-plane/command.ts';
+import { toolPath, VERSIONS } from '../../cluster/support/control-plane/tools.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../../..');
 export const CHART = join(ROOT, 'charts/muster');

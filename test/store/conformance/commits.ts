@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Change, Store } from '../../../src/store/port.ts';
 import { COMMIT_OPERATIONS_MAX, HEAD_KEY } from '../../../src/store/port.ts';
-import { runs } from '../../support/effort.ts';
+import { runs } from '../../support/run/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import {
   absent,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Change, CommitResult, Entry, Expectation, Store, Write } from '../../../src/store/port.ts';
 import { ABSENT } from '../../../src/store/port.ts';
-import { runs } from '../../support/effort.ts';
+import { runs } from '../../support/run/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import { everything, pageOf, put, writes } from './harness.ts';
 import { record } from './recorder.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Store, Watch, WatchedChange } from '../../../src/store/port.ts';
 import { HEAD_KEY } from '../../../src/store/port.ts';
-import { runs } from '../../support/effort.ts';
+import { runs } from '../../support/run/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import { capability, committed, everything, inParallel, put, remove, removeAll, writes, writing } from './harness.ts';
 import { record, Recorder } from './recorder.ts';

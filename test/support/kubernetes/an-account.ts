@@ -1,6 +1,6 @@
-import type { AccountState } from '../../../src/controller/kubernetes/account-ref.ts';
-import type { AccountReader } from '../../../src/domain/fleet-reader.ts';
-import { NO_TALLY, type AccountRecord } from '../../../src/domain/records.ts';
+import type { AccountState } from '../../../src/controller/kubernetes/resources/account-ref.ts';
+import type { AccountReader } from '../../../src/domain/fleet/reader.ts';
+import { NO_TALLY, type AccountRecord } from '../../../src/domain/records/records.ts';
 
 /** An account without anything in it, as a decision sees it. */
 export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] = 'standard'): AccountReader => ({

@@ -1,6 +1,6 @@
-import type { Finding } from '../../../src/controller/kubernetes/conditions.ts';
-import type { Decision } from '../../../src/controller/kubernetes/kind.ts';
-import type { Resource } from '../../../src/controller/kubernetes/resource.ts';
+import type { Finding } from '../../../src/controller/kubernetes/runtime/conditions.ts';
+import type { Decision } from '../../../src/controller/kubernetes/runtime/kind.ts';
+import type { Resource } from '../../../src/controller/kubernetes/runtime/resource.ts';
 import type { KindName } from '../../../src/controller/kubernetes/schema/common.ts';
 
 /** A custom resource of generation 1, as a decision sees it. */

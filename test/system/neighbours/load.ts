@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { appOf, createApp, deleteApp, listApps, type Owner } from '../../chaos/calls.ts';
-import { Client } from '../../chaos/client.ts';
-import { isOk, type Recorder } from '../../chaos/history.ts';
+import { appOf, createApp, deleteApp, listApps, type Owner } from '../../chaos/cluster/calls.ts';
+import { Client } from '../../chaos/cluster/client.ts';
+import { isOk, type Recorder } from '../../chaos/judgement/history.ts';
 import { seeded, whole, type Random } from '../../chaos/random.ts';
-import { HAMMER } from '../../chaos/validity.ts';
+import { HAMMER } from '../../chaos/judgement/validity.ts';
 import { codes } from '../../chaos/workload/codes.ts';
 import { configs } from '../../chaos/workload/configs.ts';
 import { hammer } from '../../chaos/workload/hammer.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Replicas } from '../../chaos/client.ts';
-import { isOk, type Recorder } from '../../chaos/history.ts';
-import { MusterProcess, type Addresses } from '../../support/muster-process.ts';
+import type { Replicas } from '../../chaos/cluster/client.ts';
+import { isOk, type Recorder } from '../../chaos/judgement/history.ts';
+import { MusterProcess, type Addresses } from '../../support/service/muster-process.ts';
 
 export type Build = 'previous' | 'current';
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { toolsFolder } from '../../support/tools-folder.ts';
+import { toolsFolder } from '../../support/run/tools-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const LANDING = join(import.meta.dirname, '../previous-landing');

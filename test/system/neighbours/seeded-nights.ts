@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { newApp } from '../../../src/domain/app-record.ts';
-import { startOfDay } from '../../../src/domain/calendar.ts';
-import { daysBefore } from '../../../src/domain/day.ts';
-import { KEYS, put, type AuditRecord } from '../../../src/domain/records.ts';
-import { drawAccountId, drawAppId, drawMarker, systemDraw } from '../../../src/domain/secrets.ts';
+import { newApp } from '../../../src/domain/apps/app-state.ts';
+import { startOfDay } from '../../../src/time/utc-days.ts';
+import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
+import { KEYS, put, type AuditRecord } from '../../../src/domain/records/records.ts';
+import { drawAccountId, drawAppId, drawMarker, systemDraw } from '../../../src/domain/credentials/random-ids.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
 import { whole, type Random } from '../../chaos/random.ts';
-import { write } from '../../support/nights.ts';
+import { write } from '../../support/metering/metering.ts';
 
 const ACCOUNTS = 24;
 const APPS_EACH = 6;

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { LOOKS_BACK_MS } from '../../chaos/checkers/early-refusal.ts';
-import { isOk, latestEffect, type Call, type History, type Kind } from '../../chaos/history.ts';
-import { HAMMER } from '../../chaos/validity.ts';
+import { isOk, latestEffect, type Call, type History, type Kind } from '../../chaos/judgement/history.ts';
+import { HAMMER } from '../../chaos/judgement/validity.ts';
 
 /* What is judged of neighbouring versions beside the rules of the chaos suite. Pure; each is a list of sentences. */
 

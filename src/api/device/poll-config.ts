@@ -1,0 +1,132 @@
+import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
+import type { FoundApp } from '../../domain/fleet/reader.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { PollResult } from '../../metrics/service-metrics.ts';
+import { fieldsOf, HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { authenticated, authenticatedAgain } from './authenticate.ts';
+import type { DeviceDeps } from './device-plane.ts';
+
+const HELD_ROUTE = '/device/v1/config (held)';
+
+/** GET /device/v1/config. */
+export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
+  return andThen(authenticated(exchange, deps), (found) => {
+    deps.heartbeats.seen(found.app, deps.clock.now());
+    takeReport(exchange, deps, found);
+    const known = exchange.request.headers['if-none-match'];
+    return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
+      const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
+      if (waitMs === 0) return tell(exchange, deps, config, known, false);
+      // A route of its own in the metrics: how long it is held says nothing of how fast the others are answered.
+      exchange.route = HELD_ROUTE;
+      return hold(exchange, deps, found, known, waitMs).then((then) => tell(exchange, deps, then, known, true));
+    });
+  });
+}
+
+export function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
+  const code = error instanceof Refusal || error instanceof HttpRefusal ? error.code : '';
+  deps.metrics.pollEnded(REFUSED.get(code) ?? 'unavailable');
+}
+
+const REFUSED: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([
+  ['invalid_credential', 'invalid_credential'],
+  ['account_disabled', 'account_disabled'],
+  ['rate_limited', 'rate_limited'],
+]);
+
+function tell(
+  exchange: Exchange,
+  deps: DeviceDeps,
+  config: DeviceConfig,
+  known: string | undefined,
+  held: boolean,
+): void {
+  const headers = ['ETag', config.etag];
+  if (matches(known, config)) {
+    deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');
+    return exchange.reply({ status: 304, headers });
+  }
+  deps.metrics.pollEnded(held ? 'held_content' : 'content');
+  observeReceipt(deps, config, known);
+  exchange.reply({ status: 200, body: config.body(), headers });
+}
+
+/** How long a revision took to a daemon that had an older one; a daemon that has none is new, and did not wait for it. */
+function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | undefined): void {
+  if (config.changedAt === undefined || known === undefined) return;
+  const had = entityTags(known).map((etag) => revisionOfEtag(etag));
+  if (had.length === 0 || !had.every((revision) => revision !== undefined && revision < config.revision)) return;
+  deps.metrics.revisionReceived(Math.max(0, deps.clock.now() - config.changedAt) / 1000);
+}
+
+/**
+ * Holds the poll until the configuration is another one, the time is up, or the process ends. Whatever wakes it, the
+ * credential is checked again before anything is told.
+ */
+async function hold(
+  exchange: Exchange,
+  deps: DeviceDeps,
+  first: FoundApp,
+  known: string | undefined,
+  waitMs: number,
+): Promise<DeviceConfig> {
+  const over = new AbortController();
+  const { signal } = over;
+  // Daemons that came together have waited long enough together: they are answered in pieces.
+  const timer = setTimeout(() => deps.turns.do(() => over.abort()), waitMs);
+  exchange.response.once('close', () => over.abort());
+  // It may have closed while the poll was authenticated: then nobody tells again.
+  if (exchange.response.destroyed) over.abort();
+  try {
+    let found = first;
+    for (;;) {
+      // Taken before the state is read: a change in between must not be slept through.
+      const change = deps.waits.next(found, signal);
+      const now = await exchange.inTime(currentConfig(exchange, deps));
+      found = now.found;
+      const { config } = now;
+      if (signal.aborted || deps.stopping.aborted || !matches(known, config)) return config;
+      await change;
+    }
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+  }
+}
+
+async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ found: FoundApp; config: DeviceConfig }> {
+  const found = await authenticatedAgain(exchange, deps);
+  return { found, config: await deps.configs.of(found) };
+}
+
+/** RFC 7240: `Prefer: wait=N`, in seconds. Where too many polls are held already, this one is answered at once. */
+function waitOf(exchange: Exchange, deps: DeviceDeps): number {
+  if (exchange.request.headers['prefer'] === undefined) return 0;
+  const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
+  if (!wait || deps.waits.held() >= LIMITS.heldPollsMax || deps.stopping.aborted) return 0;
+  return Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000;
+}
+
+/** Compared weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was told, to the letter. */
+const matches = (known: string | undefined, { etag }: DeviceConfig): boolean =>
+  known !== undefined && (known === etag || known.trim() === '*' || entityTags(known).includes(etag));
+
+/** The tags of If-None-Match, without their weakness. */
+const entityTags = (known: string): readonly string[] => known.match(/"[^"]*"/g) ?? [];
+
+const REPORTED = /^[\x20-\x7e]{1,128}$/;
+
+/** Muster-Platform and Muster-Agent-Version: optional, and ignored where they are not what enrollment would take. */
+function takeReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+  const report = (name: string): string | undefined => {
+    const value = exchange.request.headers[name];
+    return typeof value === 'string' && REPORTED.test(value) ? value : undefined;
+  };
+  const platform = report('muster-platform');
+  const agentVersion = report('muster-agent-version');
+  if (platform === undefined && agentVersion === undefined) return;
+  deps.reportVersion(found, { platform, agentVersion }, exchange.origin(`device:${found.app.id}`));
+}

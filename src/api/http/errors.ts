@@ -1,0 +1,56 @@
+import type { RefusalCode } from '../../domain/refusal.ts';
+
+interface ErrorRow {
+  readonly status: number;
+  readonly message: string;
+  /** Seconds of `Retry-After`, spread over the range, where the caller is told no better. */
+  readonly retryAfter?: readonly [from: number, to: number];
+}
+
+/**
+ * Section 7 of the specification and the errors of the device and operator listeners: the only place where a status is
+ * written. A refusal without a row, or a row without a refusal, does not compile.
+ */
+export const ERRORS = {
+  invalid_key: { status: 401, message: 'The API key is missing, malformed, unknown or revoked.' },
+  account_disabled: { status: 401, message: 'The account is disabled.' },
+  not_found: { status: 404, message: 'No such endpoint, or no such record in this account.' },
+  invalid_name: { status: 400, message: 'name must be a string of at most 100 characters.' },
+  limit_reached: { status: 400, message: 'The account already has 1000 apps; delete one first.' },
+  enterprise_required: { status: 403, message: 'The account has no Enterprise entitlement.' },
+  invalid_enabled: { status: 400, message: 'enabled is required and must be true or false.' },
+  invalid_endpoint: { status: 400, message: 'endpoint is missing or is no acceptable collector address.' },
+  invalid_auth_header: {
+    status: 400,
+    message: 'authHeader must be a string of at most 8192 printable ASCII characters.',
+  },
+  invalid_evidence_level: { status: 400, message: 'evidenceLevel must be hashes, redacted or full.' },
+  payload_too_large: { status: 413, message: 'The request body is larger than 65536 bytes.' },
+  rate_limited: { status: 429, message: 'Too many requests; slow down and retry after the time in Retry-After.' },
+  upstream_unavailable: { status: 502, message: 'Temporarily unavailable; retry later.', retryAfter: [1, 5] },
+  // The device listener.
+  invalid_code: { status: 401, message: 'The app ID or the enrollment code is wrong, used, expired or voided.' },
+  invalid_credential: {
+    status: 401,
+    message: 'The credential is missing, malformed, unknown or revoked; enroll again with a new code.',
+    // A daemon that was cut off keeps knocking: rarely is enough.
+    retryAfter: [1800, 3600],
+  },
+  overloaded: { status: 503, message: 'Too many requests at once; retry later.', retryAfter: [1, 5] },
+  // The operator and the device listener.
+  invalid_request: { status: 400, message: 'The request is not valid.' },
+  invalid_token: { status: 401, message: 'The operator token is missing or wrong.' },
+} as const satisfies Record<RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'overloaded', ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const errorBody = (code: ErrorCode, message: string = ERRORS[code].message): string =>
+  JSON.stringify({ error: { code, message } });
+
+/** A row's `Retry-After`, drawn from its range, so that those who were refused together do not return together. */
+export function retryAfterOf(code: ErrorCode, random: () => number): number | undefined {
+  const row: ErrorRow = ERRORS[code];
+  if (!row.retryAfter) return undefined;
+  const [from, to] = row.retryAfter;
+  return from + Math.floor(random() * (to - from + 1));
+}

@@ -1,0 +1,165 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../time/clock.ts';
+import type { Deadlines } from '../../domain/limits.ts';
+import type { Origin } from '../../domain/mutation/mutation.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Log } from '../../log.ts';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Metrics } from '../../metrics/service-metrics.ts';
+import { StoreUnavailable } from '../../store/port.ts';
+import { answer, requestIdOf } from './response.ts';
+import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
+import { sendPieces } from './stream.ts';
+
+export interface ExchangeDeps {
+  readonly clock: Clock;
+  readonly deadlines: Pick<Deadlines, 'requestMs'>;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'requestEnded'>;
+  /** In [0, 1), for spreading what clients do next. */
+  readonly random: () => number;
+}
+
+export interface Reply {
+  readonly status: number;
+  /** An object is sent as JSON; a text or buffer is JSON already. */
+  readonly body?: object | string | Buffer;
+  readonly headers?: readonly string[];
+}
+
+/** An error below the rules that has a code of its own: the size of a body, the load of a listener. */
+export class HttpRefusal extends Error {
+  override readonly name = 'HttpRefusal';
+  readonly code: ErrorCode;
+  readonly headers: readonly string[];
+
+  constructor(code: ErrorCode, headers: readonly string[] = []) {
+    super(code);
+    this.code = code;
+    this.headers = headers;
+    this.stack = '';
+  }
+}
+
+const SLOW_SECONDS = 1;
+
+/** One request and its answer: what every answer bears (H17), how it is counted, and what an error becomes (H15). */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** The route's template, for metrics: never a path with an id in it. */
+  route = '(none)';
+  /** Headers that every answer of this exchange bears from here on, as a flat list. */
+  headers: readonly string[] = [];
+  readonly #listener: string;
+  readonly #deps: ExchangeDeps;
+  readonly #startedAt: number;
+  #storeMs = 0;
+
+  constructor(listener: string, request: IncomingMessage, response: ServerResponse, deps: ExchangeDeps) {
+    this.#listener = listener;
+    this.request = request;
+    this.response = response;
+    this.#deps = deps;
+    this.#startedAt = deps.clock.monotonic();
+    this.requestId = requestIdOf(request);
+  }
+
+  /** @param actor who asks, for the audit */
+  origin(actor: string): Origin {
+    return {
+      actor,
+      requestId: this.requestId,
+      at: this.#deps.clock.now(),
+      deadline: this.#deps.clock.monotonic() + this.#deps.deadlines.requestMs - this.#storeMs,
+    };
+  }
+
+  /** Authentication, which came first, is done: what it took counts against the time of the store. */
+  authenticated(): void {
+    this.#storeMs = this.#deps.clock.monotonic() - this.#startedAt;
+  }
+
+  /**
+   * H15: bounds what the store may take of this request, all in all; the client's time for its body is not counted.
+   * @param deadlineMs longer only for a route that bounds each of its many steps by a call of its own
+   * @throws StoreUnavailable when the time is up; what was begun may still happen, as after any outage
+   */
+  async inTime<T>(work: Promise<T>, deadlineMs = this.#deps.deadlines.requestMs): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const late = (): void => reject(new StoreUnavailable('timeout', 'The store did not answer within the deadline.'));
+    const timer = setTimeout(late, Math.max(0, deadlineMs - this.#storeMs));
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What memory gives at once is there; only what the store is asked for can be late. */
+  inTimeIfLate<T>(work: MaybePromise<T>): MaybePromise<T> {
+    return work instanceof Promise ? this.inTime(work) : work;
+  }
+
+  reply({ status, body, headers = [] }: Reply, code = ''): void {
+    const content = isSendable(body) ? body : JSON.stringify(body);
+    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
+    answer(this.request, this.response, status, all, content);
+    this.#ended(status, code);
+  }
+
+  /** A long answer in pieces, each asked for when the client has taken those before. Rejects as the pieces do. */
+  async stream(headers: readonly string[], pieces: AsyncIterable<string>): Promise<void> {
+    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    this.response.writeHead(200, all);
+    try {
+      await sendPieces(this.response, pieces);
+    } finally {
+      this.#ended(200, this.response.writableEnded ? '' : 'broken_off');
+    }
+  }
+
+  /** A refusal is an answer; an outage is 502; anything else is 502 and a matter for a person. */
+  fail(error: unknown): void {
+    if (error instanceof Refusal) return this.refuse(error.code, error.says);
+    if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
+    if (!(error instanceof StoreUnavailable)) {
+      this.#deps.log.error({ err: error, requestId: this.requestId, route: this.route }, 'unexpected fault');
+    }
+    this.refuse('upstream_unavailable');
+  }
+
+  refuse(code: ErrorCode, message?: string, headers: readonly string[] = []): void {
+    const { status } = ERRORS[code];
+    const all = [...headers];
+    if (status === 401) all.push('WWW-Authenticate', 'Bearer');
+    const retryAfter = retryAfterOf(code, this.#deps.random);
+    if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
+    this.reply({ status, body: errorBody(code, message), headers: all }, code);
+  }
+
+  #ended(status: number, code: string): void {
+    const seconds = (this.#deps.clock.monotonic() - this.#startedAt) / 1000;
+    this.#deps.metrics.requestEnded(this.#listener, this.route, status, code, seconds);
+    // Reads are not logged one by one; what was slow or failed is. A held poll is meant to be slow.
+    if (status < 500 && (seconds < SLOW_SECONDS || this.#listener === 'device')) return;
+    const { requestId, route } = this;
+    this.#deps.log.info({ listener: this.#listener, requestId, route, status, code, seconds }, 'slow or failed');
+  }
+}
+
+const isSendable = (body: Reply['body']): body is string | Buffer | undefined =>
+  body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+
+/** Every field of that name, in order: node keeps only the first of some. The name is in lower case. */
+export function fieldsOf(request: IncomingMessage, name: string): string[] {
+  const { rawHeaders } = request;
+  const fields: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const field = rawHeaders[i];
+    if (field?.length === name.length && field.toLowerCase() === name) fields.push(rawHeaders[i + 1] ?? '');
+  }
+  return fields;
+}

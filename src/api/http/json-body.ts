@@ -1,0 +1,61 @@
+import type * as z from 'zod';
+import { LIMITS } from '../../domain/limits.ts';
+import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { HttpRefusal, type Exchange } from './exchange.ts';
+import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
+
+/** The code of a field's refusal; a field without one does not compile. */
+export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in keyof Shape]: RefusalCode };
+
+/**
+ * Reads and judges a whole body before anything is done with it (H1, H2, H7). An absent body is `{}`: what it lacks, its
+ * fields say.
+ * @param broken the code for a body that is no JSON object
+ * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large`
+ */
+export async function readJson<Shape extends z.core.$ZodShape>(
+  exchange: Exchange,
+  schema: z.ZodObject<Shape>,
+  codes: FieldCodes<Shape>,
+  broken: RefusalCode,
+): Promise<z.infer<z.ZodObject<Shape>>> {
+  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax };
+  const body = await readBody(exchange.request, exchange.response, limits);
+  switch (body.kind) {
+    case 'too_large':
+      throw new HttpRefusal('payload_too_large');
+    case 'unreadable':
+      throw new Refusal(broken, body.why);
+    case 'empty':
+      return judge(schema, codes, broken, {});
+    case 'bytes': {
+      const parsed = parseJsonObject(body.bytes);
+      if (parsed.kind === 'not_json') throw new Refusal(broken, 'The body is not valid JSON.');
+      if (parsed.kind === 'not_object') throw new Refusal(broken, 'The body must be a JSON object.');
+      return judge(schema, codes, broken, parsed.value);
+    }
+  }
+}
+
+function judge<Shape extends z.core.$ZodShape>(
+  schema: z.ZodObject<Shape>,
+  codes: FieldCodes<Shape>,
+  broken: RefusalCode,
+  value: Record<string, unknown>,
+): z.infer<z.ZodObject<Shape>> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  // O3: several wrong fields are told in the order of the table, which is the order of the shape.
+  for (const field of Object.keys(schema.shape)) {
+    const issue = parsed.error.issues.find((fault) => fault.path[0] === field);
+    // Zod's own words name the rule and the type that came, never the value.
+    if (issue) throw new Refusal(codes[field as keyof Shape], sentence(field, issue));
+  }
+  throw new Refusal(broken, parsed.error.issues[0]?.message);
+}
+
+function sentence(field: string, issue: z.core.$ZodIssue): string {
+  // A nested place is named only where the service chose its name: list positions and fields of its own schemas.
+  const place = [field, ...issue.path.slice(1)].map(String).join('.');
+  return issue.message.startsWith(field) ? issue.message : `${place}: ${issue.message}`;
+}

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LIMITS } from '../../domain/limits.ts';
+
+/**
+ * Sends the pieces and ends the answer. A piece is asked for only when the client has taken most of what came before:
+ * memory holds one of them. A client that is gone, or takes nothing for `LIMITS.streamStalledMs`, ends the iteration.
+ */
+export async function sendPieces(response: ServerResponse, pieces: AsyncIterable<string>): Promise<void> {
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  try {
+    for await (const piece of pieces) {
+      if (response.destroyed) return;
+      if (!response.write(piece)) await taken(response, closed.signal);
+      if (response.destroyed) return;
+      // Where the pieces are there at once, and the client is fast, others must have their turn.
+      await nextTurn();
+    }
+    response.end();
+  } catch (error) {
+    response.destroy();
+    throw error;
+  }
+}
+
+async function taken(response: ServerResponse, closed: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([closed, AbortSignal.timeout(LIMITS.streamStalledMs)]);
+  await once(response, 'drain', { signal }).catch(() => response.destroy());
+}

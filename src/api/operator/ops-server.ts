@@ -1,0 +1,174 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+import type { Registry } from 'prom-client';
+import type * as z from 'zod';
+import type { Secret } from '../../domain/credentials/secret.ts';
+import { bearerOf } from '../http/bearer.ts';
+import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
+import { bareExpress, refuseOtherMethods, servedBy } from '../http/express-app.ts';
+import { readJson, type FieldCodes } from '../http/json-body.ts';
+import { changeAccount, createAccount, listAccounts, readAccount } from './accounts.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
+import { listAudit } from './audit.ts';
+import { verifyAudit } from './audit-verification.ts';
+import { BACKUP, sendBackup } from './backup.ts';
+import { readKeys, rotateKeys } from './keys.ts';
+import { decideReview, listReviewQueue } from './review-queue.ts';
+import { readRollout } from './rollout.ts';
+import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
+import { readUsage } from './usage.ts';
+
+export interface OpsDeps extends ExchangeDeps {
+  /** Each is valid: the old and the new one while they are changed. */
+  readonly operatorTokens: readonly Secret[];
+  readonly registry: Registry;
+  /** In words what keeps the replica from serving; undefined when it is ready. */
+  readonly unready: () => string | undefined;
+  /** In words what is wrong without keeping the replica from serving. */
+  readonly degraded: () => string | undefined;
+  readonly services: OperatorServices;
+}
+
+const ROUTES = [
+  createAccount,
+  listAccounts,
+  readAccount,
+  changeAccount,
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  listAudit,
+  verifyAudit,
+  readRollout,
+  listReviewQueue,
+  decideReview,
+  readKeys,
+  rotateKeys,
+  readUsage,
+] as const;
+
+const PROBES = [
+  { method: 'get', path: '/livez' },
+  { method: 'get', path: '/readyz' },
+  { method: 'get', path: '/metrics' },
+] as const;
+
+const exchangeOf = (response: Response): Exchange => (response.locals as { exchange: Exchange }).exchange;
+
+/** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
+export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
+  const app = bareExpress();
+  const isOperator = operatorCheck(deps.operatorTokens);
+  app.use(begin);
+  app.get('/livez', liveness);
+  app.get('/readyz', readiness);
+  app.get('/metrics', metrics);
+  app.use(authenticateOperator);
+  app.get(BACKUP.path, backup);
+  for (const route of ROUTES) app[route.method](route.path, operation(route));
+  refuseOtherMethods(app, [...PROBES, BACKUP, ...ROUTES], exchangeOf);
+  app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
+  app.use(failed);
+  return servedBy(app);
+
+  function begin(_request: Request, response: Response, next: NextFunction): void {
+    response.locals['exchange'] = new Exchange('ops', _request, response, deps);
+    next();
+  }
+
+  function liveness(_request: Request, response: Response): void {
+    const exchange = exchangeOf(response);
+    exchange.route = '/livez';
+    exchange.reply({ status: 200, body: { status: 'ok' } });
+  }
+
+  function readiness(_request: Request, response: Response): void {
+    const reason = deps.unready();
+    const exchange = exchangeOf(response);
+    exchange.route = '/readyz';
+    // Not an error of the API: a probe's answer, read by a kubelet or a load balancer.
+    const degraded = deps.degraded();
+    const body = { status: 'ready', ...(degraded !== undefined && { degraded }) };
+    if (reason === undefined) exchange.reply({ status: 200, body });
+    else exchange.reply({ status: 503, body: { status: 'not ready', reason } });
+  }
+
+  function metrics(_request: Request, response: Response): void {
+    const exchange = exchangeOf(response);
+    exchange.route = '/metrics';
+    deps.registry
+      .metrics()
+      .then((body) => exchange.reply({ status: 200, body, headers: ['Content-Type', deps.registry.contentType] }))
+      .catch((error: unknown) => exchange.fail(error));
+  }
+
+  function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
+    const { path } = request;
+    if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
+    if (isOperator(bearerOf(request).token)) next();
+    else exchangeOf(response).refuse('invalid_token');
+  }
+
+  function backup(request: Request, response: Response): void {
+    const exchange = exchangeOf(response);
+    sendBackup(exchange, queryOf(request), deps.services.backups).catch((error: unknown) => exchange.fail(error));
+  }
+
+  function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
+    return (request: Request, response: Response): void => {
+      const exchange = exchangeOf(response);
+      exchange.route = route.path;
+      run(route, request, exchange)
+        .then((reply) => exchange.reply(reply))
+        .catch((error: unknown) => exchange.fail(error));
+    };
+  }
+
+  async function run<Shape extends z.core.$ZodShape>(
+    route: OperatorRoute<Shape>,
+    request: Request,
+    exchange: Exchange,
+  ) {
+    const ids = pathIds(request.params);
+    const body = await bodyOf(route, exchange);
+    const query = queryOf(request);
+    const reply = route.handle(
+      {
+        origin: exchange.origin('operator'),
+        body,
+        ...ids,
+        query,
+        accepts: (types) => request.accepts([...types]) || undefined,
+        inTime: (work) => exchange.inTime(work),
+      },
+      deps.services,
+    );
+    return reply instanceof Promise ? await exchange.inTime(reply, route.deadlineMs) : reply;
+  }
+
+  function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
+    if (error instanceof URIError) exchangeOf(response).refuse('not_found');
+    else exchangeOf(response).fail(error);
+  }
+}
+
+async function bodyOf<Shape extends z.core.$ZodShape>(
+  { body }: OperatorRoute<Shape>,
+  exchange: Exchange,
+): Promise<z.infer<z.ZodObject<Shape>>> {
+  if (!body) return {} as z.infer<z.ZodObject<Shape>>;
+  const codes = Object.fromEntries(Object.keys(body.shape).map((field) => [field, 'invalid_request']));
+  return await readJson(exchange, body, codes as unknown as FieldCodes<Shape>, 'invalid_request');
+}
+
+const queryOf = ({ url }: Request): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+
+/** Compares digests: equal lengths whatever was sent, in constant time, and with every token. */
+function operatorCheck(tokens: readonly Secret[]): (token: string | undefined) => boolean {
+  const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
+  const valid = tokens.map((token) => digest(token.reveal()));
+  return (token) => {
+    const given = digest(token ?? '');
+    return valid.map((known) => timingSafeEqual(known, given)).includes(true) && token !== undefined;
+  };
+}

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+import type { Fleet } from '../../domain/fleet/fleet.ts';
+import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { bearerOf } from '../http/bearer.ts';
+
+export interface Authenticated {
+  readonly account: AccountReader;
+  readonly keyId: string;
+  readonly reader: FleetReader;
+}
+
+/**
+ * Section 5: whose key this is, as of now or later: no key that was revoked before passes (A12). A key of a wrong shape
+ * or checksum costs no read.
+ * @throws Refusal `invalid_key` or `account_disabled`; StoreUnavailable: authentication fails closed (H15)
+ */
+export function authenticate(request: IncomingMessage, fleet: Fleet): MaybePromise<Authenticated> {
+  const bearer = bearerOf(request);
+  const { keyId } = bearer;
+  if (keyId === undefined) throw new Refusal('invalid_key');
+  return andThen(fleet.current(), (reader) =>
+    andThen(reader.accountOfKey(keyId), (found) => {
+      if (!found || !bearer.matches(found.key.record.hash)) throw new Refusal('invalid_key');
+      if (found.account.record.disabled) throw new Refusal('account_disabled');
+      return { account: found.account, keyId, reader };
+    }),
+  );
+}

@@ -1,0 +1,173 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NextFunction, Request, Response } from 'express';
+import type * as z from 'zod';
+import type { Fleet } from '../../domain/fleet/fleet.ts';
+import type { RateWindow } from '../../domain/rate-window/local-window.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Metrics } from '../../metrics/service-metrics.ts';
+import { authenticate, type Authenticated } from './authenticate.ts';
+import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
+import { readJson } from '../http/json-body.ts';
+import { APP_ID, PlainRoutes } from './route-table.ts';
+import { chargeAccount } from './rate-limit.ts';
+import { createApp } from './operations/create-app.ts';
+import { deleteApp } from './operations/delete-app.ts';
+import { issueEnrollCode } from './operations/issue-enroll-code.ts';
+import { listApps } from './operations/list-apps.ts';
+import { purgeOtelConfig } from './operations/purge-otel-config.ts';
+import { readApp } from './operations/read-app.ts';
+import { readOtelConfig } from './operations/read-otel-config.ts';
+import { revokeApp } from './operations/revoke-app.ts';
+import type { Route, Services } from './route.ts';
+import { storeOtelConfig } from './operations/store-otel-config.ts';
+import { bareExpress, pathAndQuery, refuseOtherMethods } from '../http/express-app.ts';
+
+export interface GatewayDeps extends ExchangeDeps {
+  readonly fleet: Fleet;
+  readonly rateWindow: RateWindow;
+  readonly services: Services;
+  readonly metrics: ExchangeDeps['metrics'] & Pick<Metrics, 'rateDecided'>;
+}
+
+/** Section 4, operation by operation. */
+const ROUTES = [
+  createApp,
+  listApps,
+  readApp,
+  issueEnrollCode,
+  revokeApp,
+  deleteApp,
+  readOtelConfig,
+  storeOtelConfig,
+  purgeOtelConfig,
+] as const;
+
+/** What the steps before the route have found out. */
+interface Locals {
+  exchange: Exchange;
+  caller: Authenticated;
+}
+const localsOf = (response: Response): Locals => response.locals as Locals;
+
+type Operate = (exchange: Exchange, caller: Authenticated, appId: string) => void;
+
+/**
+ * The gateway of `/v1`: the order of its steps is the order of the checks (H1). Who calls, and whether the account has a
+ * request left, is settled before the route is looked for: that comes next, and a stranger is told nothing of it.
+ */
+export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
+  const app = bareExpress();
+  const plain = new PlainRoutes<Operate>();
+  for (const route of ROUTES) {
+    const operate = operation(route);
+    plain.add(route, operate);
+    app[route.method](route.path, (request: Request<{ appId?: string }>, response: Response) => {
+      const { exchange, caller } = localsOf(response);
+      operate(exchange, caller, request.params.appId ?? '');
+    });
+  }
+  refuseOtherMethods(app, ROUTES, (response) => localsOf(response).exchange);
+  app.use((_request: Request, response: Response) => localsOf(response).exchange.refuse('not_found'));
+  app.use(failed);
+  return serve;
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = new Exchange('api', request, response, deps);
+    request.url = pathAndQuery(request.url ?? '');
+    if (!isUnderV1(request.url)) return exchange.refuse('not_found');
+    let admitted: MaybePromise<Authenticated>;
+    try {
+      admitted = admit(request, exchange);
+    } catch (error) {
+      return exchange.fail(error);
+    }
+    if (!(admitted instanceof Promise)) return route(exchange, admitted);
+    admitted.then(
+      (caller) => route(exchange, caller),
+      (error: unknown) => exchange.fail(error),
+    );
+  }
+
+  function admit(request: IncomingMessage, exchange: Exchange): MaybePromise<Authenticated> {
+    return andThen(exchange.inTimeIfLate(authenticate(request, deps.fleet)), (caller) => {
+      exchange.authenticated();
+      const charged = chargeAccount(exchange, caller.account.id, deps.rateWindow, deps.metrics);
+      return andThen(exchange.inTimeIfLate(charged), () => caller);
+    });
+  }
+
+  /** Nearly all requests spell their target plainly; Express is asked about the others. */
+  function route(exchange: Exchange, caller: Authenticated): void {
+    const { request, response } = exchange;
+    const found = plain.find(request.method ?? '', request.url ?? '');
+    if (found) return found.operate(exchange, caller, found.appId);
+    app(request, Object.assign(response, { locals: { exchange, caller } satisfies Locals }));
+  }
+
+  function operation<Shape extends z.core.$ZodShape>(of: Route<Shape>): Operate {
+    return (exchange, caller, appId) => {
+      exchange.route = of.path;
+      try {
+        const reply = run(of, exchange, caller, appId);
+        if (!(reply instanceof Promise)) return exchange.reply(reply);
+        reply.then((late) => exchange.reply(late)).catch((error: unknown) => exchange.fail(error));
+      } catch (error) {
+        exchange.fail(error);
+      }
+    };
+  }
+
+  function run<Shape extends z.core.$ZodShape>(
+    of: Route<Shape>,
+    exchange: Exchange,
+    { account, keyId, reader }: Authenticated,
+    appId: string,
+  ): MaybePromise<Reply> {
+    if (of.path.includes(':appId') && !APP_ID.test(appId)) throw new Refusal('not_found');
+    if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
+    return andThen(bodyOf(of, exchange), (body) => {
+      const idempotencyKey = idempotencyKeyOf(of, exchange.request);
+      const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
+      const reply = of.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
+      // What is read from memory is there; only what asks the store can be late.
+      const asksStore = of.method !== 'get' || !reader.atOnce;
+      return asksStore ? exchange.inTimeIfLate(reply) : reply;
+    });
+  }
+
+  /** Express itself throws for a path whose escapes do not decode (H8). */
+  function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
+    const { exchange } = localsOf(response);
+    if (error instanceof URIError) exchange.refuse('not_found');
+    else exchange.fail(error);
+  }
+}
+
+/** H9: what is elsewhere on the listener is nobody's, and needs no key to be told so. */
+const isUnderV1 = (url: string): boolean => url === '/v1' || url.startsWith('/v1/') || url.startsWith('/v1?');
+
+function bodyOf<Shape extends z.core.$ZodShape>(
+  { body, refuse }: Route<Shape>,
+  exchange: Exchange,
+): MaybePromise<z.infer<z.ZodObject<Shape>>> {
+  // A route without a body never looks at it; its handler has no field to read (H6).
+  if (!body || !refuse) return {} as z.infer<z.ZodObject<Shape>>;
+  // H2: a body that is no object is refused with the code of the first field.
+  const [broken] = Object.values<(typeof refuse)[keyof Shape]>(refuse);
+  if (broken === undefined) throw new HttpRefusal('upstream_unavailable');
+  return readJson(exchange, body, refuse, broken);
+}
+
+/** H19: 1 to 255 printable ASCII characters, in one field. */
+function idempotencyKeyOf<Shape extends z.core.$ZodShape>(
+  route: Route<Shape>,
+  request: IncomingMessage,
+): string | undefined {
+  const fields = route.idempotency ? fieldsOf(request, 'idempotency-key') : [];
+  const [key] = fields;
+  if (!route.idempotency || key === undefined) return undefined;
+  if (fields.length === 1 && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  if (route.idempotency.malformed === 'ignored') return undefined;
+  throw new Refusal(route.idempotency.malformed, 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+}

@@ -1,0 +1,20 @@
+import { dateTime } from '../../../time/date-time.ts';
+import { REPLAYED } from '../replayed.ts';
+import { route } from '../route.ts';
+
+/** Section 4.4: POST /v1/apps/{appId}/enroll-code. */
+export const issueEnrollCode = route({
+  method: 'post',
+  path: '/v1/apps/:appId/enroll-code',
+  idempotency: { malformed: 'ignored' },
+
+  async handle({ caller, appId, idempotencyKey: key }, { apps }) {
+    const asked = key === undefined ? undefined : { key, path: `/v1/apps/${appId}/enroll-code`, question: '' };
+    const { enrollCode, expiresAt, replayed } = await apps.issueCode(caller, appId, asked);
+    return {
+      status: 201,
+      body: { enrollCode: enrollCode.reveal(), expiresAt: dateTime(expiresAt) },
+      headers: replayed ? REPLAYED : [],
+    };
+  },
+});

@@ -1,0 +1,81 @@
+import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
+import { andThen, type MaybePromise } from '../../../concurrency/maybe-promise.ts';
+import { appJson } from '../app-view.ts';
+import { route } from '../route.ts';
+
+const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+/** What an entry costs beside its body, roughly. */
+const ENTRY_BYTES = 300;
+
+/** Section 4.2: GET /v1/apps. */
+export const listApps = route({
+  method: 'get',
+  path: '/v1/apps',
+
+  handle: ({ account }) => andThen(bodies.of(account), (body) => ({ status: 200, body })),
+});
+
+interface Kept {
+  readonly version: number;
+  readonly body: Buffer;
+}
+
+/**
+ * A list of 1000 apps takes longer to spell than all else of its request together, and mostly nothing has changed
+ * since it was asked for last. Kept by the account's version, the least recently used going first.
+ */
+class Bodies {
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+
+  of(account: AccountReader): MaybePromise<Buffer> {
+    const version = account.appsVersion;
+    const kept = this.#kept.get(account.id);
+    if (kept && kept.version === version) return this.#used(account.id, kept);
+    return andThen(listJson(account), (json) => {
+      const body = Buffer.from(json);
+      // What memory counts did not change while it was read: it answers at once.
+      if (version !== undefined) this.#keep(account.id, version, body);
+      return body;
+    });
+  }
+
+  #used(accountId: string, kept: Kept): Buffer {
+    this.#kept.delete(accountId);
+    this.#kept.set(accountId, kept);
+    return kept.body;
+  }
+
+  /** By id, not by the account's memory: that is dropped when it is listed anew, and must not live on here. */
+  #keep(accountId: string, version: number, body: Buffer): void {
+    this.#drop(accountId);
+    this.#kept.set(accountId, { version, body });
+    this.#bytes += body.length + ENTRY_BYTES;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= KEPT_BYTES_MAX) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(accountId: string): void {
+    const kept = this.#kept.get(accountId);
+    if (!kept) return;
+    this.#kept.delete(accountId);
+    this.#bytes -= kept.body.length + ENTRY_BYTES;
+  }
+}
+
+const bodies = new Bodies();
+
+const listJson = (account: AccountReader): MaybePromise<string> =>
+  andThen(account.apps(), (apps) =>
+    andThen(account.seen(), (seen) => {
+      const items = apps.toSorted(byCreation).map((app) => appJson(app, seen));
+      return `{"apps":[${items.join(',')}]}`;
+    }),
+  );
+
+/** H18. */
+function byCreation(a: AppEntry, b: AppEntry): number {
+  return a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1);
+}

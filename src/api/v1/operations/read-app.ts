@@ -1,0 +1,16 @@
+import { Refusal } from '../../../domain/refusal.ts';
+import { andThen } from '../../../concurrency/maybe-promise.ts';
+import { keptAppJson } from '../app-view.ts';
+import { route } from '../route.ts';
+
+/** Section 4.3: GET /v1/apps/{appId}. */
+export const readApp = route({
+  method: 'get',
+  path: '/v1/apps/:appId',
+
+  handle: ({ account, appId }) =>
+    andThen(account.app(appId), (app) => {
+      if (!app) throw new Refusal('not_found');
+      return andThen(account.seen(), (seen) => ({ status: 200, body: keptAppJson(app, seen) }));
+    }),
+});

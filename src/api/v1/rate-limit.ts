@@ -1,0 +1,27 @@
+import { LIMITS } from '../../domain/limits.ts';
+import type { RateDecision, RateWindow } from '../../domain/rate-window/local-window.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Metrics } from '../../metrics/service-metrics.ts';
+import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+
+const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;
+
+/**
+ * H13, H14: charges the account, and lets every answer of this exchange tell what is left.
+ * @throws HttpRefusal `rate_limited`, with the seconds until a place frees
+ */
+export function chargeAccount(
+  exchange: Exchange,
+  accountId: string,
+  window: RateWindow,
+  metrics: Pick<Metrics, 'rateDecided'>,
+): MaybePromise<undefined> {
+  return andThen(window.charge(accountId), (decision) => tellDecision(exchange, decision, metrics));
+}
+
+function tellDecision(exchange: Exchange, decision: RateDecision, metrics: Pick<Metrics, 'rateDecided'>): undefined {
+  metrics.rateDecided(decision.admitted);
+  const seconds = String(decision.freesInSeconds);
+  exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${decision.left};t=${seconds}`];
+  if (!decision.admitted) throw new HttpRefusal('rate_limited', ['Retry-After', seconds]);
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import process from 'node:process';
+import { readBackup } from '../../domain/backup/file-format.ts';
+import { connectionOf } from '../terminal/service-address.ts';
+import { onInterruption } from '../terminal/signals.ts';
+import { isThere, writeNewFile } from '../terminal/new-file.ts';
+import { CommandFault, EXIT, oweStdout, say } from '../terminal/exit.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { ServiceClient } from '../terminal/service-client.ts';
+
+/** `muster backup FILE`: asks the running service for a snapshot, checks it while it comes, and writes it. */
+export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { force: boolean }): Promise<void> {
+  const client = new ServiceClient(connectionOf(env));
+  const toStdout = path === '-';
+  if (toStdout) oweStdout();
+  if (toStdout && process.stdout.isTTY) {
+    throw new CommandFault('A backup is nothing to be read on a terminal: name a file, or redirect it.', EXIT.usage);
+  }
+  if (!toStdout) refuseTaken(path, force);
+  using interruption = onInterruption(new CommandFault('interrupted: nothing was written.'));
+  const receive = (put: Put): Promise<void> => received(client, put, interruption.signal);
+  if (toStdout) await receive(putStdout);
+  else await writeNewFile(path, force, receive);
+}
+
+/** A device or a directory is never replaced. */
+function refuseTaken(path: string, force: boolean): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there && !there.isFile()) throw new CommandFault(`${path} is no file: name one, or - for stdout.`, EXIT.usage);
+  if (there && !force) throw isThere(path);
+}
+
+type Put = (bytes: Uint8Array) => Promise<void>;
+
+async function putStdout(bytes: Uint8Array): Promise<void> {
+  if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
+}
+
+async function received(client: ServiceClient, put: Put, signal: AbortSignal): Promise<void> {
+  using progress = createProgress('entries');
+  const path = progress.shown ? '/operator/v1/backup?count=true' : '/operator/v1/backup';
+  const bytes = passedOn(client.stream(path, { signal }), put);
+  let entries = 0;
+  let revision = 0;
+  for await (const piece of readBackup(bytes)) {
+    if ('header' in piece) {
+      ({ revision } = piece.header);
+      progress.total(piece.header.entries ?? 0);
+    } else if ('entry' in piece) progress.at((entries += 1));
+  }
+  progress[Symbol.dispose]();
+  say(`Backed up ${entries} entries as of revision ${revision}.`);
+}
+
+async function* passedOn(bytes: AsyncIterable<Uint8Array>, put: Put): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of bytes) {
+    await put(chunk);
+    yield chunk;
+  }
+}

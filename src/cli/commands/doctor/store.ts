@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { systemClock } from '../../../time/clock.ts';
+import { openConfiguredStore } from '../../../service/configured-store.ts';
+import type { Config } from '../../../config/config.ts';
+import { EMPTY_IT } from '../../../domain/records/format.ts';
+import type { KeyRing } from '../../../domain/keys/key-ring.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../domain/records/records.ts';
+import { replicaSchema } from '../../../domain/records/replica-records.ts';
+import { keyMissing, readWritingKey } from '../../../domain/keys/active-key.ts';
+import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
+import { finding, type Tell } from './finding.ts';
+import { wordsOf } from '../../terminal/exit.ts';
+
+const FULLNESS_WARN = 0.7;
+/** A replica announces its clock every few seconds, and its record may be that old. */
+const CLOCK_FAIL_MS = 30_000;
+
+interface Known {
+  readonly keyRing: KeyRing | undefined;
+  readonly serviceRuns: boolean;
+}
+
+/** The store itself; an embedded one only while no service holds it. */
+export async function lookAtStore(config: Config, known: Known, tell: Tell): Promise<void> {
+  const found = finding('store');
+  const { store: choice } = config;
+  if (choice.kind === 'sqlite' && known.serviceRuns) {
+    return tell(found.ok('held by the running service: what it says above tells of the store'));
+  }
+  if (choice.kind === 'sqlite' && !existsSync(choice.path)) {
+    return tell(found.ok(`${choice.path} is made at the first start`));
+  }
+  try {
+    await using store = await openConfiguredStore(config, (message) => tell(found.warn(message)));
+    await lookInside(store, known, tell);
+  } catch (error) {
+    tell(found.fail(wordsOf(error)));
+  }
+}
+
+async function lookInside(store: Store, { keyRing }: Known, tell: Tell): Promise<void> {
+  const found = finding('store');
+  tell(found.ok(store.backend === 'etcd' ? 'etcd answers, in a version that will do' : 'the file opens'));
+  await lookAtFormat(store, tell);
+  const fullness = store.fullness();
+  const says = `the store is ${Math.floor(fullness * 100)} % full`;
+  if (fullness >= LIMITS.storeFullnessMax) tell(found.fail(`${says}: what grows it is refused; raise the quota`));
+  else if (fullness >= FULLNESS_WARN) tell(found.warn(`${says}: raise the quota before it is 80 %`));
+  if (keyRing) {
+    const missing = keyMissing((await readWritingKey(store))?.record, keyRing);
+    if (missing !== undefined) tell(finding('keys').fail(missing));
+  }
+  await lookAtReplicas(store, tell);
+}
+
+async function lookAtFormat(store: Store, tell: Tell): Promise<void> {
+  const found = finding('format');
+  if (await store.get(KEYS.restoring)) return tell(found.fail(`a restore was not finished. ${EMPTY_IT}`));
+  const entry = await store.get(KEYS.format);
+  if (!entry) return tell(found.ok('the store is empty, and takes its format at the first start'));
+  const { format } = parseRecord(formatSchema, entry).record;
+  if (format === FORMAT) tell(found.ok(`${format}, as this program has it`));
+  else if (format < FORMAT) tell(found.ok(`${format}; the next start brings it to ${FORMAT}`));
+  else tell(found.fail(`${format} is of a newer Muster; this one knows up to ${FORMAT}: start that version`));
+}
+
+async function lookAtReplicas(store: Store, tell: Tell): Promise<void> {
+  const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
+  const now = systemClock.now();
+  for (const entry of entries) {
+    const { replicaId, clock } = parseRecord(replicaSchema, entry).record;
+    if (Math.abs(clock - now) <= CLOCK_FAIL_MS) continue;
+    const off = `${Math.round(Math.abs(clock - now) / 1000)} s ${clock < now ? 'behind' : 'ahead of'}`;
+    tell(finding('clock').fail(`replica ${replicaId.slice(0, 8)} is ${off} this machine: set both by NTP`));
+  }
+}

@@ -1,0 +1,53 @@
+import { ApiException, KubeConfig } from '@kubernetes/client-node';
+import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
+
+const NOWHERE = 'http://localhost:8080';
+
+/** Over HTTP/1.1, as the operator's client (controller/kubernetes/client/http-kube-api.ts says why): a teardown has nothing to say between two looks. */
+class Http1KubeConfig extends KubeConfig {
+  override createDispatcherOptions(
+    ...args: Parameters<KubeConfig['createDispatcherOptions']>
+  ): ReturnType<KubeConfig['createDispatcherOptions']> {
+    const options = super.createDispatcherOptions(...args);
+    if (options.type !== 'agent') return options;
+    const connect = { ...options.connect, allowH2: false };
+    return { ...options, connect };
+  }
+}
+
+/**
+ * The cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
+ * @throws CommandFault with the exit code of wrong usage where there is none
+ */
+export function cluster(): KubeConfig {
+  const config = new Http1KubeConfig();
+  try {
+    config.loadFromDefault();
+  } catch (error) {
+    throw new CommandFault(`The kubeconfig cannot be used: ${wordsOf(error)}`, EXIT.usage);
+  }
+  // The client's guess where it found nothing.
+  if ((config.getCurrentCluster()?.server ?? NOWHERE) === NOWHERE) {
+    throw new CommandFault('No cluster: run it in a pod, or set KUBECONFIG.', EXIT.usage);
+  }
+  return config;
+}
+
+export const statusOf = (error: unknown): number | undefined =>
+  error instanceof ApiException ? error.code : undefined;
+
+/** What the API server said, without the request: that may have held a secret. */
+export function refusedBy(error: unknown, doing: string): CommandFault {
+  if (!(error instanceof ApiException)) return new CommandFault(`${doing}: ${wordsOf(error)}`);
+  return new CommandFault(`${doing}: the API server answered ${error.code}${messageIn(error.body)}`);
+}
+
+function messageIn(body: unknown): string {
+  try {
+    const status: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+    const { message } = status as { message?: unknown };
+    return typeof message === 'string' ? `: ${message}` : '';
+  } catch {
+    return '';
+  }
+}

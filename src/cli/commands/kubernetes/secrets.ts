@@ -1,0 +1,35 @@
+import { CoreV1Api } from '@kubernetes/client-node';
+import { newKeyFile } from '../../../domain/keys/key-ring.ts';
+import { drawSecretWord, systemDraw } from '../../../domain/credentials/random-ids.ts';
+import { cluster, refusedBy, statusOf } from './cluster.ts';
+import { say } from '../../terminal/exit.ts';
+
+export interface SecretsOptions {
+  readonly name: string;
+  readonly namespace: string;
+  /** Under which keys of the Secret the operator's token and the key file lie. */
+  readonly tokenKey: string;
+  readonly keysKey: string;
+}
+
+/**
+ * `muster kubernetes secrets`: makes the Secret with an operator token and a key file where there is none. It is created
+ * or left alone, never read and never changed: data is encrypted under what lies there, so it may run again at any time,
+ * beside others, and with a right to create and no other (ADR 0021).
+ */
+export async function makeSecrets({ name, namespace, tokenKey, keysKey }: SecretsOptions): Promise<void> {
+  const draw = systemDraw();
+  const body = {
+    metadata: { name, labels: { 'app.kubernetes.io/part-of': 'muster' } },
+    type: 'Opaque',
+    stringData: { [tokenKey]: `${drawSecretWord(draw)}\n`, [keysKey]: newKeyFile(draw) },
+  };
+  const api = cluster().makeApiClient(CoreV1Api);
+  try {
+    await api.createNamespacedSecret({ namespace, body });
+    say(`The Secret ${namespace}/${name} is made: keep a copy of its keys where the cluster cannot lose it.`);
+  } catch (error) {
+    if (statusOf(error) !== 409) throw refusedBy(error, `The Secret ${namespace}/${name} cannot be made`);
+    say(`The Secret ${namespace}/${name} is there already, and stays as it is.`);
+  }
+}

@@ -1,0 +1,113 @@
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { systemClock } from '../../../time/clock.ts';
+import { cluster, refusedBy, statusOf } from './cluster.ts';
+import { CommandFault, say } from '../../terminal/exit.ts';
+
+export interface TeardownOptions {
+  /** How long the finalizers have. */
+  readonly timeoutSeconds: number;
+  /** Whether the custom resources go. */
+  readonly resources: boolean;
+  /** A Secret to delete in the end, with its namespace. */
+  readonly secret?: string;
+  readonly namespace: string;
+}
+
+const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
+/** What hangs on an account goes before it. */
+const STAGES = [['fleetapps', 'fleetapikeys', 'fleetotelconfigs'], ['fleetaccounts']] as const;
+const LOOK_EVERY_MS = 2_000;
+const PAGE = 500;
+const NAMED_MAX = 5;
+
+interface Resource {
+  readonly plural: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaving: boolean;
+}
+
+/**
+ * `muster kubernetes teardown`: deletes every custom resource and waits until its finalizer has run, while the operator
+ * that runs them is still there. For the time before an uninstall that takes the definitions along.
+ */
+export async function teardown(options: TeardownOptions): Promise<void> {
+  const config = cluster();
+  const api = config.makeApiClient(CustomObjectsApi);
+  const until = systemClock.monotonic() + options.timeoutSeconds * 1000;
+  if (options.resources) {
+    for (const plurals of STAGES) await removeAll(api, plurals, until);
+    say('No custom resource is left.');
+  }
+  if (options.secret !== undefined) {
+    await removeSecret(config.makeApiClient(CoreV1Api), options.namespace, options.secret);
+  }
+}
+
+async function removeAll(api: CustomObjectsApi, plurals: readonly string[], until: number): Promise<void> {
+  for (;;) {
+    const left: Resource[] = [];
+    for (const plural of plurals) left.push(...(await list(api, plural)));
+    if (left.length === 0) return;
+    for (const resource of left) if (!resource.leaving) await remove(api, resource);
+    if (systemClock.monotonic() >= until) throw new CommandFault(stuck(left));
+    await systemClock.sleep(LOOK_EVERY_MS);
+  }
+}
+
+function stuck(left: readonly Resource[]): string {
+  const named = left.slice(0, NAMED_MAX).map(({ plural, namespace, name }) => `${plural} ${namespace}/${name}`);
+  return (
+    `${left.length} custom resources are still there: ${named.join(', ')}${left.length > NAMED_MAX ? ', …' : ''}. ` +
+    'Their conditions and the log of the controller say what holds them up; the operator must run for them to go.'
+  );
+}
+
+async function list(api: CustomObjectsApi, plural: string): Promise<Resource[]> {
+  const found: Resource[] = [];
+  let next: string | undefined;
+  try {
+    do {
+      const page = (await api.listCustomObjectForAllNamespaces({
+        ...GROUP,
+        resourcePlural: plural,
+        limit: PAGE,
+        ...(next !== undefined && { _continue: next }),
+      })) as Page;
+      for (const { metadata } of page.items) {
+        const { name, namespace, deletionTimestamp } = metadata;
+        found.push({ plural, namespace, name, leaving: deletionTimestamp !== undefined });
+      }
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+  } catch (error) {
+    // Where the definition is not there, nothing of it is.
+    if (statusOf(error) !== 404) throw refusedBy(error, `${plural} cannot be listed`);
+  }
+  return found;
+}
+
+interface Page {
+  readonly metadata: { readonly continue?: string };
+  readonly items: readonly {
+    readonly metadata: { readonly name: string; readonly namespace: string; readonly deletionTimestamp?: string };
+  }[];
+}
+
+async function remove(api: CustomObjectsApi, { plural, namespace, name }: Resource): Promise<void> {
+  try {
+    await api.deleteNamespacedCustomObject({ ...GROUP, plural, namespace, name });
+    say(`${plural} ${namespace}/${name} is being deleted.`);
+  } catch (error) {
+    if (statusOf(error) !== 404) throw refusedBy(error, `${plural} ${namespace}/${name} cannot be deleted`);
+  }
+}
+
+async function removeSecret(api: CoreV1Api, namespace: string, name: string): Promise<void> {
+  try {
+    await api.deleteNamespacedSecret({ namespace, name });
+    say(`The Secret ${namespace}/${name} is deleted.`);
+  } catch (error) {
+    if (statusOf(error) !== 404) throw refusedBy(error, `The Secret ${namespace}/${name} cannot be deleted`);
+  }
+}

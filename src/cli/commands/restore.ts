@@ -1,0 +1,84 @@
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import { openConfiguredStore } from '../../service/configured-store.ts';
+import { systemClock } from '../../time/clock.ts';
+import { readConfig, type Config } from '../../config/config.ts';
+import { createEnvelope } from '../../domain/keys/envelope.ts';
+import { parseKeyRing } from '../../domain/keys/key-ring.ts';
+import { openHeader } from '../../domain/otel-config/otel-config.ts';
+import { restore as restoreInto } from '../../domain/backup/restore.ts';
+import type { RestoreRules } from '../../domain/backup/restore-rules.ts';
+import { systemDraw, type Draw } from '../../domain/credentials/random-ids.ts';
+import { keptKeyPath } from '../../service/generated-secrets.ts';
+import { StoreUnavailable, type Store } from '../../store/port.ts';
+import { onInterruption } from '../terminal/signals.ts';
+import { CommandFault, say } from '../terminal/exit.ts';
+import { createProgress, type Progress } from '../terminal/progress.ts';
+
+/** The file is read once to check it, once for nearly everything, and once for what the audit's chains do not reach. */
+const READS = 3;
+
+/** `muster restore FILE`: writes a backup into the configured store, which must be empty and in nobody's hands. */
+export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepCodes: boolean }): Promise<void> {
+  const config = readConfig(env);
+  const { size } = statSync(path);
+  await using store = await opened(config);
+  using interruption = onInterruption(new CommandFault('interrupted.'));
+  using progress = createProgress('bytes');
+  progress.total(size * READS);
+  const read = counting(progress, interruption.signal);
+  const draw = systemDraw();
+  const { header, entries, codesVoided, unopened } = await restoreInto(
+    { store, clock: systemClock, draw, opens: opensBy(config, draw), ...how },
+    () => read(createReadStream(path)),
+  );
+  progress[Symbol.dispose]();
+  say(`Restored ${entries} entries of ${header.at}.`);
+  if (codesVoided > 0) say(`${codesVoided} open enrollment codes are void: issue new ones where they are needed.`);
+  if (unopened > 0) {
+    say(
+      `${unopened} collector headers are sealed under keys that are not in the key file, and read as not set: ` +
+        'take the key file that the backup was made with, before you start the service.',
+    );
+  }
+  say('What was revoked or purged since then is not: do it again before others reach the service (README.md).');
+}
+
+async function opened(config: Config): Promise<Store> {
+  try {
+    return await openConfiguredStore(config, say);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable) || config.store.kind !== 'sqlite' || error.reason !== 'refused')
+      throw error;
+    throw new CommandFault(`${error.message}: stop the service, and restore into a new place.`);
+  }
+}
+
+type Reading = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+
+/** Passes the bytes on until the signal aborts, and tells how many there were, over all readings. */
+function counting(progress: Progress, signal: AbortSignal): Reading {
+  let done = 0;
+  return async function* counted(bytes) {
+    for await (const chunk of bytes) {
+      signal.throwIfAborted();
+      progress.at((done += chunk.length));
+      yield chunk;
+    }
+  };
+}
+
+/** A store that was tried out has made its own key 1: the number alone does not tell that it is another key. */
+function opensBy({ keyFile, dataDir }: Config, draw: Draw): RestoreRules['opens'] {
+  const kept = keptKeyPath(dataDir);
+  const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
+  if (text === undefined) return () => false;
+  const envelope = createEnvelope(parseKeyRing(text), draw);
+  return (accountId, record) => {
+    try {
+      return openHeader(envelope, accountId, record) !== undefined;
+    } catch {
+      // A key that is newer than all of these.
+      return false;
+    }
+  };
+}

@@ -1,0 +1,89 @@
+import process from 'node:process';
+import { CommanderError } from 'commander';
+import { ConfigError } from '../../config/config.ts';
+import { BadBackup } from '../../domain/backup/file-format.ts';
+import { BadRecord } from '../../domain/records/records.ts';
+import { RestoreFault } from '../../domain/backup/restore-writer.ts';
+import { StoreUnavailable } from '../../store/port.ts';
+
+/** Exit codes of the command; README.md has the same table. */
+export const EXIT = {
+  ok: 0,
+  /** It could not be done. */
+  failed: 1,
+  /** The command line or the configuration is wrong: nothing was tried. */
+  usage: 2,
+  /** It was done, and what was looked at is not as it should be. */
+  bad: 3,
+} as const;
+
+/** Ends the command with words for the person at the terminal. */
+export class CommandFault extends Error {
+  override readonly name = 'CommandFault';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** One line for a person and an exit code: never a stack, never the value of a variable. */
+export function failed(error: unknown): void {
+  process.exitCode = exitCodeOf(error);
+  // Commander has said it.
+  if (error instanceof CommanderError) return;
+  if (error instanceof ConfigError) say(`muster: the configuration is wrong.\n${error.message}`);
+  else say(`muster: ${wordsOf(error)}`);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandFault) return error.exitCode;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
+}
+
+let stdoutOwed = false;
+
+/** From here on it is a fault where stdout is not read to its end: half a backup is none, and a verdict comes last. */
+export function oweStdout(): void {
+  stdoutOwed = true;
+}
+
+/**
+ * What reads stdout may have had enough, as `head` does; that is no fault of a list.
+ * @returns the exit code: there is nothing left that could be done
+ */
+export function stdoutFailed(error: NodeJS.ErrnoException): number {
+  const { code = 'unknown' } = error;
+  if (code === 'EPIPE' && !stdoutOwed) return EXIT.ok;
+  say(`muster: stdout: ${code === 'EPIPE' ? 'nobody reads it to its end' : fileTrouble(code)}`);
+  return EXIT.failed;
+}
+
+const IN_WORDS = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable];
+
+/** Of a fault of the system (a file, a connection), and of our own. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unexpected fault';
+  if (IN_WORDS.some((kind) => error instanceof kind)) return error.message;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code !== undefined && path !== undefined) return `${path}: ${fileTrouble(code)}`;
+  if (code !== undefined && code in FILE_TROUBLE) return fileTrouble(code);
+  return error.message.split('\n')[0] ?? error.name;
+}
+
+const FILE_TROUBLE: Readonly<Record<string, string>> = {
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  ENOENT: 'no such file or directory',
+  EEXIST: 'it is there already',
+  EISDIR: 'it is a directory',
+  EFBIG: 'it is larger than a file may be here',
+  ENOSPC: 'no space left on the disk',
+  EROFS: 'the file system is read-only',
+};
+
+export const fileTrouble = (code: string): string => FILE_TROUBLE[code] ?? code;

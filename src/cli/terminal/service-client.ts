@@ -1,0 +1,77 @@
+import type { Connection } from './service-address.ts';
+import { CommandFault } from './exit.ts';
+
+/** Above every deadline of the service: the longest is that of a verification. */
+const ANSWER_MS_MAX = 150_000;
+
+interface Question {
+  readonly method?: 'GET' | 'POST';
+  readonly accept?: string;
+  /** Ends the wait, and the reading of the answer. */
+  readonly signal?: AbortSignal;
+}
+
+/** Asks the running service by its ops listener. Every method throws CommandFault with what to do. */
+export class ServiceClient {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async json<T>(path: string, question: Question = {}): Promise<T> {
+    const response = await this.#ask(path, { ...question, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+    return (await response.json().catch(() => this.#lost())) as T;
+  }
+
+  async text(path: string, question: Question = {}): Promise<{ text: string; headers: Headers }> {
+    const response = await this.#ask(path, { ...question, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+    return { text: await response.text().catch(() => this.#lost()), headers: response.headers };
+  }
+
+  /** An answer without a bound in size or time. */
+  async *stream(path: string, question: Question = {}): AsyncGenerator<Uint8Array, void> {
+    const { body } = await this.#ask(path, question);
+    if (!body) return;
+    try {
+      yield* body as AsyncIterable<Uint8Array>;
+    } catch {
+      question.signal?.throwIfAborted();
+      this.#lost();
+    }
+  }
+
+  async #ask(path: string, { method = 'GET', accept, signal }: Question): Promise<Response> {
+    const { url, token } = this.#connection;
+    const headers = { authorization: `Bearer ${token.reveal()}`, ...(accept !== undefined && { accept }) };
+    const request = { method, headers, redirect: 'error', ...(signal && { signal }) } as const;
+    const response = await fetch(`${url}${path}`, request).catch((error: unknown) => {
+      // Why the caller gave up is its own to say.
+      throw error instanceof CommandFault ? error : new CommandFault(unreachable(url, error));
+    });
+    if (response.ok) return response;
+    throw new CommandFault(await this.#refused(response));
+  }
+
+  async #refused(response: Response): Promise<string> {
+    const { url } = this.#connection;
+    const body = (await response.json().catch(() => undefined)) as { error?: { message?: unknown } } | undefined;
+    const message = body?.error?.message;
+    if (response.status === 401) {
+      return `${url} does not know the operator token: set MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE.`;
+    }
+    if (typeof message === 'string') return `${url} answers ${response.status}: ${message}`;
+    return `${url} answers ${response.status}, and not as Muster's ops listener does: look at MUSTER_OPS_URL.`;
+  }
+
+  #lost(): never {
+    throw new CommandFault(`The connection to ${this.#connection.url} broke off; try again.`);
+  }
+}
+
+/** In words why nobody answered there. */
+export function unreachable(url: string, error: unknown): string {
+  const code = (((error as Error).cause ?? error) as NodeJS.ErrnoException).code;
+  const why = code === 'ECONNREFUSED' ? 'nothing listens there' : (code ?? (error as Error).name);
+  return `The service at ${url} cannot be reached (${why}): start it, or set MUSTER_OPS_URL.`;
+}

@@ -1,0 +1,288 @@
+import type * as Client from '@kubernetes/client-node';
+import type { KubeMethodLabel } from '../../../metrics/labels.ts';
+import type { HttpMethod, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
+import * as z from 'zod';
+import type { Clock } from '../../../time/clock.ts';
+import type { KubernetesMetrics } from '../../../metrics/kubernetes-metrics.ts';
+import {
+  kubeErrorOf,
+  KubeError,
+  type KubeApi,
+  type KubeObject,
+  type ListRequest,
+  type ResourceType,
+  type WatchRequest,
+} from './kube-api.ts';
+import { metadata } from '../schema/common.ts';
+import { linesOf, watchEventOf } from './watch-stream.ts';
+
+/*
+ * The client of the Kubernetes project, used for what it does well: kubeconfig files, service accounts, their rotation,
+ * TLS, proxies, and its HTTP. It is loaded here, when the role is on, and nowhere else. Its Watch and its informers are
+ * not used: they give no Retry-After, take a line that cannot be read for none, and end at an error (docs/adr/0020).
+ */
+
+export interface ConnectOptions {
+  /** Path of a kubeconfig file; undefined: the pod's own service account. */
+  readonly kubeconfig: string | undefined;
+  readonly clock: Clock;
+  readonly metrics: Pick<KubernetesMetrics, 'kubernetesAnswered'>;
+}
+
+const REQUEST_MS_MAX = 15_000;
+/** Credentials are read again then: a service account's token changes every hour, certificates do now and then. */
+const CREDENTIALS_MS = 60_000;
+const ANSWER_BYTES_MAX = 33_554_432;
+
+type Dispatcher = NonNullable<ReturnType<RequestContext['getDispatcher']>>;
+
+interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher | undefined;
+  readonly until: number;
+}
+
+interface Ask {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  readonly contentType?: string;
+  readonly signal: AbortSignal;
+}
+
+/** @throws Error in words where the kubeconfig cannot be read, or there is no service account */
+export async function connectKubernetes(options: ConnectOptions): Promise<KubeApi> {
+  const client = await import('@kubernetes/client-node');
+  return new HttpKubeApi(client, loadConfig(client, options.kubeconfig), options);
+}
+
+function loadConfig(client: typeof Client, kubeconfig: string | undefined): KubeConfig {
+  /**
+   * Over HTTP/1.1: with HTTP/2, which it offers by itself, undici 8.12 throws where nobody can catch it when a session
+   * has had nothing to do for a while, and that would end the process.
+   */
+  class Http1KubeConfig extends client.KubeConfig {
+    override createDispatcherOptions(
+      ...args: Parameters<KubeConfig['createDispatcherOptions']>
+    ): ReturnType<KubeConfig['createDispatcherOptions']> {
+      const options = super.createDispatcherOptions(...args);
+      if (options.type !== 'agent') return options;
+      const connect = { ...options.connect, allowH2: false };
+      return { ...options, connect };
+    }
+  }
+  const config = new Http1KubeConfig();
+  if (kubeconfig === undefined) config.loadFromCluster();
+  else config.loadFromFile(kubeconfig);
+  if (!config.getCurrentCluster()) throw new Error('KUBECONFIG: the file names no current cluster');
+  return config;
+}
+
+class HttpKubeApi implements KubeApi {
+  readonly #client: typeof Client;
+  readonly #config: KubeConfig;
+  readonly #options: ConnectOptions;
+  #credentials: Promise<Credentials> | undefined;
+
+  constructor(client: typeof Client, config: KubeConfig, options: ConnectOptions) {
+    this.#client = client;
+    this.#config = config;
+    this.#options = options;
+  }
+
+  async list(type: ResourceType, namespace: string, request: ListRequest, signal: AbortSignal) {
+    const { labelSelector, limit, next } = request;
+    const query = {
+      limit: String(limit),
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(next !== undefined && { continue: next }),
+    };
+    const list = listSchema.parse(await this.#json({ method: GET, path: pathOf(type, namespace), query, signal }));
+    const { resourceVersion, continue: following } = list.metadata;
+    return { items: list.items, resourceVersion, next: following === '' ? undefined : following };
+  }
+
+  async *watch(type: ResourceType, namespace: string, request: WatchRequest, signal: AbortSignal) {
+    const { labelSelector, resourceVersion, timeoutSeconds } = request;
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+      timeoutSeconds: String(timeoutSeconds),
+      ...(labelSelector !== undefined && { labelSelector }),
+    };
+    const ended = new AbortController();
+    const ask = { method: GET, path: pathOf(type, namespace), query, signal: AbortSignal.any([signal, ended.signal]) };
+    try {
+      const response = await this.#send(ask, ended);
+      yield { type: 'OPENED' } as const;
+      for await (const line of linesOf(response.body.stream(), this.#options.clock, ended)) yield watchEventOf(line);
+    } catch (error) {
+      throw signal.aborted ? error : unavailable(error);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async get(type: ResourceType, namespace: string, name: string, signal: AbortSignal) {
+    try {
+      return parseObject(await this.#json({ method: GET, path: pathOf(type, namespace, name), signal }));
+    } catch (error) {
+      if (error instanceof KubeError && error.reason === 'gone') return undefined;
+      throw error;
+    }
+  }
+
+  async create(type: ResourceType, namespace: string, body: object, signal: AbortSignal) {
+    return parseObject(await this.#json({ method: POST, path: pathOf(type, namespace), body, signal }));
+  }
+
+  async patch(
+    type: ResourceType,
+    { metadata: { namespace, name, uid, resourceVersion } }: KubeObject,
+    { merge, subresource }: Parameters<KubeApi['patch']>[2],
+    signal: AbortSignal,
+  ) {
+    const path = pathOf(type, namespace, name) + (subresource === undefined ? '' : `/${subresource}`);
+    const body = { ...merge, metadata: { ...(merge['metadata'] as object), uid, resourceVersion } };
+    const contentType = 'application/merge-patch+json';
+    return parseObject(await this.#json({ method: PATCH, path, body, contentType, signal }));
+  }
+
+  async remove(
+    type: ResourceType,
+    { metadata: { namespace, name, uid, resourceVersion } }: KubeObject,
+    signal: AbortSignal,
+  ) {
+    const body = { preconditions: { uid, resourceVersion } };
+    try {
+      await this.#json({ method: DELETE, path: pathOf(type, namespace, name), body, signal });
+    } catch (error) {
+      if (!(error instanceof KubeError && error.reason === 'gone')) throw error;
+    }
+  }
+
+  async isLeaving(namespace: string, signal: AbortSignal) {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    try {
+      const { metadata: told } = namespaceSchema.parse(await this.#json({ method: GET, path, signal }));
+      return told.deletionTimestamp !== undefined;
+    } catch (error) {
+      if (error instanceof KubeError && error.reason === 'gone') return true;
+      throw error;
+    }
+  }
+
+  async #json(ask: Ask): Promise<unknown> {
+    const deadline = AbortSignal.timeout(REQUEST_MS_MAX);
+    try {
+      const response = await this.#send({ ...ask, signal: AbortSignal.any([ask.signal, deadline]) });
+      return JSON.parse(await boundedText(response));
+    } catch (error) {
+      throw ask.signal.aborted ? error : unavailable(error);
+    }
+  }
+
+  /** @param ended of a watch: what the head of its answer takes longer than a request may end it */
+  async #send(ask: Ask, ended?: AbortController): Promise<ResponseContext> {
+    const request = new this.#client.RequestContext(await this.#url(ask), ask.method);
+    const { headers, dispatcher } = await this.#current();
+    for (const [name, value] of Object.entries(headers)) request.setHeaderParam(name, value);
+    if (dispatcher) request.setDispatcher(dispatcher);
+    request.setHeaderParam('Accept', 'application/json');
+    if (ask.body) {
+      request.setHeaderParam('Content-Type', ask.contentType ?? 'application/json');
+      request.setBody(JSON.stringify(ask.body));
+    }
+    request.setSignal(ask.signal);
+    const answered = new AbortController();
+    const late = ended && this.#options.clock.sleep(REQUEST_MS_MAX, answered.signal);
+    void late?.then(() => answered.signal.aborted || ended?.abort(new Error('the API server did not begin to answer')));
+    const { method } = ask;
+    try {
+      const response = await new this.#client.IsomorphicFetchHttpLibrary().send(request).toPromise();
+      this.#options.metrics.kubernetesAnswered(method as KubeMethodLabel, response.httpStatusCode);
+      if (response.httpStatusCode >= 400) throw await this.#refusal(response);
+      return response;
+    } catch (error) {
+      if (!(error instanceof KubeError)) this.#options.metrics.kubernetesAnswered(method as KubeMethodLabel, 0);
+      throw error;
+    } finally {
+      answered.abort();
+    }
+  }
+
+  async #refusal(response: ResponseContext): Promise<KubeError> {
+    // Another token may be on the disk by now.
+    if (response.httpStatusCode === 401) this.#credentials = undefined;
+    const text = await boundedText(response);
+    const told = statusSchema.safeParse(text.startsWith('{') ? JSON.parse(text) : {});
+    const { reason = '', message = '' } = told.data ?? {};
+    return kubeErrorOf(response.httpStatusCode, reason, message, response.headers['retry-after']);
+  }
+
+  async #url({ path, query }: Ask): Promise<string> {
+    const server = this.#config.getCurrentCluster()?.server.replace(/\/$/, '') ?? '';
+    return `${server}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
+  }
+
+  /**
+   * The client would open a connection of its own for each request. So what it makes of the credentials is kept for a
+   * minute, and the connections before it close when what runs on them is over.
+   */
+  async #current(): Promise<Credentials> {
+    const kept = await this.#credentials?.catch(() => undefined);
+    const now = this.#options.clock.monotonic();
+    if (kept && now < kept.until) return kept;
+    const made = this.#apply(now + CREDENTIALS_MS);
+    this.#credentials = made;
+    const fresh = await made;
+    if (kept?.dispatcher) void kept.dispatcher.close().catch(() => undefined);
+    return fresh;
+  }
+
+  async #apply(until: number): Promise<Credentials> {
+    const probe = new this.#client.RequestContext(await this.#url({ method: GET, path: '/', signal: NEVER }), GET);
+    await this.#config.applySecurityAuthentication(probe);
+    return { headers: probe.getHeaders(), dispatcher: probe.getDispatcher(), until };
+  }
+}
+
+// The client's own enumeration would have to be loaded for these.
+const [GET, POST, PATCH, DELETE] = ['GET', 'POST', 'PATCH', 'DELETE'].map((method) => method as HttpMethod) as [
+  HttpMethod,
+  HttpMethod,
+  HttpMethod,
+  HttpMethod,
+];
+const NEVER = new AbortController().signal;
+
+const objectSchema = z.looseObject({ metadata });
+const listSchema = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().default('') }),
+  items: z.array(objectSchema),
+});
+const namespaceSchema = z.looseObject({ metadata: z.looseObject({ deletionTimestamp: z.string().optional() }) });
+const statusSchema = z.looseObject({ reason: z.string().optional(), message: z.string().optional() });
+
+export const parseObject = (json: unknown): KubeObject => objectSchema.parse(json);
+
+export function pathOf({ group, version, plural }: ResourceType, namespace: string, name?: string): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const parts = ['namespaces', namespace, plural, ...(name === undefined ? [] : [name])];
+  return `${root}/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+async function boundedText(response: ResponseContext): Promise<string> {
+  const length = Number(response.headers['content-length'] ?? 0);
+  if (length > ANSWER_BYTES_MAX) throw new KubeError('unavailable', 0, 'the answer is too long');
+  return await response.body.text();
+}
+
+/** No answer: refused, cut off, too late, or no JSON. */
+function unavailable(error: unknown): Error {
+  if (error instanceof KubeError) return error;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return new KubeError('unavailable', 0, `no answer of the API server: ${cause instanceof Error ? cause.message : ''}`);
+}

@@ -1,0 +1,109 @@
+import type { Link } from '../../../domain/resource-bindings/bindings.ts';
+import type { AccountRecord } from '../../../domain/records/records.ts';
+import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import type { Resource } from '../runtime/resource.ts';
+import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
+
+export type FleetAccountResource = Resource<FleetAccountSpec, FleetAccountStatus>;
+
+export interface FleetAccountFacts {
+  readonly link: Link | undefined;
+  /** That of the link; without one that which is to be adopted. */
+  readonly account: AccountRecord | undefined;
+  readonly apps: NonNullable<FleetAccountStatus['apps']>;
+  /** Since this operator last wrote the status; Infinity where it has not. */
+  readonly sinceStatusMs: number;
+}
+
+export type FleetAccountStep =
+  | { readonly do: 'create' }
+  | { readonly do: 'adopt'; readonly accountId: string }
+  | { readonly do: 'change'; readonly disabled: boolean }
+  /** The generation is carried out as it is. */
+  | { readonly do: 'note' }
+  | { readonly do: 'release' }
+  | { readonly do: 'forget' };
+
+export const COUNTS_EVERY_MS = 60_000;
+
+export const accountNameOf = ({ spec, name }: FleetAccountResource): string => spec.displayName ?? name;
+
+/** What to do about a FleetAccount. */
+export function decideFleetAccount(
+  resource: FleetAccountResource,
+  facts: FleetAccountFacts,
+  { refused }: Pick<Instant, 'refused'>,
+): Decision<FleetAccountStep, FleetAccountStatus> {
+  const { link, account } = facts;
+  if (resource.deleting) return leave(facts, refused.length > 0);
+  if (!link) return begin(resource, facts);
+  if (!account) {
+    return settled(resource, facts, isFalse('Ready', 'AccountMissing', 'The store has no such account any more.'));
+  }
+  if (account.managedBy?.uid !== resource.uid) {
+    const message = 'An operator has given the account to another FleetAccount.';
+    return settled(resource, facts, isFalse('Ready', 'ManagedByAnother', message));
+  }
+  return follow(resource, link, account, facts);
+}
+
+function leave({ link, account }: FleetAccountFacts, refused: boolean): Decision<FleetAccountStep, FleetAccountStatus> {
+  if (!link) return CLEAN;
+  return { step: { do: account && !refused ? 'release' : 'forget' } };
+}
+
+function begin(
+  resource: FleetAccountResource,
+  facts: FleetAccountFacts,
+): Decision<FleetAccountStep, FleetAccountStatus> {
+  const { adoptAccountId } = resource.spec;
+  if (adoptAccountId === undefined) return { step: { do: 'create' } };
+  const own = `${resource.namespace}/${resource.name}`;
+  if (facts.account?.adoptableBy === own) return { step: { do: 'adopt', accountId: adoptAccountId } };
+  // The same words whether or not there is such an account: who may write resources must not find out.
+  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${own}.`;
+  return settled(resource, facts, isFalse('Ready', 'NotAdoptable', message));
+}
+
+function follow(
+  resource: FleetAccountResource,
+  link: Link,
+  account: AccountRecord,
+  facts: FleetAccountFacts,
+): Decision<FleetAccountStep, FleetAccountStatus> {
+  const { spec } = resource;
+  const fresh = link.record.generation !== resource.generation;
+  // Less access than is wished, and not by this generation: somebody cut the account off, and no loop undoes that.
+  const cutOff = account.disabled && !spec.disabled && !fresh;
+  const disabled = cutOff || spec.disabled;
+  const same = account.name === accountNameOf(resource) && account.entitlement === spec.entitlement;
+  if (!same || account.disabled !== disabled) return { step: { do: 'change', disabled } };
+  if (fresh) return { step: { do: 'note' } };
+  return settled(resource, facts, readiness(cutOff, account));
+}
+
+function readiness(cutOff: boolean, account: AccountRecord): Finding {
+  if (cutOff) {
+    const message = 'The account was disabled outside of Kubernetes. Change the spec to enable it again.';
+    return isFalse('Ready', 'ChangedOutside', message);
+  }
+  return account.disabled
+    ? isTrue('Ready', 'Disabled', 'The account is disabled, as the spec says.')
+    : isTrue('Ready', 'Synced', 'The account is as the spec says.');
+}
+
+function settled(
+  resource: FleetAccountResource,
+  { link, apps, sinceStatusMs }: FleetAccountFacts,
+  ready: Finding,
+): Decision<FleetAccountStep, FleetAccountStatus> {
+  const counts = sinceStatusMs >= COUNTS_EVERY_MS ? apps : resource.status.apps;
+  return {
+    settled: {
+      status: { ...(link && { accountId: link.record.accountId, apps: counts ?? apps }) },
+      findings: [ready],
+      againMs: COUNTS_EVERY_MS,
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
+import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import type { Resource } from '../runtime/resource.ts';
+import { durationMs } from '../schema/common.ts';
+import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
+
+/*
+ * A key is drawn and its hash noted, then it is written to the Secret, and then that hash is registered under the key's
+ * id, all in this order. Whatever the process ends between: without a Secret that holds what was noted, another key is
+ * drawn; with it, the same hash is registered, once. A hash that was not noted is never registered, so nobody can have
+ * a key of their own choice taken by writing it into the Secret.
+ */
+
+export type FleetApiKeyResource = Resource<FleetApiKeySpec, FleetApiKeyStatus>;
+
+export interface FleetApiKeyFacts {
+  readonly link: Link | undefined;
+  readonly account: AccountState;
+  /** Which keys of the link are registered. */
+  readonly registered: { readonly key: boolean; readonly previousKey: boolean };
+  /** Whether the account may have one more key. */
+  readonly room: boolean;
+  /** What the Secret named in the spec is; `digest` of the value under its key. */
+  readonly secret: { readonly own: boolean; readonly digest: string | undefined } | undefined;
+}
+
+export type FleetApiKeyStep =
+  /** Draw a key, note its hash, write the Secret. */
+  | { readonly do: 'issue' }
+  | { readonly do: 'register'; readonly overlapMs: number }
+  | { readonly do: 'revoke'; readonly keyId: string; readonly after: LinkRecord | undefined }
+  | { readonly do: 'note'; readonly after: LinkRecord | undefined }
+  /** The Secret that the spec named before. */
+  | { readonly do: 'removeSecret'; readonly name: string; readonly after: LinkRecord };
+
+const OVERLAP_MS = 600_000;
+const SLOW_AGAIN_MS = 300_000;
+
+type KeyDecision = Decision<FleetApiKeyStep, FleetApiKeyStatus>;
+
+/** What to do about a FleetApiKey. */
+export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, now: Instant): KeyDecision {
+  const { link, account, secret } = facts;
+  if (resource.deleting) return leave(facts);
+  if (account.is !== 'ready') {
+    const ready = accountTrouble(account.is, resource.spec.accountRef.name);
+    return settled(resource, facts, ready, ACCOUNT_AGAIN_MS);
+  }
+  if (secret && !secret.own) {
+    const { name } = resource.spec.secretRef;
+    const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
+    return settled(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_AGAIN_MS);
+  }
+  const [refusal] = now.refused;
+  if (refusal) {
+    const reason = refusal.code === 'invalid_request' ? 'LimitReached' : 'Refused';
+    const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
+    return settled(resource, facts, isFalse('Ready', reason, message), SLOW_AGAIN_MS);
+  }
+  return link ? follow(resource, link, facts, now.at) : issue(resource, facts);
+}
+
+/** A Secret must not hold a key that the account has no room for: the one before it works. */
+function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
+  if (facts.room) return { step: { do: 'issue' } };
+  const message = 'The account has as many API keys as it may have. Revoke one first.';
+  return settled(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_AGAIN_MS);
+}
+
+function leave({ link, registered }: FleetApiKeyFacts): KeyDecision {
+  if (!link) return CLEAN;
+  const { key, previousKey, ...rest } = link.record;
+  if (previousKey && registered.previousKey) {
+    return { step: { do: 'revoke', keyId: previousKey.keyId, after: { ...rest, ...(key && { key }) } } };
+  }
+  if (key && registered.key) return { step: { do: 'revoke', keyId: key.keyId, after: undefined } };
+  return { step: { do: 'note', after: undefined } };
+}
+
+function follow(resource: FleetApiKeyResource, link: Link, facts: FleetApiKeyFacts, at: number): KeyDecision {
+  const { record } = link;
+  const { spec, generation } = resource;
+  const { secret, registered } = facts;
+  const { key, pending, previousKey } = record;
+  const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
+  const fresh = record.generation !== generation;
+  if (pending && key && !registered.key && !fresh) {
+    // The key was revoked while its successor was on the way: that would undo it.
+    const { pending: _dropped, ...after } = record;
+    return { step: { do: 'note', after } };
+  }
+  if (pending && secret?.digest === pending.hash) return { step: { do: 'register', overlapMs } };
+  if (previousKey && (at >= previousKey.validUntil || !registered.previousKey)) return endPrevious(record, registered);
+  if (!key) return issue(resource, facts);
+  if (!registered.key && !fresh) {
+    const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
+    return settled(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_AGAIN_MS);
+  }
+  const inPlace = secret?.digest === key.hash && key.secretName === spec.secretRef.name;
+  if (!registered.key || !inPlace || at >= rotationAt(spec, key.issuedAt)) {
+    // There is room for one key before the current one: the next one ends its time.
+    return previousKey ? endPrevious(record, registered) : issue(resource, facts);
+  }
+  const { oldSecret, ...rest } = record;
+  if (oldSecret !== undefined && !previousKey) {
+    const after: LinkRecord = rest;
+    return {
+      step: oldSecret === key.secretName ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after },
+    };
+  }
+  if (fresh) return { step: { do: 'note', after: { ...record, generation } } };
+  const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
+  const next = Math.min(rotationAt(spec, key.issuedAt), previousKey?.validUntil ?? Infinity);
+  return settled(resource, facts, ready, Math.max(0, next - at));
+}
+
+function endPrevious(record: LinkRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {
+  const { previousKey, ...after } = record;
+  return previousKey && registered.previousKey
+    ? { step: { do: 'revoke', keyId: previousKey.keyId, after } }
+    : { step: { do: 'note', after } };
+}
+
+const rotationAt = ({ rotation }: FleetApiKeySpec, issuedAt: number): number =>
+  issuedAt + ((rotation && durationMs(rotation.interval)) ?? Infinity);
+
+const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+
+function settled(
+  { spec }: FleetApiKeyResource,
+  { link, registered }: FleetApiKeyFacts,
+  ready: Finding,
+  againMs: number,
+): KeyDecision {
+  const { key, previousKey } = link?.record ?? {};
+  const next = key ? rotationAt(spec, key.issuedAt) : Infinity;
+  return {
+    settled: {
+      status: {
+        ...(key && registered.key && { keyId: key.keyId, secretName: key.secretName, issuedAt: instant(key.issuedAt) }),
+        ...(registered.key && next < Infinity && { nextRotationAt: instant(next) }),
+        ...(previousKey && { previousKeyValidUntil: instant(previousKey.validUntil) }),
+      },
+      findings: [ready],
+      ...(againMs < Infinity && { againMs }),
+    },
+  };
+}

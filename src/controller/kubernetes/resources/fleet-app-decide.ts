@@ -1,0 +1,140 @@
+import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
+import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { AppRecord } from '../../../domain/records/records.ts';
+import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
+import { isFalse } from '../runtime/conditions.ts';
+import { codeStateOf, codeWish } from './fleet-app-code.ts';
+import { settledApp, SLOW_AGAIN_MS } from './fleet-app-status.ts';
+import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import type { Resource } from '../runtime/resource.ts';
+import type { FleetAppSpec, FleetAppStatus } from '../schema/fleet-app.ts';
+
+/*
+ * An app is created without a code. A code is drawn and its hash noted, then it is written to the Secret, and then that
+ * hash is registered: whatever the process ends between, no code works that is in no Secret, and none is made twice.
+ */
+
+export type FleetAppResource = Resource<FleetAppSpec, FleetAppStatus>;
+
+export interface FleetAppFacts {
+  readonly link: Link | undefined;
+  readonly account: AccountState;
+  /** That of the link. */
+  readonly app: AppRecord | undefined;
+  /** Milliseconds since 1970; null: it has not enrolled yet. */
+  readonly seenAt: number | null;
+  /** What the Secret named in the spec is, and what it would hold. */
+  readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
+  readonly wanted: { readonly appId: string; readonly serverUrl: string };
+}
+
+export type FleetAppStep =
+  | { readonly do: 'create' }
+  /** Draw a code, note its hash, write the Secret. */
+  | { readonly do: 'issue' }
+  | { readonly do: 'register' }
+  /** The code that is in no Secret any more. */
+  | { readonly do: 'void' }
+  /** The Secret, as it should be but for the code; one that does not work any more leaves it. */
+  | { readonly do: 'write'; readonly withoutCode: boolean }
+  | { readonly do: 'revoke'; readonly after: LinkRecord | undefined }
+  | { readonly do: 'delete' }
+  | { readonly do: 'note'; readonly after: LinkRecord | undefined }
+  | { readonly do: 'removeSecret'; readonly name: string; readonly after: LinkRecord };
+
+type AppDecision = Decision<FleetAppStep, FleetAppStatus>;
+
+/** What to do about a FleetApp. */
+export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts, now: Instant): AppDecision {
+  const { link, account, app, secret } = facts;
+  const { spec, generation } = resource;
+  if (resource.deleting) return leave(resource, facts, now.refused.length > 0);
+  const [refusal] = now.refused;
+  // Less access is carried out first, whatever else is wrong.
+  if (link && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
+    return { step: { do: 'revoke', after: link.record } };
+  }
+  const because = (reason: string, message: string, againMs = SLOW_AGAIN_MS): AppDecision =>
+    settledApp(resource, facts, isFalse('Ready', reason, message), now.at, againMs);
+  if (account.is !== 'ready') {
+    const ready = accountTrouble(account.is, spec.accountRef.name);
+    return settledApp(resource, facts, ready, now.at, ACCOUNT_AGAIN_MS);
+  }
+  if (refusal) {
+    if (refusal.code === 'limit_reached')
+      return because('LimitReached', 'The account has as many apps as it may have.');
+    return because('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
+  }
+  if (secret && !secret.own) {
+    const { name = '' } = spec.enrollment?.secretRef ?? {};
+    const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
+    return because('SecretNotOwned', message);
+  }
+  if (link?.record.appId === undefined) return { step: { do: 'create' } };
+  const fresh = link.record.generation !== generation;
+  if (!app) {
+    if (fresh && spec.desiredState === 'Active') return { step: { do: 'create' } };
+    return because('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
+  }
+  return follow(resource, { ...facts, link, app }, fresh, now.at);
+}
+
+function leave({ spec }: FleetAppResource, { link, app }: FleetAppFacts, refused: boolean): AppDecision {
+  if (!link) return CLEAN;
+  const forget: AppDecision = { step: { do: 'note', after: undefined } };
+  if (!app || refused || spec.deletionPolicy === 'Retain') return forget;
+  if (spec.deletionPolicy === 'Delete') return { step: { do: 'delete' } };
+  return isFullyRevoked(app) ? forget : { step: { do: 'revoke', after: undefined } };
+}
+
+type AppFacts = FleetAppFacts & { readonly link: Link; readonly app: AppRecord };
+
+function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at: number): AppDecision {
+  const { link, app, secret } = facts;
+  const { spec } = resource;
+  const { record } = link;
+  const inSecret = secret?.digests['enrollCode'];
+  const code = codeStateOf(app, record.code, at);
+  const inPlace = record.code !== undefined && inSecret === record.code.hash;
+  const { issue, says } = codeWish({ spec, app, fresh, code, inPlace, expiresAt: record.code?.expiresAt }, at);
+  const { pending, ...rest } = record;
+  // Revoked since it was drawn: registered now, it would bring the app back.
+  if (pending && !issue) return { step: { do: 'note', after: rest } };
+  if (pending && inSecret === pending.hash) return { step: { do: 'register' } };
+  if (issue) return { step: { do: 'issue' } };
+  if (code === 'open' && spec.enrollment?.secretRef === undefined) return { step: { do: 'void' } };
+  if (code === 'open' && spec.enrollment?.issue === 'Never') return { step: { do: 'void' } };
+  const tidy = tidied(resource, facts, code === 'open' && inPlace);
+  if (tidy) return tidy;
+  if (fresh) return { step: { do: 'note', after: { ...record, generation: resource.generation } } };
+  return settledApp(resource, facts, says, at);
+}
+
+/** The Secret under the name that the spec gives, with what it should hold, and none under another name. */
+function tidied(
+  { spec }: FleetAppResource,
+  { link, secret, wanted }: AppFacts,
+  codeWorks: boolean,
+): AppDecision | undefined {
+  const { record } = link;
+  const { oldSecret, secretName, ...rest } = record;
+  const name = spec.enrollment?.secretRef?.name;
+  if (name !== undefined) {
+    const digests = secret?.digests ?? {};
+    const withoutCode = digests['enrollCode'] !== undefined && !codeWorks;
+    if (digests['appId'] !== wanted.appId || digests['serverUrl'] !== wanted.serverUrl || withoutCode) {
+      return { step: { do: 'write', withoutCode } };
+    }
+  }
+  if (oldSecret !== undefined) {
+    const after: LinkRecord = { ...rest, ...(secretName !== undefined && { secretName }) };
+    return { step: oldSecret === name ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after } };
+  }
+  if (secretName === name) return undefined;
+  const after: LinkRecord = {
+    ...rest,
+    ...(name !== undefined && { secretName: name }),
+    ...(secretName !== undefined && { oldSecret: secretName }),
+  };
+  return { step: { do: 'note', after } };
+}

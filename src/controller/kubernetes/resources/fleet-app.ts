@@ -1,0 +1,141 @@
+import { codeExpiry } from '../../../domain/apps/app-state.ts';
+import type { Caller } from '../../../domain/apps/apps.ts';
+import { lastSeenAt } from '../../../domain/fleet/reader.ts';
+import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import type { Tie } from '../../../domain/mutation/mutation.ts';
+import type { Secret } from '../../../domain/credentials/secret.ts';
+import { drawAppId } from '../../../domain/credentials/random-ids.ts';
+import { drawEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
+import { accountOf } from './account-ref.ts';
+import { decideFleetApp, type FleetAppFacts, type FleetAppResource, type FleetAppStep } from './fleet-app-decide.ts';
+import type { Kind, Look } from '../runtime/kind.ts';
+import { fleetApp } from '../schema/fleet-app.ts';
+
+/** An app, and the Secret that its daemon enrolls with. */
+export const fleetAppKind = {
+  schema: fleetApp,
+  gather,
+  decide: decideFleetApp,
+  act,
+} satisfies Kind<typeof fleetApp.spec, typeof fleetApp.status, FleetAppFacts, FleetAppStep>;
+
+async function gather({ uid, spec }: FleetAppResource, look: Look): Promise<FleetAppFacts> {
+  const link = await look.links.get(uid);
+  const account = await accountOf(look, spec.accountRef.name, link);
+  const { accountId, appId = '' } = link?.record ?? { accountId: '' };
+  const owner = await (await look.fleet.current()).account(accountId);
+  const app = await owner?.app(appId);
+  if (appId !== '') look.follow(accountId, appId);
+  const name = spec.enrollment?.secretRef?.name;
+  const secret = name === undefined ? undefined : look.secrets.known(name);
+  return {
+    link,
+    account,
+    app: app?.record,
+    seenAt: app && owner ? lastSeenAt(app.record, await owner.seen()) : null,
+    secret: secret && { own: secret.own, digests: secret.digests },
+    wanted: { appId: tokenHash(appId), serverUrl: tokenHash(look.deviceUrl) },
+  };
+}
+
+async function act(step: FleetAppStep, resource: FleetAppResource, facts: FleetAppFacts, look: Look): Promise<void> {
+  const { link } = facts;
+  const { uid } = resource;
+  if (step.do === 'create') return await create(resource, facts, look);
+  if (!link) return;
+  switch (step.do) {
+    case 'issue':
+      return await issue(resource, link, facts, look);
+    case 'void': {
+      const { code, ...after } = link.record;
+      if (!code) return;
+      const tie = look.links.tie(uid, link, after);
+      return await look.linkedApps.voidCode(await callerOf(look, link, tie), appIdOf(link), code.hash);
+    }
+    case 'register':
+      return await register(resource, link, facts, look);
+    case 'write':
+      return await writeSecret(resource, link, step.withoutCode ? undefined : 'kept', look);
+    case 'note':
+      return await look.links.save(uid, link, step.after);
+    case 'removeSecret':
+      await look.secrets.remove(step.name);
+      return await look.links.save(uid, link, step.after);
+    case 'revoke':
+      await look.apps.revoke(await callerOf(look, link, look.links.tie(uid, link, step.after)), appIdOf(link));
+      return look.notice({ type: 'Normal', reason: 'AppRevoked', note: `The app ${appIdOf(link)} was revoked.` });
+    case 'delete':
+      await look.apps.remove(await callerOf(look, link, look.links.tie(uid, link, undefined)), appIdOf(link));
+  }
+}
+
+const appIdOf = ({ record }: Link): string => record.appId ?? '';
+
+const callerOf = async (look: Look, { record }: Link, tie: Tie): Promise<Caller> =>
+  await look.caller(record.accountId, tie);
+
+async function create(
+  { uid, kind, namespace, name, generation, spec }: FleetAppResource,
+  { link, account }: FleetAppFacts,
+  look: Look,
+): Promise<void> {
+  if (account.is !== 'ready') return;
+  const appId = drawAppId(look.draw);
+  const accountId = account.account.id;
+  const { secretName } = link?.record ?? {};
+  const made: LinkRecord = { kind, namespace, name, accountId, generation, appId };
+  const after = secretName === undefined ? made : { ...made, secretName };
+  const caller = await look.caller(accountId, look.links.tie(uid, link, after));
+  // A resource's own name may be longer than an app's.
+  await look.linkedApps.create(caller, appId, spec.name ?? name.slice(0, LIMITS.nameCodePointsMax));
+  // Where a code follows, its event tells both.
+  if ((spec.enrollment?.issue ?? 'Never') !== 'Never') return;
+  look.notice({ type: 'Normal', reason: 'AppCreated', note: `The app ${appId} was created.` });
+}
+
+async function issue(resource: FleetAppResource, link: Link, { secret }: FleetAppFacts, look: Look): Promise<void> {
+  const code = drawEnrollCode(look.draw);
+  const before = link.record.code?.hash;
+  // One that is renewed stays good for pods that have begun with it; one that left the Secret may be anywhere.
+  const voids = before !== undefined && secret?.digests['enrollCode'] !== before ? { voids: before } : {};
+  const pending = { hash: tokenHash(code.reveal()), ...voids };
+  await look.links.save(resource.uid, link, { ...link.record, pending });
+  await writeSecret(resource, link, code, look);
+}
+
+/** @param code `kept`: that which the Secret holds; undefined: none */
+async function writeSecret(
+  { spec }: FleetAppResource,
+  link: Link,
+  code: Secret | 'kept' | undefined,
+  look: Look,
+): Promise<void> {
+  const name = spec.enrollment?.secretRef?.name;
+  if (name === undefined) return;
+  const held = Object.keys(look.secrets.known(name)?.digests ?? {});
+  const strays = held.filter((key) => code !== 'kept' || key !== 'enrollCode').map((key) => [key, undefined] as const);
+  await look.secrets.write(name, {
+    ...Object.fromEntries(strays),
+    appId: appIdOf(link),
+    serverUrl: look.deviceUrl,
+    ...(code !== undefined && code !== 'kept' && { enrollCode: code }),
+  });
+}
+
+async function register(
+  { uid, generation, spec }: FleetAppResource,
+  link: Link,
+  { app }: FleetAppFacts,
+  look: Look,
+): Promise<void> {
+  const { pending, ...rest } = link.record;
+  if (!pending || !app) return;
+  const origin = look.origin();
+  const { hash } = pending;
+  const after: LinkRecord = { ...rest, generation, code: { hash, expiresAt: codeExpiry(origin.at) } };
+  const tied = await callerOf(look, link, look.links.tie(uid, link, after));
+  await look.linkedApps.registerCode({ ...tied, origin }, appIdOf(link), pending, app.status);
+  const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(link)}.`;
+  look.notice({ type: 'Normal', reason: 'CodeIssued', note });
+}

@@ -1,0 +1,137 @@
+import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
+import type { AccountReader } from '../../../domain/fleet/reader.ts';
+import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
+import { Secret } from '../../../domain/credentials/secret.ts';
+import { ABSENT } from '../../../store/port.ts';
+import { accountOf } from './account-ref.ts';
+import type { KubeObject } from '../client/kube-api.ts';
+import { accountNameOf } from '../runtime/namespace-cache.ts';
+import {
+  decideFleetOtelConfig,
+  linkOf,
+  type FleetOtelConfigFacts,
+  type FleetOtelConfigResource,
+  type FleetOtelConfigStep,
+  type HeaderState,
+} from './fleet-otel-config-decide.ts';
+import type { Kind, Look } from '../runtime/kind.ts';
+import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
+import { HEADER_LABEL } from '../runtime/secrets.ts';
+
+/** The OpenTelemetry export configuration of an account. */
+export const fleetOtelConfigKind = {
+  schema: fleetOtelConfig,
+  gather,
+  decide: decideFleetOtelConfig,
+  act,
+} satisfies Kind<typeof fleetOtelConfig.spec, typeof fleetOtelConfig.status, FleetOtelConfigFacts, FleetOtelConfigStep>;
+
+async function gather(resource: FleetOtelConfigResource, look: Look): Promise<FleetOtelConfigFacts> {
+  const { uid, spec, deleting } = resource;
+  const link = await look.links.get(uid);
+  const account = await accountOf(look, spec.accountRef.name, link);
+  const accountId = link?.record.accountId ?? (account.is === 'ready' ? account.account.id : '');
+  const owner = await (await look.fleet.current()).account(accountId);
+  if (owner) look.follow(accountId);
+  const header = deleting ? 'none' : await headerOf(resource, look);
+  const inForce = owner !== undefined && account.is === 'ready' && owner.record.entitlement === 'enterprise';
+  const otel = await owner?.otel();
+  const config = otel?.record.config;
+  const first = (await firstOf(look, spec.accountRef.name)) ?? resource.name;
+  const { managedBy } = owner?.record ?? {};
+  return {
+    link,
+    account,
+    first,
+    header,
+    stored: config && { enabled: config.enabled },
+    storedRevision: otel?.revision ?? ABSENT,
+    ours: managedBy === undefined || managedBy.namespace === resource.namespace,
+    inSync: owner !== undefined && (await isStored(owner, resource, header, look)),
+    rollout: inForce && !deleting && config && first === resource.name ? await look.rollouts.of(accountId) : undefined,
+    sinceStatusMs: look.sinceStatusMs(),
+  };
+}
+
+async function isStored(
+  owner: AccountReader,
+  resource: FleetOtelConfigResource,
+  header: HeaderState,
+  look: Look,
+): Promise<boolean> {
+  const change = changeOf(resource, header);
+  return change !== undefined && (await look.otelConfigs.holds(owner, change));
+}
+
+/** Of those that name the account, the one that is in force; before any is, the oldest. */
+async function firstOf(look: Look, accountName: string): Promise<string | undefined> {
+  const age = ({ metadata }: KubeObject): string => `${String(metadata['creationTimestamp'])} ${metadata.uid}`;
+  const named = [...look.all('FleetOtelConfig')]
+    .filter((object) => accountNameOf(object) === accountName)
+    .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
+  if (named.length > 1) {
+    for (const { metadata } of named) if (await look.links.get(metadata.uid)) return metadata.name;
+  }
+  return named[0]?.metadata.name;
+}
+
+const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true", without which Muster does not read it`;
+const HEADER_TROUBLE = {
+  // The same words for both: who may not list Secrets must not find out which there are.
+  NoSecret: ['SecretNotFound', NOT_THERE],
+  NotLabelled: ['SecretNotFound', NOT_THERE],
+  NoKey: ['SecretKeyNotFound', 'has no such key'],
+} as const;
+
+async function headerOf({ spec }: FleetOtelConfigResource, look: Look): Promise<HeaderState> {
+  const { authHeaderSecretRef: from } = spec;
+  if (!from) return 'none';
+  const value = await look.secrets.header(from.name, from.key);
+  const told = (reason: string, what: string): HeaderState => ({
+    reason,
+    message: `The Secret ${from.name} (key ${from.key}) ${what}.`,
+  });
+  if (typeof value === 'string') {
+    const [reason, what] = HEADER_TROUBLE[value];
+    return told(reason, what);
+  }
+  // Each byte a character: what is no ASCII is refused as such, and no length is hidden.
+  const text = Buffer.from(value).toString('latin1');
+  if (text === '') return told('InvalidAuthHeader', 'is empty');
+  const fault = authHeaderFault(text);
+  return fault === undefined ? new Secret(text) : told('InvalidAuthHeader', `cannot be used: ${fault}`);
+}
+
+/** What the spec would have stored; undefined where its header cannot be had. */
+function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelChange | undefined {
+  const { enabled, endpoint, evidenceLevel } = spec;
+  if (header === 'none') return { enabled, endpoint, evidenceLevel, authHeader: 'remove' };
+  return header instanceof Secret ? { enabled, endpoint, evidenceLevel, authHeader: header } : undefined;
+}
+
+async function act(
+  step: FleetOtelConfigStep,
+  resource: FleetOtelConfigResource,
+  { link, account, header, storedRevision }: FleetOtelConfigFacts,
+  look: Look,
+): Promise<void> {
+  const { uid } = resource;
+  switch (step.do) {
+    case 'note':
+      return await look.links.save(uid, link, step.after);
+    case 'purge': {
+      if (!link) return;
+      const { accountId } = link.record;
+      await look.otelConfigs.purge(await look.caller(accountId, look.links.tie(uid, link, undefined)));
+      return;
+    }
+    case 'store': {
+      const change = changeOf(resource, header);
+      if (!change || account.is !== 'ready') return;
+      const { id } = account.account;
+      const caller = await look.caller(id, look.links.tie(uid, link, linkOf(resource, id)));
+      await look.otelConfigs.store(caller, change, storedRevision);
+      look.notice({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import type { KubeObject } from '../client/kube-api.ts';
+import { Informer, type Change, type InformerDeps } from './informer.ts';
+import { resourceTypeOf, workKey } from './resource.ts';
+import type { KindName } from '../schema/common.ts';
+import { KIND_SCHEMAS } from '../schema/crd.ts';
+import { HEADER_SELECTOR, ownersOf, OWNED_SELECTOR, SECRETS, withoutValues } from './secrets.ts';
+
+/*
+ * What memory holds of one namespace, and which resources are to be looked at when something of it changes. Nothing
+ * leads from one namespace to another.
+ */
+
+export interface CellOptions {
+  readonly namespace: string;
+  /** Look at this resource. */
+  readonly add: (key: string) => void;
+}
+
+/** The kinds that belong to an account. */
+const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as const satisfies readonly KindName[];
+
+export class Cell {
+  readonly namespace: string;
+  readonly owned: Informer;
+  readonly #headers: Informer;
+  readonly #kinds: ReadonlyMap<KindName, Informer>;
+  readonly #add: (key: string) => void;
+
+  constructor(deps: InformerDeps, { namespace, add }: CellOptions) {
+    this.namespace = namespace;
+    this.#add = add;
+    this.#kinds = new Map(
+      KIND_SCHEMAS.map((schema) => [
+        schema.kind,
+        new Informer(deps, {
+          type: resourceTypeOf(schema),
+          namespace,
+          onChange: (change) => this.#resourceChanged(schema.kind, change),
+        }),
+      ]),
+    );
+    this.owned = new Informer(deps, {
+      type: SECRETS,
+      namespace,
+      labelSelector: OWNED_SELECTOR,
+      keep: withoutValues,
+      onChange: (change) => this.#ownedChanged(change),
+    });
+    this.#headers = new Informer(deps, {
+      type: SECRETS,
+      namespace,
+      labelSelector: HEADER_SELECTOR,
+      keep: ({ metadata }) => ({ metadata }),
+      onChange: (change) => this.#headerChanged(change),
+    });
+  }
+
+  get informers(): readonly Informer[] {
+    return [...this.#kinds.values(), this.owned, this.#headers];
+  }
+
+  get synced(): boolean {
+    return this.informers.every((informer) => informer.synced);
+  }
+
+  /** Enough to clean up behind a resource: that takes no Secret, and the right to them may be gone by then. */
+  get kindsSynced(): boolean {
+    return [...this.#kinds.values()].every((informer) => informer.synced);
+  }
+
+  informer(kind: string): Informer | undefined {
+    return this.#kinds.get(kind as KindName);
+  }
+
+  find(kind: KindName, name: string): KubeObject | undefined {
+    return this.#kinds.get(kind)?.get(name);
+  }
+
+  all(kind: KindName): Iterable<KubeObject> {
+    return this.#kinds.get(kind)?.objects() ?? [];
+  }
+
+  #enqueue(kind: KindName, name: string): void {
+    this.#add(workKey(kind, this.namespace, name));
+  }
+
+  #resourceChanged(kind: KindName, { now, before, own }: Change): void {
+    const object = now ?? before;
+    if (!object) return;
+    if (!own) this.#enqueue(kind, object.metadata.name);
+    if (summary(now) === summary(before)) return;
+    if (kind === 'FleetAccount') {
+      for (const dependant of DEPENDANTS) this.#enqueueOf(dependant, object.metadata.name);
+    }
+    // Of several configurations of one account the oldest counts: when it goes, another one does.
+    if (kind === 'FleetOtelConfig') this.#enqueueOf(kind, accountNameOf(object), object.metadata.name);
+  }
+
+  #enqueueOf(kind: KindName, accountName: string | undefined, but?: string): void {
+    for (const object of this.all(kind)) {
+      const { name } = object.metadata;
+      if (accountNameOf(object) === accountName && name !== but) this.#enqueue(kind, name);
+    }
+  }
+
+  #ownedChanged({ now, before, own }: Change): void {
+    const object = now ?? before;
+    if (!object || own) return;
+    for (const { kind, name } of ownersOf(object)) {
+      if (this.#kinds.has(kind as KindName)) this.#enqueue(kind as KindName, name);
+    }
+  }
+
+  #headerChanged({ now, before }: Change): void {
+    const name = (now ?? before)?.metadata.name;
+    for (const object of this.all('FleetOtelConfig')) {
+      if (field(field(object['spec'], 'authHeaderSecretRef'), 'name') === name) {
+        this.#enqueue('FleetOtelConfig', object.metadata.name);
+      }
+    }
+  }
+}
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+
+export function accountNameOf(object: KubeObject): string | undefined {
+  const name = field(field(object['spec'], 'accountRef'), 'name');
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** What others build on of a resource; counts and instants of its status are not among it. */
+function summary(object: KubeObject | undefined): string {
+  if (!object) return '';
+  const { uid, generation, deletionTimestamp = '' } = object.metadata;
+  const accountId = String(field(object['status'], 'accountId'));
+  return `${uid} ${generation} ${deletionTimestamp} ${accountId} ${readyOf(object)}`;
+}
+
+/** The status of the condition Ready; `Unknown` where there is none. */
+export function readyOf(object: KubeObject): 'True' | 'False' | 'Unknown' {
+  const conditions = field(object['status'], 'conditions');
+  if (!Array.isArray(conditions)) return 'Unknown';
+  const status = field(
+    conditions.find((condition: unknown) => field(condition, 'type') === 'Ready'),
+    'status',
+  );
+  return status === 'True' || status === 'False' ? status : 'Unknown';
+}

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import type { KubeObject, ResourceType } from '../client/kube-api.ts';
+import {
+  condition,
+  GROUP,
+  metadata,
+  VERSION,
+  type Condition,
+  type KindName,
+  type KindSchema,
+} from '../schema/common.ts';
+
+/** A custom resource as it was read: its wishes judged by the schema, its status as far as it can be read. */
+export interface Resource<Spec, Status> {
+  readonly kind: KindName;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  /** Somebody deleted it: it goes once Muster has cleaned up and takes its finalizer away. */
+  readonly deleting: boolean;
+  readonly spec: Spec;
+  readonly status: Partial<Status>;
+  readonly conditions: readonly Condition[];
+  readonly object: KubeObject;
+}
+
+/** Keeps a resource until what it stands for is cleaned up. */
+export const FINALIZER = 'muster.dev/cleanup';
+
+export const resourceTypeOf = ({ plural }: Pick<KindSchema, 'plural'>): ResourceType => ({
+  group: GROUP,
+  version: VERSION,
+  plural,
+});
+
+const conditionsSchema = z.looseObject({ conditions: z.array(condition).optional() });
+
+/** @throws z.ZodError where the spec is none of this schema: the CRD is another version's */
+export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
+  schema: KindSchema<Spec, Status>,
+  object: KubeObject,
+): Resource<z.infer<Spec>, z.infer<Status>> {
+  const { name, namespace, uid, generation, deletionTimestamp } = metadata.parse(object.metadata);
+  // What a status says that cannot be read is written anew.
+  const status = schema.status.safeParse(object['status'] ?? {});
+  const conditions = conditionsSchema.safeParse(object['status'] ?? {});
+  return {
+    kind: schema.kind,
+    namespace,
+    name,
+    uid,
+    generation,
+    deleting: deletionTimestamp !== undefined,
+    spec: schema.spec.parse(object['spec'] ?? {}),
+    status: status.success ? status.data : {},
+    conditions: conditions.data?.conditions ?? [],
+    object,
+  };
+}
+
+export const hasFinalizer = (object: KubeObject): boolean => object.metadata.finalizers.includes(FINALIZER);
+
+/** `Kind/namespace/name`: what the queue works on. */
+export const workKey = (kind: KindName, namespace: string, name: string): string => `${kind}/${namespace}/${name}`;
+
+export function parseWorkKey(key: string): { kind: string; namespace: string; name: string } {
+  const [kind = '', namespace = '', name = ''] = key.split('/');
+  return { kind, namespace, name };
+}

@@ -1,0 +1,153 @@
+import { tokenHash } from '../../../domain/credentials/tokens.ts';
+import type { Secret } from '../../../domain/credentials/secret.ts';
+import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
+import type { Informer } from './informer.ts';
+import { API_VERSION, type KindName } from '../schema/common.ts';
+
+/*
+ * The Secrets that Muster writes. It writes only those that it created: their owner reference has the UID of the custom
+ * resource. Memory holds of a Secret what it is, and a digest of each value, never a value.
+ */
+
+export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
+/** On every Secret that Muster creates. */
+export const OWNED_LABEL = 'app.kubernetes.io/managed-by';
+export const OWNED_SELECTOR: string = `${OWNED_LABEL}=muster`;
+/** On a Secret whose values Muster may read to send them to collectors. */
+export const HEADER_LABEL = 'muster.dev/auth-header';
+export const HEADER_SELECTOR: string = `${HEADER_LABEL}=true`;
+
+/** Who owns a Secret. */
+export interface SecretOwner {
+  readonly kind: KindName;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A Secret as memory has it: `digests` has the `tokenHash` of each value. */
+export interface KnownSecret {
+  readonly own: boolean;
+  readonly digests: Readonly<Record<string, string>>;
+  readonly object: KubeObject;
+}
+
+export interface Secrets {
+  /** A Secret that Muster may have created; undefined: there is none, as far as is known. */
+  known(name: string): KnownSecret | undefined;
+  /**
+   * Creates the Secret, or sets the values of an own one; `undefined` removes a value.
+   * @throws KubeError `conflict` where it has changed since it was known
+   */
+  write(name: string, values: Readonly<Record<string, Secret | string | undefined>>): Promise<void>;
+  /** Removes an own Secret. Another's is left alone. @throws KubeError */
+  remove(name: string): Promise<void>;
+  /**
+   * A value of a Secret labelled for it, read now.
+   * @returns why not, where it cannot be had
+   * @throws KubeError
+   */
+  header(name: string, key: string): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NoKey'>;
+}
+
+export interface SecretsDeps {
+  readonly api: KubeApi;
+  readonly owned: Pick<Informer, 'get' | 'written'>;
+  readonly namespace: string;
+  readonly owner: SecretOwner;
+  readonly signal: AbortSignal;
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** For one look at one resource: what it learns beside memory is forgotten with it. */
+export function createSecrets({ api, owned, namespace, owner, signal }: SecretsDeps): Secrets {
+  const learnt = new Map<string, KubeObject>();
+  const find = (name: string): KubeObject | undefined => learnt.get(name) ?? owned.get(name);
+  const isOwn = (object: KubeObject): boolean => ownersOf(object).some(({ uid }) => uid === owner.uid);
+  const learn = (answer: KubeObject, read: KubeObject | undefined): void => {
+    learnt.set(answer.metadata.name, withoutValues(answer));
+    if (isLabelled(answer, OWNED_LABEL, 'muster')) owned.written(answer, read);
+  };
+
+  async function create(name: string, data: Readonly<Record<string, string | null>>): Promise<void> {
+    const { kind, uid } = owner;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        name,
+        labels: { [OWNED_LABEL]: 'muster' },
+        ownerReferences: [{ apiVersion: API_VERSION, kind, name: owner.name, uid, controller: true }],
+      },
+      data: Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null)),
+    };
+    try {
+      learn(await api.create(SECRETS, namespace, body, signal), undefined);
+    } catch (error) {
+      if (!isKubeError(error, 'exists')) throw error;
+      // Not in memory: somebody else's, or one of ours without its label. The next decision sees which.
+      const there = await api.get(SECRETS, namespace, name, signal);
+      if (there) learn(there, owned.get(name));
+    }
+  }
+
+  return {
+    known(name) {
+      const object = find(name);
+      return object && { own: isOwn(object), digests: digestsOf(object), object };
+    },
+    async write(name, values) {
+      const data: Record<string, string | null> = {};
+      for (const [key, value] of Object.entries(values)) {
+        data[key] = value === undefined ? null : base64(typeof value === 'string' ? value : value.reveal());
+      }
+      const read = find(name);
+      if (!read) return await create(name, data);
+      if (!isOwn(read)) throw new Error(`the Secret ${name} is not Muster's to write`);
+      const merge = { data, metadata: { labels: { [OWNED_LABEL]: 'muster' } } };
+      learn(await api.patch(SECRETS, read, { merge }, signal), read);
+    },
+    async remove(name) {
+      const read = find(name);
+      if (!read || !isOwn(read)) return;
+      await api.remove(SECRETS, read, signal);
+      learnt.delete(name);
+    },
+    async header(name, key) {
+      const object = await api.get(SECRETS, namespace, name, signal);
+      if (!object) return 'NoSecret';
+      if (!isLabelled(object, HEADER_LABEL, 'true')) return 'NotLabelled';
+      const value = recordOf(object['data'])[key];
+      return typeof value === 'string' ? Buffer.from(value, 'base64') : 'NoKey';
+    },
+  };
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+
+const isLabelled = (object: KubeObject, label: string, value: string): boolean =>
+  recordOf(object.metadata['labels'])[label] === value;
+
+/** What memory keeps of a Secret: 256 random bits cannot be found from their digest. */
+export function withoutValues(object: KubeObject): KubeObject {
+  const digests = Object.entries(recordOf(object['data'])).map(([key, value]) => [
+    key,
+    tokenHash(Buffer.from(String(value), 'base64').toString()),
+  ]);
+  return { metadata: object.metadata, digests: Object.fromEntries(digests) as Record<string, string> };
+}
+
+const digestsOf = (object: KubeObject): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(recordOf(object['digests'])).map(([key, value]) => [key, String(value)]));
+
+/** Of what Muster made. */
+export function ownersOf({ metadata }: KubeObject): { kind: string; name: string; uid: string }[] {
+  const references: unknown = metadata['ownerReferences'];
+  if (!Array.isArray(references)) return [];
+  return references
+    .map((reference: unknown) => recordOf(reference))
+    .filter(({ apiVersion }) => apiVersion === API_VERSION)
+    .map(({ kind, name, uid }) => ({ kind: String(kind), name: String(name), uid: String(uid) }));
+}

@@ -1,0 +1,122 @@
+import type { Clock } from '../../../time/clock.ts';
+import { backOffMs } from '../client/back-off.ts';
+import { isKubeError } from '../client/kube-api.ts';
+
+export interface WorkQueueDeps {
+  readonly clock: Clock;
+  /** 0 to 1. */
+  readonly random: () => number;
+  readonly concurrency: number;
+}
+
+/**
+ * Looks at one key. What it throws brings the key back after a pause that doubles.
+ * @returns after how long to look again in any case; undefined: when it is added again
+ */
+export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
+
+const BACK_OFF = { firstMs: 1000, maxMs: 300_000 };
+/** Somebody else was faster: what they wrote is on its way. */
+const CONFLICT_BACK_OFF = { firstMs: 200, maxMs: 5000 };
+
+/**
+ * Keys to look at, each once however often it is added, and never twice at a time: what is added while it is being
+ * looked at is looked at again.
+ */
+export class WorkQueue {
+  readonly #deps: WorkQueueDeps;
+  readonly #ready = new Set<string>();
+  readonly #active = new Set<string>();
+  /** When a key is due, on the monotonic clock. */
+  readonly #due = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+  #wake = new AbortController();
+
+  constructor(deps: WorkQueueDeps) {
+    this.#deps = deps;
+  }
+
+  /** Ready now, or being looked at. */
+  get size(): number {
+    return this.#ready.size + this.#active.size;
+  }
+
+  /** Nothing is ready, nothing is being looked at, and no failure waits for another try. */
+  get idle(): boolean {
+    return this.size === 0 && this.#failures.size === 0;
+  }
+
+  add(key: string): void {
+    this.#ready.add(key);
+    this.#due.delete(key);
+    this.#wake.abort();
+  }
+
+  addAfter(key: string, ms: number): void {
+    if (this.#ready.has(key)) return;
+    const due = this.#deps.clock.monotonic() + ms;
+    this.#due.set(key, Math.min(due, this.#due.get(key) ?? Infinity));
+    this.#wake.abort();
+  }
+
+  /** Forgets what waits; for a key whose object is gone. */
+  forget(key: string): void {
+    this.#due.delete(key);
+    this.#failures.delete(key);
+  }
+
+  /** Works until the signal aborts; what is under way then ends by its own signal. Never rejects. */
+  async run(work: Work, signal: AbortSignal): Promise<void> {
+    const { clock, concurrency } = this.#deps;
+    const running = new Set<Promise<void>>();
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      const nextDue = this.#ripen();
+      for (const key of this.#ready) {
+        if (running.size >= concurrency) break;
+        if (this.#active.has(key)) continue;
+        this.#ready.delete(key);
+        const turn: Promise<void> = this.#turn(key, work, signal).finally(() => {
+          running.delete(turn);
+          this.#wake.abort();
+        });
+        running.add(turn);
+      }
+      const waking = AbortSignal.any([signal, this.#wake.signal]);
+      if (!waking.aborted) await clock.sleep(Math.max(1, Math.min(nextDue - clock.monotonic(), SLEEP_MS_MAX)), waking);
+    }
+    await Promise.all(running);
+  }
+
+  /** Makes ready what is due. @returns when the next one is */
+  #ripen(): number {
+    const now = this.#deps.clock.monotonic();
+    let next = Infinity;
+    for (const [key, due] of this.#due) {
+      if (due > now) next = Math.min(next, due);
+      else {
+        this.#due.delete(key);
+        this.#ready.add(key);
+      }
+    }
+    return next;
+  }
+
+  async #turn(key: string, work: Work, signal: AbortSignal): Promise<void> {
+    this.#active.add(key);
+    try {
+      const againMs = await work(key, signal);
+      this.#failures.delete(key);
+      if (againMs !== undefined) this.addAfter(key, againMs);
+    } catch (error) {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      const bounds = isKubeError(error, 'conflict') ? CONFLICT_BACK_OFF : BACK_OFF;
+      if (!signal.aborted) this.addAfter(key, backOffMs(failures, bounds, this.#deps.random, error));
+    } finally {
+      this.#active.delete(key);
+    }
+  }
+}
+
+const SLEEP_MS_MAX = 3_600_000;

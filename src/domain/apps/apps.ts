@@ -1,0 +1,246 @@
+import * as z from 'zod';
+import { ABSENT, type Store, type Write } from '../../store/port.ts';
+import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-state.ts';
+import type { AppEntry, FleetReader } from '../fleet/reader.ts';
+import type { IdempotencyKey, KeptAnswers } from '../mutation/idempotency.ts';
+import { LIMITS } from '../limits.ts';
+import {
+  authorisedBy,
+  mutate,
+  type Authorised,
+  type Authority,
+  type MutationDeps,
+  type Origin,
+  type Step,
+} from '../mutation/mutation.ts';
+import { removePastCredentials } from './past-credentials.ts';
+import { KEYS, put } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { Secret } from '../credentials/secret.ts';
+import { drawAppId } from '../credentials/random-ids.ts';
+import type { TallyLanes, TallyStep } from '../mutation/account-queue.ts';
+import { drawEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import { appTransition, type TransitionDeps } from '../status-history/status-change.ts';
+
+/** Who asks for what is an account's own: by `/v1` an API key, authenticated with this reader. */
+export interface Caller {
+  readonly accountId: string;
+  readonly authority: Authority;
+  readonly reader: FleetReader;
+  readonly origin: Origin;
+}
+
+export interface IssuedCode {
+  readonly enrollCode: Secret;
+  readonly expiresAt: number;
+  /** Given before, under the same Idempotency-Key. */
+  readonly replayed: boolean;
+}
+
+export interface CreatedApp extends IssuedCode {
+  readonly appId: string;
+  readonly name: string;
+}
+
+export interface Apps {
+  /** Section 4.1. Refuses with `limit_reached`; `invalid_name` where an Idempotency-Key was used for another name. */
+  create(caller: Caller, name: string, idempotency?: IdempotencyKey): Promise<CreatedApp>;
+  /** Section 4.4. Refuses with `not_found`. */
+  issueCode(caller: Caller, appId: string, idempotency?: IdempotencyKey): Promise<IssuedCode>;
+  /** Section 4.5. Refuses with `not_found`. */
+  revoke(caller: Caller, appId: string): Promise<void>;
+  /** Section 4.6. Refuses with `not_found`. */
+  remove(caller: Caller, appId: string): Promise<void>;
+}
+
+export interface AppsDeps extends MutationDeps, TransitionDeps {
+  readonly store: Store;
+  readonly lanes: TallyLanes;
+  readonly kept: KeptAnswers;
+}
+
+export function createApps(deps: AppsDeps): Apps {
+  return {
+    create: (caller, name, idempotency) => create(deps, caller, name, idempotency),
+    issueCode: (caller, appId, idempotency) =>
+      idempotency ? issueCodeOnce(deps, caller, appId, idempotency) : issueCode(deps, caller, appId),
+    revoke: (caller, appId) => revoke(deps, caller, appId),
+    remove: (caller, appId) => remove(deps, caller, appId),
+  };
+}
+
+/** Unknown and foreign apps are refused alike (section 5.5): an account's reader sees its own apps alone. */
+export async function ownApp(
+  caller: Caller,
+  reader: FleetReader,
+  appId: string,
+): Promise<Authorised & { app: AppEntry }> {
+  const authorised = await authorisedBy(reader, caller.accountId, caller.authority);
+  const app = await authorised.account.app(appId);
+  if (!app) throw new Refusal('not_found');
+  const expectApp = { key: KEYS.app(caller.accountId, appId), revision: app.revision };
+  return { ...authorised, app, expect: [...authorised.expect, expectApp] };
+}
+
+async function create(deps: AppsDeps, caller: Caller, name: string, asked?: IdempotencyKey): Promise<CreatedApp> {
+  const { accountId, origin } = caller;
+  const appId = drawAppId(deps.draw);
+  const enrollCode = drawEnrollCode(deps.draw);
+  const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
+  const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
+
+  return await deps.lanes(accountId, origin, async (reader, _account, tally) => {
+    const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
+    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
+    if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
+    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    const key = KEYS.app(accountId, appId);
+    const step: TallyStep<CreatedApp> = {
+      accountId,
+      action: 'app.created',
+      appId,
+      expect: [...expect, { key, revision: ABSENT }],
+      write: [put(key, newApp(name, tally.nextSlot, origin.at, code)), ...write],
+      tally: { ...tally, apps: tally.apps + 1, nextSlot: tally.nextSlot + 1 },
+      grows: true,
+      result: created,
+    };
+    return kept ? await keeping(step, kept.keep) : step;
+  });
+}
+
+async function keeping<T extends IssuedCode>(
+  step: TallyStep<T>,
+  keep: Extract<Awaited<ReturnType<KeptAnswers['find']>>, { keep: unknown }>['keep'],
+): Promise<TallyStep<T>> {
+  const answer = new Secret(JSON.stringify({ ...step.result, enrollCode: step.result.enrollCode.reveal() }));
+  const { expect, write, tally } = await keep(step.tally, answer);
+  return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], tally };
+}
+
+const keptCode = z.object({ enrollCode: z.string(), expiresAt: z.number() });
+const keptApp = keptCode.extend({ appId: z.string(), name: z.string() });
+
+/** What `keeping` wrote. */
+function readKept(answer: string): IssuedCode {
+  const { enrollCode, expiresAt } = keptCode.parse(JSON.parse(answer));
+  return { enrollCode: new Secret(enrollCode), expiresAt, replayed: true };
+}
+
+function readKeptApp(answer: string): CreatedApp {
+  const { appId, name } = keptApp.parse(JSON.parse(answer));
+  return { ...readKept(answer), appId, name };
+}
+
+async function issueCode(deps: AppsDeps, caller: Caller, appId: string): Promise<IssuedCode> {
+  const step = issuing(deps, caller, appId);
+  return await mutate(deps, caller.origin, step, caller.reader);
+}
+
+async function issueCodeOnce(
+  deps: AppsDeps,
+  caller: Caller,
+  appId: string,
+  asked: IdempotencyKey,
+): Promise<IssuedCode> {
+  const { accountId, origin } = caller;
+  const plan = issuing(deps, caller, appId);
+  return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, tally) => {
+    await authorisedBy(reader, accountId, caller.authority);
+    const kept = await deps.kept.find(accountId, asked, origin.at, reader);
+    if ('answer' in kept) return { unchanged: readKept(kept.answer) };
+    return await keeping({ ...(await plan(reader)), tally }, kept.keep);
+  });
+}
+
+/** Draws the code once, for every attempt of the request. */
+function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetReader) => Promise<Step<IssuedCode>> {
+  const { accountId, origin } = caller;
+  const enrollCode = drawEnrollCode(deps.draw);
+  const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
+  return async (reader) => {
+    const { app, expect, write } = await ownApp(caller, reader, appId);
+    return {
+      accountId,
+      action: 'code.issued',
+      appId,
+      expect,
+      write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
+      grows: true,
+      result: { enrollCode, expiresAt: codeExpiry(origin.at), replayed: false },
+    };
+  };
+}
+
+async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
+  const { accountId, origin } = caller;
+  const plan = async (reader: FleetReader): Promise<Step<void> | { unchanged: undefined }> => {
+    const { app, expect, write: tied } = await ownApp(caller, reader, appId);
+    if (isFullyRevoked(app.record)) return { unchanged: undefined };
+    const { status, credential, codes } = app.record;
+    const changes = status === 'revoked' ? undefined : await appTransition(deps, reader, app, 'revoked', origin.at);
+    const write: Write[] = [
+      put(KEYS.app(accountId, appId), revoked(app.record, changes?.at ?? app.record.statusAt)),
+      ...(changes?.write ?? []),
+      ...tied,
+    ];
+    if (credential !== undefined) write.push(put(KEYS.pastCredential(appId, credential), {}));
+    return {
+      accountId,
+      action: 'app.revoked',
+      appId,
+      detail: { from: status, codesVoided: codes.length },
+      ...(changes && { countsAt: changes.at }),
+      expect: [...expect, ...(changes?.expect ?? [])],
+      write,
+      result: undefined,
+    };
+  };
+  await mutate(deps, origin, plan, caller.reader);
+}
+
+/** A9: all of the app goes in one commit; only the audit stays, and for metering that it was and is no more. */
+async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
+  const { accountId, origin } = caller;
+  const leftovers = await deps.lanes<boolean>(accountId, origin, async (reader, _account, tally) => {
+    const { app, expect, write: tied } = await ownApp(caller, reader, appId);
+    const past = await pastCredentials(deps.store, appId);
+    const gone = await appTransition(deps, reader, app, 'none', origin.at);
+    const write: Write[] = [
+      ...tied,
+      ...gone.write,
+      { remove: KEYS.app(accountId, appId) },
+      { remove: KEYS.ack(accountId, appId) },
+      { remove: KEYS.refusalNote(accountId, appId) },
+      { removeAll: KEYS.reviews(accountId, appId) },
+      { remove: KEYS.reviewIndex(accountId, appId) },
+      ...(app.record.credential === undefined ? [] : [{ remove: KEYS.credential(app.record.credential) }]),
+    ];
+    if (past.complete) {
+      write.push({ removeAll: KEYS.pastCredentials(appId) });
+      write.push(...past.hashes.map((hash) => ({ remove: KEYS.credential(hash) })));
+    }
+    return {
+      accountId,
+      action: 'app.deleted',
+      appId,
+      detail: { from: app.record.status },
+      countsAt: gone.at,
+      expect: [...expect, ...gone.expect],
+      write,
+      tally: { ...tally, apps: Math.max(0, tally.apps - 1) },
+      result: !past.complete,
+    };
+  });
+  if (!leftovers) return;
+  // The app is gone and the answer does not wait: what is left counts for nothing (domain/devices/enrollment.ts).
+  removePastCredentials(deps.store, appId).catch((error: unknown) => {
+    deps.log.warn({ err: error, accountId, appId }, 'past credentials of a deleted app are left over');
+  });
+}
+
+async function pastCredentials(store: Store, appId: string): Promise<{ hashes: string[]; complete: boolean }> {
+  const prefix = KEYS.pastCredentials(appId);
+  const page = await store.list({ prefix, limit: LIMITS.pastCredentialsPerCommitMax, keysOnly: true });
+  return { hashes: page.entries.map((entry) => entry.key.slice(prefix.length)), complete: page.next === undefined };
+}

@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto';
+import { instantOf, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
+
+/*
+ * The rules of the chain, as pure functions. Writers of one account never wait for each other's entry: the leader seals
+ * what is new afterwards, in the order of (store revision, key). That order is the store's own; an entry whose commit
+ * came late has an older instant in its key, and still its place.
+ */
+
+/** An entry that is in no block yet. */
+export interface UnsealedEntry {
+  readonly suffix: string;
+  readonly revision: number;
+  /** Of its stored value. */
+  readonly digest: string;
+}
+
+/** A block holds whole revisions: a commit has at most 127 entries, so that none is larger than this. */
+export const BLOCK_ENTRIES_MAX = 200;
+
+export const entryDigest = (value: string): string => hash('sha256', value, 'base64url');
+
+/** The chain of an account that has no block. It begins with the account, so that no other's blocks can stand in. */
+export function emptyChain(accountId: string): ChainRecord {
+  const digest = hash('sha256', `muster audit chain of ${accountId}`, 'base64url');
+  return { number: 0, digest, at: 0, through: 0, base: { number: 0, digest }, cutting: false };
+}
+
+/** SHA-256 over the JSON of `[number, previous, at, entries]`, which is one text for one block. */
+export const blockDigest = ({ number, previous, at, entries }: Omit<SealRecord, 'digest'>): string =>
+  hash('sha256', JSON.stringify([number, previous, at, entries]), 'base64url');
+
+/** Cuts what is unsealed into what the next blocks hold: in order, and never a revision in two. */
+export function portions(unsealed: readonly UnsealedEntry[]): readonly (readonly UnsealedEntry[])[] {
+  const cut: UnsealedEntry[][] = [];
+  for (const whole of revisionsOf(unsealed.toSorted(byRevision))) {
+    const last = cut.at(-1);
+    if (last && last.length + whole.length <= BLOCK_ENTRIES_MAX) last.push(...whole);
+    else cut.push([...whole]);
+  }
+  return cut;
+}
+
+function* revisionsOf(inOrder: readonly UnsealedEntry[]): Iterable<readonly UnsealedEntry[]> {
+  let whole: UnsealedEntry[] = [];
+  for (const entry of inOrder) {
+    if (whole[0] && whole[0].revision !== entry.revision) {
+      yield whole;
+      whole = [];
+    }
+    whole.push(entry);
+  }
+  if (whole.length > 0) yield whole;
+}
+
+export const byRevision = (a: UnsealedEntry, b: UnsealedEntry): number =>
+  a.revision - b.revision || (a.suffix < b.suffix ? -1 : 1);
+
+/** The next block of a chain, and the head that has it. */
+export function sealed(
+  chain: ChainRecord,
+  portion: readonly UnsealedEntry[],
+  at: number,
+): { readonly block: SealRecord; readonly chain: ChainRecord } {
+  const number = chain.number + 1;
+  const entries = portion.map((entry): [string, string] => [entry.suffix, entry.digest]);
+  const content = { number, previous: chain.digest, at, entries };
+  const digest = blockDigest(content);
+  const through = portion.at(-1)?.revision ?? chain.through;
+  return { block: { ...content, digest }, chain: { ...chain, number, digest, at, through } };
+}
+
+/** The newest instant of a block's entries: it goes when that is older than the audit is kept. */
+export const newestOf = ({ entries }: SealRecord): number =>
+  Math.max(0, ...entries.map(([suffix]) => instantOf(suffix)).filter((at) => !Number.isNaN(at)));
+
+/**
+ * For a restore, in whose store every revision is another: what was sealed must lie at or below `through`, and what was
+ * not, above it. So the restore
+ * 1. writes the audit entries that a block of `seal/` names, and the blocks as they are;
+ * 2. writes each `chain/` record as this function makes it, with the newest revision of the commits of step 1;
+ * 3. writes the other audit entries, in commits after these. The leader seals them within seconds.
+ * An entry that is in the wrong half is told by the verification: as `added`, or, sealed twice, as `backdated`.
+ */
+export const withThrough = (chain: ChainRecord, revision: number): ChainRecord => ({ ...chain, through: revision });

@@ -1,0 +1,99 @@
+import type { Expectation, Store } from '../../store/port.ts';
+import { blockDigest, newestOf } from './chain.ts';
+import { auditKey, chainSchema, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
+import { BadRecord, KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+
+/** Of a block at a time; a commit has 127 operations. */
+const ENTRIES_PER_COMMIT_MAX = 100;
+
+/**
+ * One step at removing what the account's chain begins with: `more` when another may follow, `kept` when the oldest block
+ * is not old enough, `conflict` when somebody else was faster.
+ */
+export interface Cut {
+  readonly outcome: 'more' | 'kept' | 'conflict';
+  readonly entries: number;
+}
+
+/**
+ * Removes audit entries that are older than the audit is kept: whole blocks, from the beginning; what is unsealed never.
+ * A block takes several commits, and between any two of them the chain is true:
+ * 1. the head's base moves to the block, and says that its entries are going (`cutting`): they may be there or not;
+ * 2. the entries go, some at a time;
+ * 3. the block goes, and `cutting` ends.
+ * Each call does one of these commits and finds out by itself which: it may be stopped anywhere.
+ * @param olderThan an instant; a block goes when its newest entry is older
+ * @throws StoreUnavailable; BadRecord where the chain is not what was written: then nothing of it is removed
+ */
+export async function cutStep(
+  store: Store,
+  fence: readonly Expectation[],
+  accountId: string,
+  olderThan: number,
+): Promise<Cut> {
+  const entry = await store.get(KEYS.chain(accountId));
+  if (!entry) return { outcome: 'kept', entries: 0 };
+  const chain = parseRecord(chainSchema, entry);
+  const cut: Cutting = { store, fence, accountId, chain };
+  return chain.record.cutting ? await goOn(cut) : await begin(cut, olderThan);
+}
+
+interface Cutting {
+  readonly store: Store;
+  readonly fence: readonly Expectation[];
+  readonly accountId: string;
+  readonly chain: Versioned<ChainRecord>;
+}
+
+async function begin(cut: Cutting, olderThan: number): Promise<Cut> {
+  const { base, number } = cut.chain.record;
+  if (base.number >= number) return { outcome: 'kept', entries: 0 };
+  const block = await readBlock(cut, base.number + 1);
+  if (block.previous !== base.digest) throw brokenAt(cut, block.number);
+  if (newestOf(block) >= olderThan) return { outcome: 'kept', entries: 0 };
+  const next = { ...cut.chain.record, base: { number: block.number, digest: block.digest }, cutting: true };
+  return await commit(cut, [put(KEYS.chain(cut.accountId), next)], 0);
+}
+
+async function goOn(cut: Cutting): Promise<Cut> {
+  const { store, accountId, chain } = cut;
+  const block = await readBlock(cut, chain.record.base.number);
+  if (block.digest !== chain.record.base.digest) throw brokenAt(cut, block.number);
+  for (let start = 0; start < block.entries.length; start += ENTRIES_PER_COMMIT_MAX) {
+    const keys = block.entries
+      .slice(start, start + ENTRIES_PER_COMMIT_MAX)
+      .map(([suffix]) => auditKey(accountId, suffix));
+    const there = (await Promise.all(keys.map((key) => store.get(key)))).filter((entry) => entry !== undefined);
+    if (there.length > 0)
+      return await commit(
+        cut,
+        there.map(({ key }) => ({ remove: key })),
+        there.length,
+      );
+  }
+  const next = { ...chain.record, cutting: false };
+  return await commit(cut, [put(KEYS.chain(accountId), next), { remove: KEYS.seal(accountId, block.number) }], 0);
+}
+
+/** @throws BadRecord where it is missing, or not what it was sealed as */
+async function readBlock(cut: Cutting, number: number): Promise<SealRecord> {
+  const entry = await cut.store.get(KEYS.seal(cut.accountId, number));
+  if (!entry) throw brokenAt(cut, number);
+  const { record } = parseRecord(sealSchema, entry);
+  if (record.number !== number || blockDigest(record) !== record.digest) throw brokenAt(cut, number);
+  return record;
+}
+
+const brokenAt = ({ accountId }: Cutting, number: number): BadRecord =>
+  new BadRecord(`The audit chain of ${accountId} is broken at block ${number}.`);
+
+type Written = Parameters<Store['commit']>[0]['write'];
+
+async function commit({ store, fence, accountId, chain }: Cutting, write: Written, entries: number): Promise<Cut> {
+  const result = await store.commit({
+    expect: [{ key: KEYS.chain(accountId), revision: chain.revision }, ...fence],
+    write,
+    quiet: true,
+  });
+  return result.outcome === 'conflict' ? { outcome: 'conflict', entries: 0 } : { outcome: 'more', entries };
+}

@@ -1,0 +1,180 @@
+import type { Entry, Store } from '../../store/port.ts';
+import { blockDigest, emptyChain, newestOf } from './chain.ts';
+import type { FaultList } from './faults.ts';
+import { chainSchema, instantOf, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
+import { isIn, type Window } from './verify-window.ts';
+import { KEYS, parseRecord } from '../records/records.ts';
+import { pagesOf } from '../../store/pages.ts';
+
+/** A block has 17 KB, and is parsed and digested in one piece with those of its page. */
+const BLOCKS_PER_PAGE = 10;
+/** Clocks of replicas differ, and a commit may come late; an entry that claims to be older than that was added. */
+const BACKDATED_MS = 600_000;
+
+/** Goes through the blocks of one account, once for each window of its entries. The chain itself is judged the first time. */
+export class BlockWalk {
+  /** Of the chain: those that are there. */
+  count = 0;
+  /** No block is missing or changed: only then an entry that none of them has is known to be added. */
+  isWhole = true;
+  readonly through: number;
+  readonly #store: Store;
+  readonly #accountId: string;
+  readonly #chain: ChainRecord;
+  readonly #faults: FaultList;
+  #judged = false;
+  /** What is sealed so far was written at that instant or later, as the entries' clocks and the leader's agree. */
+  #floor = 0;
+
+  constructor(store: Store, accountId: string, chain: ChainRecord | undefined, faults: FaultList) {
+    this.#store = store;
+    this.#accountId = accountId;
+    this.#chain = chain ?? emptyChain(accountId);
+    this.#faults = faults;
+    this.through = this.#chain.through;
+  }
+
+  /** @throws StoreUnavailable */
+  async compare(window: Window, signal?: AbortSignal): Promise<void> {
+    const links = new Links(this.#accountId, this.#chain, this.#judged ? undefined : this.#faults);
+    this.#floor = 0;
+    const prefix = KEYS.seals(this.#accountId);
+    for await (const { entries } of pagesOf(this.#store, { prefix, limit: BLOCKS_PER_PAGE }, signal)) {
+      for (const entry of entries) {
+        const number = Number(entry.key.slice(prefix.length));
+        const block = blockOf(entry, number);
+        if (links.met(number, block) && block) this.#entries(block, window);
+      }
+    }
+    links.ended(await this.#headNumberNow(links.newest));
+    if (this.#judged) return;
+    this.#judged = true;
+    this.count = links.count;
+    this.isWhole = links.isWhole;
+  }
+
+  /** The leader may have sealed more since the head was read: those blocks are the next verification's. */
+  async #headNumberNow(newest: number): Promise<number> {
+    if (newest <= this.#chain.number) return this.#chain.number;
+    const entry = await this.#store.get(KEYS.chain(this.#accountId));
+    try {
+      return entry ? parseRecord(chainSchema, entry).record.number : 0;
+    } catch {
+      return 0;
+    }
+  }
+
+  #entries(block: SealRecord, window: Window): void {
+    const { base, cutting } = this.#chain;
+    const going = cutting && block.number === base.number;
+    const isTrue = blockDigest(block) === block.digest;
+    for (const [suffix, digest] of block.entries) {
+      if (!isIn(window, suffix)) continue;
+      const stored = window.stored.get(suffix);
+      if (stored) stored.sealed = true;
+      // Of a block that was changed itself, no line is worth a comparison.
+      if (going || !isTrue) continue;
+      if (!stored) this.#faults.entry('removed', suffix, block.number, 'it was sealed and is no longer there');
+      else if (stored.digest !== digest) {
+        this.#faults.entry('changed', suffix, block.number, 'its text is not the one that was sealed');
+      }
+      this.judgeInstant(suffix, block.number);
+    }
+    if (isTrue) this.#floor = Math.max(this.#floor, Math.min(newestOf(block), block.at));
+  }
+
+  /** Of an entry that came into the store after the blocks that were met so far. */
+  judgeInstant(suffix: string, number: number | undefined): void {
+    const at = instantOf(suffix);
+    if (Number.isNaN(at)) this.#faults.entry('added', suffix, number, 'its key is not one that the service makes');
+    else if (at < this.#floor - BACKDATED_MS) {
+      const says = 'it came into the store more than ten minutes after the instant that it claims';
+      this.#faults.entry('backdated', suffix, number, says);
+    }
+  }
+}
+
+/** The block as it is stored under a number; undefined where it cannot be read. */
+function blockOf(entry: Entry, number: number): SealRecord | undefined {
+  try {
+    const { record } = parseRecord(sealSchema, entry);
+    return record.number === number ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether each block follows the one before it, from the base of the chain to its head. */
+class Links {
+  count = 0;
+  isWhole = true;
+  newest = 0;
+  readonly #chain: ChainRecord;
+  readonly #faults: FaultList | undefined;
+  readonly #first: number;
+  #next: number;
+  /** The digest that the next block must name; undefined after a fault, which is told once. */
+  #previous: string | undefined;
+
+  constructor(accountId: string, chain: ChainRecord, faults: FaultList | undefined) {
+    this.#chain = chain;
+    this.#faults = faults;
+    this.#first = chain.base.number + (chain.cutting ? 0 : 1);
+    this.#next = this.#first;
+    this.#previous = chain.cutting ? undefined : chain.base.digest;
+    if (chain.base.number === 0 && chain.base.digest !== emptyChain(accountId).digest) {
+      this.#broken(1, 'the chain does not begin as an empty one of this account');
+    }
+  }
+
+  /** @returns whether the block is one of the chain, as far as its place tells */
+  met(number: number, block: SealRecord | undefined): boolean {
+    this.newest = Math.max(this.newest, number);
+    if (number > this.#chain.number) return false;
+    if (!(number >= this.#first)) {
+      this.#broken(number, 'a block from before the beginning of the chain');
+      return false;
+    }
+    this.#missingBefore(number);
+    this.#next = number + 1;
+    if (number > this.#chain.base.number) this.count += 1;
+    this.#follow(number, block);
+    return true;
+  }
+
+  #follow(number: number, block: SealRecord | undefined): void {
+    const isBase = number === this.#chain.base.number;
+    if (!block || blockDigest(block) !== block.digest) {
+      return this.#broken(number, block ? 'the block was changed' : 'the block cannot be read');
+    }
+    if (this.#previous !== undefined && block.previous !== this.#previous) {
+      this.#broken(number, 'the block and the one before it do not follow each other');
+    } else if (isBase && block.digest !== this.#chain.base.digest) {
+      this.#broken(number, 'the block is not the one that the head has as the beginning');
+    }
+    this.#previous = block.digest;
+  }
+
+  /** @param headNumber the newest block that the head names by now */
+  ended(headNumber: number): void {
+    const { number, digest } = this.#chain;
+    if (this.newest > headNumber) this.#broken(headNumber + 1, 'a block beyond the head of the chain');
+    this.#missingBefore(number + 1);
+    if (this.#previous !== undefined && this.#previous !== digest) {
+      this.#broken(number, 'the head of the chain names another digest than its newest block has');
+    }
+  }
+
+  #missingBefore(number: number): void {
+    if (this.#next >= number) return;
+    const last = number - 1;
+    this.#broken(this.#next, this.#next === last ? 'the block is missing' : `the blocks up to ${last} are missing`);
+    this.#next = number;
+  }
+
+  #broken(number: number, says: string): void {
+    this.isWhole = false;
+    this.#previous = undefined;
+    this.#faults?.chain(number, says);
+  }
+}

@@ -1,0 +1,50 @@
+import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
+import { entryDigest } from './chain.ts';
+import { suffixOf } from '../records/audit-records.ts';
+import { KEYS } from '../records/records.ts';
+import { pagesOf } from '../../store/pages.ts';
+
+/** An entry as it is stored, and whether a block has it. */
+export interface Stored {
+  readonly digest: string;
+  readonly revision: number;
+  sealed: boolean;
+}
+
+/** Stored entries by the last part of their keys: those that sort after `after`, up to and including `to`. */
+export interface Window {
+  readonly stored: Map<string, Stored>;
+  readonly after: string | undefined;
+  /** Undefined in the last one, which has no end. */
+  readonly to: string | undefined;
+}
+
+export const isIn = ({ after, to }: Window, suffix: string): boolean =>
+  (after === undefined || suffix > after) && (to === undefined || suffix <= to);
+
+/**
+ * All of an account's audit entries, some in memory at a time.
+ * @throws StoreUnavailable
+ */
+export async function* windowsOf(
+  store: Store,
+  accountId: string,
+  size: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Window, undefined> {
+  const prefix = KEYS.audits(accountId);
+  let stored = new Map<string, Stored>();
+  let after: string | undefined;
+  const request = { prefix, limit: Math.min(size, PAGE_ENTRIES_MAX) };
+  for await (const { entries, next } of pagesOf(store, request, signal)) {
+    for (const { key, value, revision } of entries) {
+      stored.set(suffixOf(accountId, key), { digest: entryDigest(value), revision, sealed: false });
+    }
+    if (next === undefined || stored.size < size) continue;
+    const to = suffixOf(accountId, next);
+    yield { stored, after, to };
+    stored = new Map();
+    after = to;
+  }
+  yield { stored, after, to: undefined };
+}

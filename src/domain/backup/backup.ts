@@ -1,0 +1,127 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../time/clock.ts';
+import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Page, type Store } from '../../store/port.ts';
+import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts';
+import { pin } from '../history/revision-pins.ts';
+import { FORMAT, KEYS } from '../records/records.ts';
+import { drawMarker, type Draw } from '../credentials/random-ids.ts';
+
+export interface BackupDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly draw: Draw;
+  readonly version: string;
+}
+
+/** A snapshot of the store at one revision, while it is written to. Disposing of it lets the history go. */
+export interface Backup extends AsyncDisposable {
+  /** The text in pieces, each read from the store when it is asked for. The last one is a trailer, or says what failed. */
+  pieces(): AsyncGenerator<string, void>;
+}
+
+export interface Backups {
+  /**
+   * One at a time: `busy` while another one is not disposed of.
+   * @param options.counted finds out first how many entries there are, for whoever shows how far it has come
+   * @throws StoreUnavailable
+   */
+  begin(options: { readonly counted: boolean }): Promise<Backup | 'busy'>;
+}
+
+/**
+ * What is not copied: what belongs to the life of this store and its processes. `format` is told by the header; which
+ * key writes is settled anew, by the key file that there is when the service starts on a restored store.
+ */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  HEAD_KEY,
+  KEYS.format,
+  KEYS.leader,
+  KEYS.compaction,
+  KEYS.restoring,
+  KEYS.writingKey,
+  KEYS.rewrapped,
+]);
+const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows];
+
+export const isLeftOut = (key: string): boolean =>
+  LEFT_OUT.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));
+
+/** Small enough that the requests between two pages wait for a few milliseconds at most. */
+const PAGE_ENTRIES = 200;
+const COUNTED_ENTRIES = PAGE_ENTRIES_MAX;
+
+export function createBackups(deps: BackupDeps): Backups {
+  let underWay = false;
+  return {
+    async begin(options) {
+      if (underWay) return 'busy';
+      underWay = true;
+      await using opened = new AsyncDisposableStack();
+      opened.defer(() => {
+        underWay = false;
+      });
+      const { revision } = opened.use(await pin(deps.store, deps.clock, drawMarker(deps.draw)));
+      const header = {
+        muster: 'backup',
+        format: BACKUP_FORMAT,
+        recordsFormat: FORMAT,
+        revision,
+        at: new Date(deps.clock.now()).toISOString(),
+        backend: deps.store.backend,
+        version: deps.version,
+      } as const;
+      const entries = options.counted ? await countAt(deps.store, revision) : undefined;
+      const whole = opened.move();
+      return {
+        pieces: () => pieces(deps.store, { ...header, ...(entries !== undefined && { entries }) }),
+        [Symbol.asyncDispose]: () => whole.disposeAsync(),
+      };
+    },
+  };
+}
+
+async function* pieces(store: Store, header: BackupHeader): AsyncGenerator<string, void> {
+  const writer = new BackupWriter();
+  yield writer.header(header);
+  try {
+    for await (const entries of pagesAt(store, header.revision, { limit: PAGE_ENTRIES })) yield writer.entries(entries);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    yield writer.failure(error instanceof Compacted ? error.message : 'the store is unavailable; try again later.');
+    return;
+  }
+  yield writer.trailer();
+}
+
+/** In spite of the pin: by another user of that etcd, or because the backup took too long (PINNED_MS_MAX). */
+class Compacted extends StoreUnavailable {
+  constructor() {
+    super('failed', 'the history of the store was compacted meanwhile; run it again.');
+  }
+}
+
+async function* pagesAt(
+  store: Store,
+  revision: number,
+  how: { readonly limit: number; readonly keysOnly?: boolean },
+): AsyncGenerator<readonly Entry[], void> {
+  let after: string | undefined;
+  do {
+    const page: Page | 'compacted' = await store.listAt(
+      { prefix: '', ...how, ...(after !== undefined && { after }) },
+      revision,
+    );
+    if (page === 'compacted') throw new Compacted();
+    yield page.entries.filter(({ key }) => !isLeftOut(key));
+    after = page.next;
+  } while (after !== undefined);
+}
+
+async function countAt(store: Store, revision: number): Promise<number> {
+  let count = 0;
+  for await (const { length } of pagesAt(store, revision, { limit: COUNTED_ENTRIES, keysOnly: true })) {
+    count += length;
+    await nextTurn();
+  }
+  return count;
+}

@@ -1,0 +1,107 @@
+import type { Clock } from '../../time/clock.ts';
+import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
+
+/** The restore cannot go on, or must not begin; in words for the operator. */
+export class RestoreFault extends Error {
+  override readonly name = 'RestoreFault';
+}
+
+type Put = Extract<Write, { put: string }>;
+
+const PUTS_PER_COMMIT_MAX = 100;
+/** Below the 1.5 MiB that etcd takes in one request. */
+const BYTES_PER_COMMIT_MAX = 1024 * 1024;
+const UNDER_WAY_MAX = 4;
+const ATTEMPTS_MAX = 6;
+const PAUSE_MS = 1000;
+
+/**
+ * Puts records that are not there yet, in commits that each expect so, and that the restore is still this one. After a
+ * lost answer the same commit goes out again: it cannot happen twice, and the first of its keys tells whether it has.
+ */
+export class RestoreWriter {
+  /** The newest revision that anything was written at. */
+  revision = 0;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #fence: Expectation;
+  #batch: Put[] = [];
+  #bytes = 0;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(store: Store, clock: Clock, fence: Expectation) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#fence = fence;
+  }
+
+  /** @throws RestoreFault, StoreUnavailable: also of what was put before */
+  async put(key: string, value: string): Promise<void> {
+    const bytes = key.length + Buffer.byteLength(value);
+    if (this.#batch.length === PUTS_PER_COMMIT_MAX || this.#bytes + bytes > BYTES_PER_COMMIT_MAX) await this.#send();
+    this.#batch.push({ put: key, value });
+    this.#bytes += bytes;
+  }
+
+  /** Resolves when all that was put is in the store. Throws as `put`. */
+  async flush(): Promise<void> {
+    await this.#send();
+    await Promise.all(this.#underWay);
+  }
+
+  /** Waits for what is under way, whatever becomes of it. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #send(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#bytes = 0;
+    if (this.#underWay.size >= UNDER_WAY_MAX) await Promise.race(this.#underWay);
+    if (batch.length === 0) return;
+    const sent = this.#commit(batch).then((revision) => {
+      this.revision = Math.max(this.revision, revision);
+      // One that failed stays, and is met by whoever waits next.
+      this.#underWay.delete(sent);
+    });
+    sent.catch(() => undefined);
+    this.#underWay.add(sent);
+  }
+
+  async #commit(batch: readonly Put[]): Promise<number> {
+    const [first] = batch;
+    if (!first) return 0;
+    const absent = batch.map((one) => ({ key: one.put, revision: ABSENT }));
+    return await commitOnce(this.#store, this.#clock, { expect: [this.#fence, ...absent], write: batch }, async () => {
+      return (await this.#store.get(first.put))?.revision;
+    });
+  }
+}
+
+/**
+ * Commits what cannot happen twice, through lost answers.
+ * @param landed the revision at which it happened; undefined where it has not
+ * @throws RestoreFault where something else has written; StoreUnavailable
+ */
+export async function commitOnce(
+  store: Store,
+  clock: Clock,
+  change: Change,
+  landed: () => Promise<number | undefined>,
+): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const result = await store.commit(change);
+      if (result.outcome === 'committed') return result.revision;
+      const revision = attempt === 1 ? undefined : await landed();
+      if (revision !== undefined) return revision;
+      throw new RestoreFault(
+        'Something else writes to the store: stop every Muster on it, empty it, and restore again.',
+      );
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || error.reason === 'full' || attempt === ATTEMPTS_MAX) throw error;
+      await clock.sleep(PAUSE_MS);
+    }
+  }
+}

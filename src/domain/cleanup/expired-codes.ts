@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { withoutExpiredCodes } from '../apps/app-state.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import type { AppEntry } from '../fleet/reader.ts';
+import { KEYS, put } from '../records/records.ts';
+import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweep.ts';
+
+const APPS_PER_COMMIT_MAX = 60;
+const APPS_PER_PIECE_MAX = 300;
+/** Between two turns of the event loop. */
+const ACCOUNTS_PER_TURN = 50;
+
+/**
+ * Expired codes of apps become spent ones, once they have expired by the clock of every replica. They are found in memory; each commit expects the apps as memory had them, so
+ * that an old memory changes nothing. Not quiet: the apps lie in the directory.
+ */
+export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
+  async function spend(apps: readonly AppEntry[], now: number): Promise<number> {
+    const keyOf = ({ accountId, id }: AppEntry): string => KEYS.app(accountId, id);
+    const [first, ...others] = apps.map((app) => ({ key: keyOf(app), revision: app.revision }));
+    if (!first) return 0;
+    const { outcome } = await store.commit({
+      expect: [first, ...others, ...fence],
+      write: apps.map((app) => put(keyOf(app), withoutExpiredCodes(app.record, now))),
+    });
+    return outcome === 'committed' ? codesOf(apps, now) : 0;
+  }
+  return {
+    what: 'codes',
+    async piece(_from, signal) {
+      const now = clock.now() - CLOCKS_DIFFER_MS;
+      const apps = await appsWithExpired(memory, now, signal);
+      let gone = 0;
+      for (let start = 0; start < apps.length && !signal.aborted; start += APPS_PER_COMMIT_MAX) {
+        gone += await spend(apps.slice(start, start + APPS_PER_COMMIT_MAX), now);
+      }
+      // What went is not found again. A piece that got nowhere waits for the next pass.
+      return { gone, next: apps.length === APPS_PER_PIECE_MAX && gone > 0 ? '' : undefined };
+    },
+  };
+}
+
+async function appsWithExpired(memory: FleetMemory, now: number, signal: AbortSignal): Promise<readonly AppEntry[]> {
+  const found: AppEntry[] = [];
+  let accounts = 0;
+  for (const account of memory.accounts()) {
+    for (const app of account.apps()) {
+      if (app.hasOpenCodes && app.record.codes.some(({ expiresAt }) => expiresAt <= now)) found.push(app);
+      if (found.length === APPS_PER_PIECE_MAX) return found;
+    }
+    accounts += 1;
+    if (accounts % ACCOUNTS_PER_TURN === 0) await nextTurn();
+    if (signal.aborted) break;
+  }
+  return found;
+}
+
+const codesOf = (apps: readonly AppEntry[], now: number): number =>
+  apps.reduce((sum, { record }) => sum + record.codes.filter(({ expiresAt }) => expiresAt <= now).length, 0);

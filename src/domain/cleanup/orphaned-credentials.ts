@@ -1,0 +1,59 @@
+import type { Store } from '../../store/port.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import { removePastCredentials } from '../apps/past-credentials.ts';
+import { BadRecord, credentialSchema, KEYS, parseRecord } from '../records/records.ts';
+import type { Sweep, SweepDeps } from './sweep.ts';
+
+const LISTED_PER_PIECE_MAX = 500;
+
+/** Hashes of credentials whose app was deleted, where the request that deleted it could not remove them all. */
+export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetMemory): Sweep {
+  /** What leads to a record that cannot be read stays, and keeps nothing else from going. */
+  async function removeOf(appId: string, hashes: readonly string[]): Promise<number> {
+    try {
+      return (await exists(store, appId, hashes)) ? 0 : await removePastCredentials(store, appId, fence);
+    } catch (error) {
+      if (error instanceof BadRecord) return 0;
+      throw error;
+    }
+  }
+  return {
+    what: 'past_credentials',
+    async piece(from, signal) {
+      const page = await store.list({
+        prefix: KEYS.pastAll,
+        limit: LISTED_PER_PIECE_MAX,
+        keysOnly: true,
+        ...(from !== undefined && { after: from }),
+      });
+      let gone = 0;
+      for (const [appId, hashes] of byApp(page.entries.map(({ key }) => key))) {
+        if (signal.aborted) break;
+        if (!memory.appById(appId)) gone += await removeOf(appId, hashes);
+      }
+      return { gone, next: page.next };
+    },
+  };
+}
+
+function byApp(keys: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const hashes = new Map<string, string[]>();
+  for (const key of keys) {
+    const [appId = '', hash = ''] = key.slice(KEYS.pastAll.length).split('/');
+    hashes.set(appId, [...(hashes.get(appId) ?? []), hash]);
+  }
+  return hashes;
+}
+
+/**
+ * Memory may be behind, or unable to read the app's account: the store itself is asked. A credential tells the account of
+ * its app until it goes with it; an app that none of its hashes leads to is gone, and its id is never used again.
+ */
+async function exists(store: Store, appId: string, hashes: readonly string[]): Promise<boolean> {
+  for (const hash of hashes) {
+    const entry = await store.get(KEYS.credential(hash));
+    const bound = entry && parseRecord(credentialSchema, entry).record;
+    if (bound?.appId === appId) return (await store.get(KEYS.app(bound.accountId, appId))) !== undefined;
+  }
+  return false;
+}

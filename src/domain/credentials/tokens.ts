@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { Secret } from './secret.ts';
+import { BASE62, drawKeyId, drawSecretWord, type Draw } from './random-ids.ts';
+
+/*
+ * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and six base62 digits of CRC-32 over all
+ * that stands before them, so that junk is refused without a look at any record. At rest only the SHA-256 of the whole
+ * token is kept: over 256 random bits a slow hash would guard nothing and be a lever for denial of service.
+ */
+
+const API_KEY = /^mst_live_([a-z0-9]{12})_[0-9A-Za-z]{49}$/;
+const ENROLL_CODE = /^mst_code_[0-9A-Za-z]{49}$/;
+/** A daemon may make its own credential, without a checksum (DECISIONS, device plane). */
+const CREDENTIAL = /^mst_dev_[A-Za-z0-9_-]{43,128}$/;
+const CHECKSUM_DIGITS = 6;
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < CHECKSUM_DIGITS; i += 1) {
+    digits = BASE62.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+const withChecksum = (text: string): string => text + checksum(text);
+
+function hasChecksum(token: string): boolean {
+  const body = token.slice(0, -CHECKSUM_DIGITS);
+  return token.endsWith(checksum(body));
+}
+
+export interface DrawnApiKey {
+  readonly keyId: string;
+  readonly token: Secret;
+}
+
+/** `mst_live_<keyId 12>_<secret 43><checksum 6>` */
+export function drawApiKey(draw: Draw): DrawnApiKey {
+  const keyId = drawKeyId(draw);
+  return { keyId, token: new Secret(withChecksum(`mst_live_${keyId}_${drawSecretWord(draw)}`)) };
+}
+
+/** `mst_code_<secret 43><checksum 6>` */
+export const drawEnrollCode = (draw: Draw): Secret => new Secret(withChecksum(`mst_code_${drawSecretWord(draw)}`));
+
+/** `mst_dev_<secret 43><checksum 6>` */
+export const drawCredential = (draw: Draw): Secret => new Secret(withChecksum(`mst_dev_${drawSecretWord(draw)}`));
+
+/** The key id of a well-formed API key; undefined where shape or checksum is wrong (H16). */
+export function apiKeyId(token: string): string | undefined {
+  const keyId = API_KEY.exec(token)?.[1];
+  return keyId !== undefined && hasChecksum(token) ? keyId : undefined;
+}
+
+export const isEnrollCode = (token: string): boolean => ENROLL_CODE.test(token) && hasChecksum(token);
+export const isCredential = (token: string): boolean => CREDENTIAL.test(token);
+
+/** SHA-256 of the whole token, base64url: what is kept at rest, and what credentials are looked up by. */
+export const tokenHash = (token: string): string => hash('sha256', token, 'base64url');
+
+/** A daemon's `credentialHash`, 64 hex digits, in the form that `tokenHash` gives. */
+export const hashFromHex = (hex: string): string => Buffer.from(hex, 'hex').toString('base64url');
+
+/**
+ * The token of `Authorization: Bearer <token>`; the scheme is case-insensitive (RFC 9110, 11.1).
+ * @param fields every Authorization field of the request: more than one is nobody's (H16)
+ */
+export function bearerToken(fields: readonly string[]): string | undefined {
+  const [field] = fields;
+  if (field === undefined || fields.length !== 1) return undefined;
+  return /^bearer +([^\s]+) *$/i.exec(field)?.[1];
+}

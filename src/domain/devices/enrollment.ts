@@ -1,0 +1,233 @@
+import type { EnrollmentResult, Metrics } from '../../metrics/service-metrics.ts';
+import { ABSENT, type Store, type Write } from '../../store/port.ts';
+import { enrolled } from '../apps/app-state.ts';
+import type { AppEntry, FleetReader, FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import {
+  commitSteps,
+  mutate,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/mutation.ts';
+import { credentialSchema, KEYS, noteSchema, parseRecord, put } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import type { Secret } from '../credentials/secret.ts';
+import { drawCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
+
+/** `POST /device/v1/enroll`, its fields judged. */
+export interface EnrollRequest {
+  readonly appId: string;
+  readonly enrollCode: string;
+  readonly platform: string;
+  readonly agentVersion: string;
+  readonly connection: 'cloud' | 'private';
+  /** SHA-256 of a token that the daemon made, base64url; else the service makes the credential. */
+  readonly credentialHash: string | undefined;
+}
+
+export interface Enrolled {
+  readonly appId: string;
+  /** Only where the service made it. */
+  readonly credential: Secret | undefined;
+}
+
+export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<TransitionDeps, 'clockWatch'> {
+  readonly metrics: MutationDeps['metrics'] & Pick<Metrics, 'enrollmentEnded'>;
+}
+
+/** The daemon is told `invalid_code` and no more; the true reason is for metrics, the log and, rarely, the audit. */
+class NotEnrolled extends Error {
+  override readonly name = 'NotEnrolled';
+  readonly result: EnrollmentResult;
+  readonly found: FoundApp | undefined;
+
+  constructor(result: EnrollmentResult, found?: FoundApp) {
+    super(result);
+    this.result = result;
+    this.found = found;
+  }
+}
+
+/**
+ * Binds a daemon to its app with a code, once.
+ * @throws Refusal `invalid_code` or `account_disabled`; StoreUnavailable
+ */
+export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origin: Origin): Promise<Enrolled> {
+  const credential = request.credentialHash === undefined ? drawCredential(deps.draw) : undefined;
+  const bound = credential ? tokenHash(credential.reveal()) : (request.credentialHash ?? '');
+  const result: Enrolled = { appId: request.appId, credential };
+  try {
+    if (!isEnrollCode(request.enrollCode)) throw new NotEnrolled('malformed_code');
+    const code = tokenHash(request.enrollCode);
+    let repeated = false;
+    await mutate<void>(deps, origin, async (reader) => {
+      const step = await decide(deps, reader, request, { code, credential: bound, at: origin.at });
+      repeated = 'unchanged' in step;
+      return step;
+    });
+    deps.metrics.enrollmentEnded(repeated ? 'replayed' : 'enrolled');
+    return result;
+  } catch (error) {
+    if (!(error instanceof NotEnrolled)) throw error;
+    await tell(deps, origin, request.appId, error);
+    throw new Refusal(error.result === 'account_disabled' ? 'account_disabled' : 'invalid_code');
+  }
+}
+
+interface Binding {
+  readonly code: string;
+  readonly credential: string;
+  readonly at: number;
+}
+
+async function decide(
+  deps: TransitionDeps & Pick<EnrollmentDeps, 'store'>,
+  reader: FleetReader,
+  request: EnrollRequest,
+  binding: Binding,
+): Promise<Step<void> | Unchanged<void>> {
+  const found = await reader.appById(request.appId);
+  if (!found) throw new NotEnrolled('unknown_app');
+  const { account, app } = found;
+  if (isReplay(found, request, binding)) {
+    if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
+    return { unchanged: undefined };
+  }
+  const open = app.record.codes.find((code) => code.hash === binding.code);
+  if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
+  if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
+  if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
+  const before = request.credentialHash === undefined ? 'free' : await boundBefore(deps.store, app, binding.credential);
+  if (before === 'bound') throw new NotEnrolled('bound_credential', found);
+  // A4: an active app goes on with another credential; its status has not changed.
+  const changes =
+    app.record.status === 'active' ? undefined : await appTransition(deps, reader, app, 'active', binding.at);
+  return bindingStep(found, request, binding, before, changes);
+}
+
+/** The same code with the same hash again, while that credential is the current one: the first answer may be lost. */
+function isReplay({ app }: FoundApp, request: EnrollRequest, binding: Binding): boolean {
+  const before = app.record.enrolled;
+  return (
+    request.credentialHash !== undefined &&
+    app.record.status === 'active' &&
+    before?.code === binding.code &&
+    before.credential === binding.credential &&
+    app.record.credential === binding.credential &&
+    binding.at < before.at + LIMITS.enrollReplayMs
+  );
+}
+
+function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
+  const spent = app.record.spent.find((gone) => gone.hash === code);
+  return spent ? (`${spent.why}_code` as const) : 'unknown_code';
+}
+
+/** What the deletion of another app has not come round to remove. */
+interface Leftover {
+  readonly appId: string;
+  readonly revision: number;
+}
+
+/**
+ * Whether the hash is bound, now or ever, to an app that exists. The commit expects the record as it was found here, so
+ * that two at once cannot both bind.
+ */
+async function boundBefore(store: Store, app: AppEntry, credential: string): Promise<'bound' | 'free' | Leftover> {
+  const entry = await store.get(KEYS.credential(credential));
+  if (!entry) return 'free';
+  const { record, revision } = parseRecord(credentialSchema, entry);
+  // Bound to this app after it was read: the same request was faster elsewhere. Not a reason to refuse it: the commit
+  // will conflict, and the next look will find a replay.
+  if (record.appId === app.id) return revision > app.revision ? 'free' : 'bound';
+  // An app's id never comes back: once it is deleted, what still leads to it counts for nothing.
+  const owner = await store.get(KEYS.app(record.accountId, record.appId));
+  return owner ? 'bound' : { appId: record.appId, revision };
+}
+
+function bindingStep(
+  { account, app }: FoundApp,
+  request: EnrollRequest,
+  binding: Binding,
+  before: 'free' | Leftover,
+  changes: Transition | undefined,
+): Step<void> {
+  const { platform, agentVersion, connection } = request;
+  const record = enrolled(app.record, { ...binding, platform, agentVersion, connection }, changes?.at);
+  const locator = KEYS.credential(binding.credential);
+  const swapped = app.record.credential;
+  const write: Write[] = [
+    put(KEYS.app(account.id, app.id), record),
+    put(locator, { accountId: account.id, appId: app.id }),
+    // What the machine before it did with the configuration says nothing of this one.
+    { remove: KEYS.ack(account.id, app.id) },
+    ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
+    ...(before === 'free' ? [] : [{ remove: KEYS.pastCredential(before.appId, binding.credential) }]),
+    ...(changes?.write ?? []),
+  ];
+  return {
+    accountId: account.id,
+    action: 'app.enrolled',
+    appId: app.id,
+    detail: { from: app.record.status, platform, agentVersion, connection, swapped: swapped !== undefined },
+    ...(changes && { countsAt: changes.at }),
+    expect: [
+      { key: KEYS.account(account.id), revision: account.revision },
+      { key: KEYS.app(account.id, app.id), revision: app.revision },
+      { key: locator, revision: before === 'free' ? ABSENT : before.revision },
+      ...(changes?.expect ?? []),
+    ],
+    write,
+    result: undefined,
+  };
+}
+
+async function tell(deps: EnrollmentDeps, origin: Origin, appId: string, why: NotEnrolled): Promise<void> {
+  deps.metrics.enrollmentEnded(why.result);
+  const onceValid = why.result !== 'unknown_code' && why.found !== undefined;
+  const accountId = why.found?.account.id;
+  deps.log.info(
+    { requestId: origin.requestId, accountId, appId: why.found && appId, reason: why.result },
+    'not enrolled',
+  );
+  if (!onceValid || accountId === undefined) return;
+  await audit(deps, origin, { accountId, appId, reason: why.result }).catch((error: unknown) => {
+    // The refusal stands whether or not it could be written down.
+    deps.log.info({ err: error, requestId: origin.requestId }, 'a refused enrollment could not be audited');
+  });
+}
+
+const HOUR_MS = 3_600_000;
+
+/** At most one entry per app and hour, over all replicas: the note of the last one is expected as it was read. */
+async function audit(
+  deps: EnrollmentDeps,
+  origin: Origin,
+  refused: { accountId: string; appId: string; reason: EnrollmentResult },
+): Promise<void> {
+  const { accountId, appId, reason } = refused;
+  const key = KEYS.refusalNote(accountId, appId);
+  const entry = await deps.store.get(key);
+  const note = entry && parseRecord(noteSchema, entry);
+  if (note && origin.at < note.record.at + HOUR_MS) return;
+  const app = (await (await deps.fleet.current()).appById(appId))?.app;
+  if (!app) return;
+  const step: Step<void> = {
+    accountId,
+    action: 'enrollment.refused',
+    appId,
+    detail: { reason },
+    // With the app itself: a note must not outlive its deletion.
+    expect: [
+      { key, revision: note?.revision ?? ABSENT },
+      { key: KEYS.app(accountId, appId), revision: app.revision },
+    ],
+    write: [put(key, { at: origin.at })],
+    grows: true,
+    result: undefined,
+  };
+  await commitSteps(deps, [{ origin, step }]);
+}

@@ -1,0 +1,178 @@
+import type { Clock } from '../../time/clock.ts';
+import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics/service-metrics.ts';
+import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
+import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import type { AppEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { KEYS, parseRecord, put, seenSchema } from '../records/records.ts';
+import { packSeen, unpackSeen } from '../fleet/last-seen-codec.ts';
+
+/**
+ * Polls move `lastSeenAt` (A13) and must not cost a write each. What they tell is gathered here and written every ten
+ * seconds, one small record an account, apart from the app records, so that it meets no mutation; such a commit is
+ * quiet. What is answered as `lastSeenAt` is what was written: a value that was shown is never lost in a crash.
+ */
+export interface Heartbeats {
+  seen(app: AppEntry, at: number): void;
+  /** One round; it begins no further account once the signal aborts. @returns the bytes written */
+  flush(signal?: AbortSignal): Promise<number>;
+  /** Rounds until the signal aborts; the last one is `finish`, once nobody polls any more. */
+  run(signal: AbortSignal): Promise<void>;
+  /** The last round, of which only `LIMITS.heartbeatFinishMs` are waited for, however slow the store is. */
+  finish(): Promise<void>;
+}
+
+export interface HeartbeatDeps {
+  readonly store: Store;
+  readonly memory: FleetMemory;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'heartbeatsFlushed'>;
+}
+
+const CONCURRENT_FLUSHES = 16;
+
+/** What the other accounts would meet as well: to try them all would cost a deadline each. */
+const OF_THE_WHOLE_STORE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
+const endsRound = (error: unknown): boolean =>
+  error instanceof StoreUnavailable && OF_THE_WHOLE_STORE.has(error.reason);
+
+export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
+  let pending = new Map<string, PackedNumbers>();
+
+  function seen(app: AppEntry, at: number): void {
+    let slots = pending.get(app.accountId);
+    if (!slots) pending.set(app.accountId, (slots = new PackedNumbers()));
+    if ((slots.get(app.slot) ?? 0) < at) slots.set(app.slot, at);
+  }
+
+  /** What was not written waits for the next round, unless it has been overtaken. */
+  function putBack(accountId: string, slots: PackedNumbers): void {
+    for (const [slot, at] of pending.get(accountId) ?? []) slots.set(slot, Math.max(at, slots.get(slot) ?? 0));
+    pending.set(accountId, slots);
+  }
+
+  async function flush(signal?: AbortSignal): Promise<number> {
+    // While memory is being filled, an app that is missing may be yet to come: its contact must not be cleared away.
+    if (!deps.memory.whole) return 0;
+    const round = [...pending];
+    pending = new Map();
+    let bytes = 0;
+    const failures: unknown[] = [];
+    const isOver = (): boolean => signal?.aborted === true || failures.some(endsRound);
+    const workers = Array.from({ length: CONCURRENT_FLUSHES }, async () => {
+      for (let next = isOver() ? undefined : round.pop(); next; next = isOver() ? undefined : round.pop()) {
+        const [accountId, slots] = next;
+        try {
+          const written = await flushAccount(deps, accountId, slots, isOver);
+          if (written === undefined) putBack(accountId, slots);
+          else bytes += written;
+        } catch (error) {
+          failures.push(error);
+          putBack(accountId, slots);
+        }
+      }
+    });
+    await Promise.all(workers);
+    for (const [accountId, slots] of round) putBack(accountId, slots);
+    tellOf(failures);
+    return bytes;
+  }
+
+  function tellOf(failures: readonly unknown[]): void {
+    if (failures.length === 0) return;
+    deps.metrics.heartbeatsFlushed(failures.length, 0, 'failed');
+    const told = { err: failures[0], failed: failures.length, waiting: pending.size };
+    deps.log.info(told, 'heartbeats could not be written, will retry');
+  }
+
+  return {
+    seen,
+    flush,
+    async run(signal) {
+      let pauseMs: number = LIMITS.heartbeatFlushMs;
+      while (!signal.aborted) {
+        await deps.clock.sleep(pauseMs, signal);
+        if (signal.aborted) return;
+        const bytes = await flush(signal);
+        // A round that would write too much at once comes less often instead.
+        const stretch = Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax);
+        pauseMs = Math.min(LIMITS.heartbeatFlushMaxMs, LIMITS.heartbeatFlushMs * Math.max(1, stretch));
+      }
+    },
+    async finish() {
+      const over = new AbortController();
+      const flushed = flush(over.signal).finally(() => over.abort());
+      await Promise.race([flushed, deps.clock.sleep(LIMITS.heartbeatFinishMs, over.signal)]);
+      over.abort();
+    },
+  };
+}
+
+/**
+ * @returns the bytes written, or undefined where the record could not be written this time
+ * @throws StoreUnavailable, BadRecord
+ */
+async function flushAccount(
+  deps: HeartbeatDeps,
+  accountId: string,
+  slots: Numbers,
+  isOver: () => boolean,
+): Promise<number | undefined> {
+  const account = deps.memory.account(accountId);
+  if (!account) return 0;
+  const alive = new Set(account.slots());
+  const known = { seen: account.seen(), revision: account.seenRevision };
+  const written = await write(deps, accountId, known, slots, alive);
+  if (written !== 'conflict') return written;
+  if (isOver()) return undefined;
+  // Another replica's round is newer than memory.
+  const stored = await storedSeen(deps.store, accountId);
+  if (isOver()) return undefined;
+  const again = await write(deps, accountId, stored, slots, alive);
+  return again === 'conflict' ? undefined : again;
+}
+
+interface Known {
+  readonly seen: Numbers;
+  readonly revision: number;
+}
+
+async function storedSeen(store: Store, accountId: string): Promise<Known> {
+  const entry = await store.get(KEYS.seen(accountId));
+  if (!entry) return { seen: new Map(), revision: ABSENT };
+  return { seen: unpackSeen(parseRecord(seenSchema, entry).record.packed), revision: entry.revision };
+}
+
+/** @returns the bytes written */
+async function write(
+  deps: HeartbeatDeps,
+  accountId: string,
+  known: Known,
+  slots: Numbers,
+  alive: ReadonlySet<number>,
+): Promise<number | 'conflict'> {
+  const merged = merge(known.seen, slots, alive);
+  if (!merged) return 0;
+  const record = put(KEYS.seen(accountId), { packed: packSeen(merged) });
+  const expect = { key: KEYS.seen(accountId), revision: known.revision };
+  const { outcome } = await deps.store.commit({ expect: [expect], write: [record], quiet: true });
+  const bytes = outcome === 'committed' ? record.value.length : 0;
+  deps.metrics.heartbeatsFlushed(1, bytes, outcome === 'committed' ? 'written' : 'conflict');
+  return outcome === 'conflict' ? outcome : bytes;
+}
+
+/** The later contact of each slot that an app still has; undefined where none has moved. */
+function merge(known: Numbers, slots: Numbers, alive: ReadonlySet<number>): Numbers | undefined {
+  const merged = new PackedNumbers({ expected: alive.size });
+  let moved = false;
+  for (const [slot, at] of known) if (alive.has(slot)) merged.set(slot, at);
+  for (const [slot, at] of slots) {
+    if (!alive.has(slot) || at <= (merged.get(slot) ?? 0)) continue;
+    merged.set(slot, at);
+    moved = true;
+  }
+  return moved ? merged : undefined;
+}

@@ -1,0 +1,235 @@
+import type { Entry } from '../../store/port.ts';
+import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
+import { withRoom } from '../../packed/table.ts';
+import type { AppTable } from './app-table.ts';
+import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
+import {
+  accountSchema,
+  apiKeySchema,
+  KEYS,
+  NO_TALLY,
+  otelSchema,
+  parseRecord,
+  seenSchema,
+  tallySchema,
+  type AccountRecord,
+  type OtelRecord,
+  type TallyRecord,
+  type Versioned,
+} from '../records/records.ts';
+import { eachSeen } from './last-seen-codec.ts';
+
+/** Where a key of the directory lies: whose it is, what it is, and which one. */
+export interface Place {
+  readonly accountId: string;
+  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen';
+  /** Of the API key or app; `''` for what an account has one of. */
+  readonly id: string;
+}
+
+function endOfPart(key: string, start: number): number {
+  const slash = key.indexOf('/', start);
+  return slash < 0 ? key.length : slash;
+}
+
+export function placeOf(key: string): Place | undefined {
+  if (!key.startsWith(KEYS.accounts)) return undefined;
+  // By hand: a start comes here a million times.
+  const afterId = endOfPart(key, KEYS.accounts.length);
+  const afterKind = endOfPart(key, afterId + 1);
+  const accountId = key.slice(KEYS.accounts.length, afterId);
+  const kind = afterId === key.length ? 'account' : key.slice(afterId + 1, afterKind);
+  const id = key.slice(afterKind + 1, endOfPart(key, afterKind + 1));
+  switch (kind) {
+    case 'account':
+    case 'key':
+    case 'app':
+    case 'otel':
+    case 'tally':
+    case 'seen':
+      return { accountId, kind, id };
+    default:
+      return undefined;
+  }
+}
+
+let versions = 0;
+
+/** The records of one account in memory. A record of it may come before the account's own: then it waits here. */
+export class AccountMemory implements AccountReader {
+  readonly id: string;
+  record: AccountRecord = { name: '', entitlement: 'standard', disabled: true, createdAt: 0 };
+  revision = 0;
+  seenRevision = 0;
+  /** Never given twice in this process, not even to an account that is listed anew. */
+  appsVersion = (versions += 1);
+  /** Among the accounts of the memory, as its apps are marked with it in the table. */
+  readonly number: number;
+  readonly #table: AppTable;
+  /** Rows of the account's apps in the table, the first `#appCount` of them. */
+  #rows = NO_ROWS;
+  #appCount = 0;
+  readonly #keys = new Map<string, ApiKeyEntry>();
+  #otel: Versioned<OtelRecord> | undefined;
+  #tally: Versioned<TallyRecord> = NO_TALLY;
+  #seen: Numbers = NOTHING_SEEN;
+
+  constructor(id: string, number: number, table: AppTable) {
+    this.id = id;
+    this.number = number;
+    this.#table = table;
+  }
+
+  app(appId: string): AppEntry | undefined {
+    const row = this.#table.find(appId, this.number);
+    return row < 0 ? undefined : this.#table.recent(row, this.id);
+  }
+
+  apps(): readonly AppEntry[] {
+    return Array.from(this.#held(), (row) => this.#table.app(row, this.id));
+  }
+
+  /** Of its apps, in no particular order. */
+  slots(): Iterable<number> {
+    return Array.from(this.#held(), (row) => this.#table.slotOf(row));
+  }
+
+  apiKey(keyId: string): ApiKeyEntry | undefined {
+    return this.#keys.get(keyId);
+  }
+
+  apiKeys(): readonly ApiKeyEntry[] {
+    return [...this.#keys.values()];
+  }
+
+  otel(): Versioned<OtelRecord> | undefined {
+    return this.#otel;
+  }
+
+  tally(): Versioned<TallyRecord> {
+    return this.#tally;
+  }
+
+  seen(): Numbers {
+    return this.#seen;
+  }
+
+  /** @throws BadRecord, and then holds what it held before */
+  put({ kind, id }: Place, entry: Entry): void {
+    switch (kind) {
+      case 'account': {
+        Object.assign(this, parseRecord(accountSchema, entry));
+        break;
+      }
+      case 'key': {
+        this.#keys.set(id, { id, ...parseRecord(apiKeySchema, entry) });
+        break;
+      }
+      case 'app': {
+        this.#putApp(id, entry);
+        this.appsVersion = versions += 1;
+        break;
+      }
+      case 'otel': {
+        this.#otel = parseRecord(otelSchema, entry);
+        break;
+      }
+      case 'tally': {
+        this.#tally = parseRecord(tallySchema, entry);
+        break;
+      }
+      case 'seen': {
+        const seen = new PackedNumbers({ expected: this.#appCount });
+        eachSeen(parseRecord(seenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
+        this.#seen = seen;
+        this.seenRevision = entry.revision;
+        this.appsVersion = versions += 1;
+        break;
+      }
+    }
+  }
+
+  drop({ kind, id }: Place): void {
+    switch (kind) {
+      case 'account': {
+        this.revision = 0;
+        break;
+      }
+      case 'key': {
+        this.#keys.delete(id);
+        break;
+      }
+      case 'app': {
+        this.#dropApp(id);
+        this.appsVersion = versions += 1;
+        break;
+      }
+      case 'otel': {
+        this.#otel = undefined;
+        break;
+      }
+      case 'tally': {
+        this.#tally = NO_TALLY;
+        break;
+      }
+      case 'seen': {
+        this.#seen = NOTHING_SEEN;
+        this.seenRevision = 0;
+        this.appsVersion = versions += 1;
+        break;
+      }
+    }
+  }
+
+  /** 0 where it holds none. */
+  revisionOf({ kind, id }: Place): number {
+    switch (kind) {
+      case 'account':
+        return this.revision;
+      case 'key':
+        return this.#keys.get(id)?.revision ?? 0;
+      case 'app':
+        return this.#table.revisionOf(this.#table.find(id, this.number));
+      case 'otel':
+        return this.#otel?.revision ?? 0;
+      case 'tally':
+        return this.#tally.revision;
+      case 'seen':
+        return this.seenRevision;
+    }
+  }
+
+  *held(): Iterable<readonly [key: string, revision: number]> {
+    if (this.revision > 0) yield [KEYS.account(this.id), this.revision];
+    for (const key of this.#keys.values()) yield [KEYS.apiKey(this.id, key.id), key.revision];
+    for (const row of this.#held()) yield [KEYS.app(this.id, this.#table.idOf(row)), this.#table.revisionOf(row)];
+    if (this.#otel) yield [KEYS.otel(this.id), this.#otel.revision];
+    if (this.#tally.revision > 0) yield [KEYS.tally(this.id), this.#tally.revision];
+    if (this.seenRevision > 0) yield [KEYS.seen(this.id), this.seenRevision];
+  }
+
+  #held(): Uint32Array {
+    return this.#rows.subarray(0, this.#appCount);
+  }
+
+  #putApp(id: string, entry: Entry): void {
+    const known = this.#table.find(id, this.number);
+    const row = this.#table.put(known, this.number, id, entry);
+    if (known >= 0) return;
+    this.#rows = withRoom(this.#rows, Uint32Array, this.#appCount);
+    this.#rows[this.#appCount] = row;
+    this.#appCount += 1;
+  }
+
+  #dropApp(id: string): void {
+    const row = this.#table.find(id, this.number);
+    if (row < 0) return;
+    this.#table.remove(row);
+    this.#appCount -= 1;
+    // The last one takes its place.
+    this.#rows[this.#rows.indexOf(row)] = this.#rows[this.#appCount] ?? 0;
+  }
+}
+
+const NO_ROWS = new Uint32Array();
+const NOTHING_SEEN: Numbers = new Map();

@@ -1,0 +1,195 @@
+import type { PackedText } from '../../packed/text-pages.ts';
+import { hashOfBytes, hashOfText, isTextAt } from '../../packed/hash.ts';
+import { PackedIndex } from '../../packed/hash-index.ts';
+import { PackedTable, withRoom } from '../../packed/table.ts';
+import type { Entry } from '../../store/port.ts';
+import { glanceAt, type AppGlance } from './app-summary.ts';
+import type { AppEntry } from './reader.ts';
+import type { AppRecord } from '../records/records.ts';
+
+/** An app as memory held it when it was asked for. Its record is parsed when somebody looks at it. */
+class PackedApp implements AppEntry {
+  readonly id: string;
+  readonly accountId: string;
+  readonly revision: number;
+  readonly slot: number;
+  readonly status: AppGlance['status'];
+  readonly connection: AppGlance['connection'];
+  readonly hasOpenCodes: boolean;
+  readonly #text: PackedText;
+  #record: AppRecord | undefined;
+
+  constructor(at: Pick<AppEntry, 'id' | 'accountId' | 'revision' | 'slot'>, flags: number, text: PackedText) {
+    this.id = at.id;
+    this.accountId = at.accountId;
+    this.revision = at.revision;
+    this.slot = at.slot;
+    this.status = STATUSES[flags & STATUS_BITS] ?? 'pending';
+    this.connection = (flags & CLOUD) === 0 ? 'private' : 'cloud';
+    this.hasOpenCodes = (flags & OPEN_CODES) !== 0;
+    this.#text = text;
+  }
+
+  /** It was judged when memory took it up. */
+  get record(): AppRecord {
+    const { bytes, start, end } = this.#text;
+    return (this.#record ??= JSON.parse(bytes.toString('utf8', start, end)) as AppRecord);
+  }
+}
+
+const STATUSES = ['pending', 'active', 'revoked'] as const;
+const STATUS_BITS = 3;
+const CLOUD = 4;
+const OPEN_CODES = 8;
+
+const flagsOf = ({ status, connection, hasOpenCodes }: AppGlance): number =>
+  STATUSES.indexOf(status) | (connection === 'cloud' ? CLOUD : 0) | (hasOpenCodes ? OPEN_CODES : 0);
+
+/** Apps that were looked at lately, by row: those that are asked for again and again are unpacked once. */
+const RECENT_ROWS = 4096;
+/** A longer text is no hash of a credential, and nobody can present it. */
+const CREDENTIAL_BYTES_MAX = 255;
+
+/**
+ * The apps of all accounts, packed: the text of each record, found by account and id, and by the credential that works
+ * now; beside it in columns what a poll asks. An account is named by its number in the fleet's memory.
+ */
+export class AppTable {
+  readonly #rows = new PackedTable((row) => this.#drop(row));
+  readonly #byCredential = new PackedIndex();
+  #slots = new Float64Array();
+  #flags = new Uint8Array();
+  /** Where the record's text has the credential; there is none where the length is 0. */
+  #credentialAt = new Uint32Array();
+  #credentialBytes = new Uint8Array();
+  readonly #recent = Array.from<PackedApp | undefined>({ length: RECENT_ROWS });
+  readonly #recentRows = new Uint32Array(RECENT_ROWS);
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Bytes of the records' text and of what finds them. */
+  get bytes(): number {
+    const columns = [this.#slots, this.#flags, this.#credentialAt, this.#credentialBytes];
+    return columns.reduce((sum, { byteLength }) => sum + byteLength, this.#rows.bytes + this.#byCredential.bytes);
+  }
+
+  /** The row of an app, of this account or of any; -1 where there is none. */
+  find(appId: string, account?: number): number {
+    return this.#rows.find(appId, account);
+  }
+
+  findCredential(hash: string): number {
+    const place = this.#placeOf(hash, hashOfText(hash));
+    return place < 0 ? -1 : this.#byCredential.rowAt(place);
+  }
+
+  accountOf(row: number): number {
+    return this.#rows.groupOf(row);
+  }
+
+  idOf(row: number): string {
+    return this.#rows.keyOf(row);
+  }
+
+  revisionOf(row: number): number {
+    return this.#rows.revisionOf(row);
+  }
+
+  /**
+   * Adds an app, or gives the one at this row (-1: none) another record. @returns its row
+   * @throws BadRecord, and then holds what it held before
+   */
+  put(row: number, account: number, appId: string, entry: Entry): number {
+    const { glance, credential } = glanceAt(entry);
+    // What a text spells with escapes could not be found in it.
+    const isPlain = credential === undefined || entry.value.includes(credential);
+    const text = isPlain ? entry.value : JSON.stringify(JSON.parse(entry.value));
+    if (row >= 0) this.#forget(row);
+    if (row >= 0) this.#rows.replace(row, entry.revision, text);
+    const at = row >= 0 ? row : this.#rows.add(account, appId, entry.revision, text);
+    this.#makeRoom(at);
+    this.#slots[at] = glance.slot;
+    this.#flags[at] = flagsOf(glance);
+    this.#noteCredential(at, text, credential);
+    return at;
+  }
+
+  remove(row: number): void {
+    this.#forget(row);
+    this.#rows.remove(row);
+  }
+
+  /** The app at the row, unpacked once as long as it is asked for. */
+  recent(row: number, accountId: string): AppEntry {
+    const place = row % RECENT_ROWS;
+    const recent = this.#recentRows[place] === row ? this.#recent[place] : undefined;
+    if (recent) return recent;
+    this.#recentRows[place] = row;
+    return (this.#recent[place] = this.#unpacked(row, accountId));
+  }
+
+  /** For those who go through many: leaves those of late as they are. */
+  app(row: number, accountId: string): AppEntry {
+    return this.#unpacked(row, accountId);
+  }
+
+  slotOf(row: number): number {
+    return this.#slots[row] ?? 0;
+  }
+
+  #placeOf(credential: string, sum: number): number {
+    for (let at = this.#byCredential.first(sum); at >= 0; at = this.#byCredential.next(at, sum)) {
+      const { bytes, start, end } = this.#credentialOf(this.#byCredential.rowAt(at));
+      if (isTextAt(bytes, start, end, credential)) return at;
+    }
+    return -1;
+  }
+
+  #unpacked(row: number, accountId: string): PackedApp {
+    const [id, revision] = [this.#rows.keyOf(row), this.#rows.revisionOf(row)];
+    const at = { id, accountId, revision, slot: this.slotOf(row) };
+    return new PackedApp(at, this.#flags[row] ?? 0, this.#rows.valueOf(row));
+  }
+
+  #credentialOf(row: number): PackedText {
+    const { bytes, start } = this.#rows.valueOf(row);
+    const from = start + (this.#credentialAt[row] ?? 0);
+    return { bytes, start: from, end: from + (this.#credentialBytes[row] ?? 0) };
+  }
+
+  #noteCredential(row: number, text: string, credential = ''): void {
+    if (credential === '' || credential.length > CREDENTIAL_BYTES_MAX) return;
+    const { start, end } = this.#rows.valueOf(row);
+    const isAscii = end - start === text.length;
+    const at = text.indexOf(credential);
+    this.#credentialAt[row] = isAscii ? at : Buffer.byteLength(text.slice(0, at));
+    this.#credentialBytes[row] = credential.length;
+    const sum = hashOfText(credential);
+    const other = this.#placeOf(credential, sum);
+    // Two have it only while memory is filled, and the removal of the one before is yet to come.
+    if (other >= 0) this.#byCredential.replace(other, row);
+    else this.#byCredential.add(sum, row);
+  }
+
+  #drop(row: number): void {
+    this.#recent[row % RECENT_ROWS] = undefined;
+  }
+
+  #forget(row: number): void {
+    this.#drop(row);
+    if (this.#credentialBytes[row] === 0) return;
+    const { bytes, start, end } = this.#credentialOf(row);
+    this.#byCredential.remove(hashOfBytes(bytes, start, end), row);
+    this.#credentialBytes[row] = 0;
+  }
+
+  #makeRoom(row: number): void {
+    if (row < this.#slots.length) return;
+    this.#slots = withRoom(this.#slots, Float64Array, row);
+    this.#flags = withRoom(this.#flags, Uint8Array, row);
+    this.#credentialAt = withRoom(this.#credentialAt, Uint32Array, row);
+    this.#credentialBytes = withRoom(this.#credentialBytes, Uint8Array, row);
+  }
+}

@@ -1,0 +1,68 @@
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Numbers } from '../../packed/number-map.ts';
+import { glanceOf, type AppGlance } from './app-summary.ts';
+import type { DayRecord } from '../records/metering-records.ts';
+import type { AccountRecord, ApiKeyRecord, AppRecord, OtelRecord, TallyRecord, Versioned } from '../records/records.ts';
+import type { WritingKeyRecord } from '../records/replica-records.ts';
+
+export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+
+/** An app; what is asked for all the time lies beside its record, which may have to be parsed first. */
+export interface AppEntry extends Versioned<AppRecord>, AppGlance {
+  readonly id: string;
+  readonly accountId: string;
+}
+
+export const appEntry = (id: string, accountId: string, { record, revision }: Versioned<AppRecord>): AppEntry => ({
+  id,
+  accountId,
+  record,
+  revision,
+  ...glanceOf(record),
+});
+
+export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
+  readonly id: string;
+}
+
+/** One account as of a revision no older than the moment when the reader was asked for. */
+export interface AccountReader extends Versioned<AccountRecord> {
+  readonly id: string;
+  app(appId: string): MaybePromise<AppEntry | undefined>;
+  /** In no particular order. */
+  apps(): MaybePromise<readonly AppEntry[]>;
+  apiKey(keyId: string): MaybePromise<ApiKeyEntry | undefined>;
+  apiKeys(): MaybePromise<readonly ApiKeyEntry[]>;
+  otel(): MaybePromise<Versioned<OtelRecord> | undefined>;
+  tally(): MaybePromise<Versioned<TallyRecord>>;
+  /** Last contacts by slot, as written to the store. */
+  seen(): MaybePromise<Numbers>;
+  /** Changes whenever an app or a last contact does; undefined where nobody counts. */
+  readonly appsVersion: number | undefined;
+}
+
+export interface FoundApp {
+  readonly account: AccountReader;
+  readonly app: AppEntry;
+}
+
+/** What the fleet is now. Asked for anew by every request (`Fleet.current`). */
+export interface FleetReader {
+  /** Memory: nothing that it gives is a promise. */
+  readonly atOnce: boolean;
+  account(accountId: string): MaybePromise<AccountReader | undefined>;
+  accountOfKey(keyId: string): MaybePromise<{ account: AccountReader; key: ApiKeyEntry } | undefined>;
+  /** By the hash of a credential that works now. */
+  appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
+  appById(appId: string): MaybePromise<FoundApp | undefined>;
+  /** The day that changes of a status are stamped with; undefined before the first one. */
+  day(): MaybePromise<Versioned<DayRecord> | undefined>;
+  /** Which key-encryption key writes; undefined in a store that is older than this record. */
+  writingKey(): MaybePromise<Versioned<WritingKeyRecord> | undefined>;
+}
+
+/** A13: by enrollment or poll, whichever is later; null before the first enrollment. */
+export function lastSeenAt(app: AppRecord, seen: Numbers): number | null {
+  if (app.enrolledAt === undefined) return null;
+  return Math.max(app.enrolledAt, seen.get(app.slot) ?? 0);
+}

@@ -1,0 +1,146 @@
+import type { Numbers } from '../../packed/number-map.ts';
+import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
+import type { FleetMemory } from './memory.ts';
+import {
+  appEntry,
+  type AccountReader,
+  type ApiKeyEntry,
+  type AppEntry,
+  type FleetReader,
+  type FoundApp,
+} from './reader.ts';
+import { daySchema } from '../records/metering-records.ts';
+import {
+  accountSchema,
+  apiKeySchema,
+  appSchema,
+  credentialSchema,
+  KEYS,
+  keyLocatorSchema,
+  NO_TALLY,
+  otelSchema,
+  parseRecord,
+  seenSchema,
+  tallySchema,
+  type AccountRecord,
+  type OtelRecord,
+  type TallyRecord,
+  type Versioned,
+} from '../records/records.ts';
+import { unpackSeen } from './last-seen-codec.ts';
+import { readWritingKey } from '../keys/active-key.ts';
+
+/**
+ * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never
+ * changes: which account a key or an app belongs to.
+ * @param whole waits for memory to be as new as the store (`Fleet.whole`)
+ */
+export function directReader(store: Store, memory: FleetMemory, whole: () => Promise<FleetMemory>): FleetReader {
+  const account = async (accountId: string): Promise<AccountReader | undefined> => {
+    const entry = await store.get(KEYS.account(accountId));
+    return entry && new DirectAccount(store, accountId, parseRecord(accountSchema, entry));
+  };
+  const app = async (accountId: string, appId: string): Promise<FoundApp | undefined> => {
+    const owner = await account(accountId);
+    const found = await owner?.app(appId);
+    return owner && found && { account: owner, app: found };
+  };
+
+  return {
+    atOnce: false,
+    account,
+
+    async accountOfKey(keyId) {
+      const locator = await store.get(KEYS.keyLocator(keyId));
+      if (!locator) return undefined;
+      const owner = await account(parseRecord(keyLocatorSchema, locator).record.accountId);
+      const key = await owner?.apiKey(keyId);
+      return owner && key && { account: owner, key };
+    },
+
+    async appOfCredential(hash) {
+      const entry = await store.get(KEYS.credential(hash));
+      if (!entry) return undefined;
+      const bound = parseRecord(credentialSchema, entry).record;
+      const found = await app(bound.accountId, bound.appId);
+      return found?.app.record.credential === hash ? found : undefined;
+    },
+
+    async appById(appId) {
+      const accountId = memory.appById(appId)?.account.id;
+      if (accountId !== undefined) return await app(accountId, appId);
+      // The store cannot be asked whose an app is, and one that memory does not know may be newer than memory.
+      return (await whole()).appById(appId);
+    },
+
+    async day() {
+      const entry = await store.get(KEYS.day);
+      return entry && parseRecord(daySchema, entry);
+    },
+
+    writingKey: () => readWritingKey(store),
+  };
+}
+
+class DirectAccount implements AccountReader {
+  readonly id: string;
+  readonly record: AccountRecord;
+  readonly revision: number;
+  readonly appsVersion = undefined;
+  readonly #store: Store;
+
+  constructor(store: Store, id: string, account: Versioned<AccountRecord>) {
+    this.#store = store;
+    this.id = id;
+    this.record = account.record;
+    this.revision = account.revision;
+  }
+
+  async app(appId: string): Promise<AppEntry | undefined> {
+    const entry = await this.#store.get(KEYS.app(this.id, appId));
+    return entry && appEntry(appId, this.id, parseRecord(appSchema, entry));
+  }
+
+  async apps(): Promise<readonly AppEntry[]> {
+    const prefix = KEYS.apps(this.id);
+    return (await this.#all(prefix)).map((entry) =>
+      appEntry(entry.key.slice(prefix.length), this.id, parseRecord(appSchema, entry)),
+    );
+  }
+
+  async apiKey(keyId: string): Promise<ApiKeyEntry | undefined> {
+    const entry = await this.#store.get(KEYS.apiKey(this.id, keyId));
+    return entry && { id: keyId, ...parseRecord(apiKeySchema, entry) };
+  }
+
+  async apiKeys(): Promise<readonly ApiKeyEntry[]> {
+    const prefix = KEYS.apiKeys(this.id);
+    return (await this.#all(prefix)).map((entry) => ({
+      id: entry.key.slice(prefix.length),
+      ...parseRecord(apiKeySchema, entry),
+    }));
+  }
+
+  async otel(): Promise<Versioned<OtelRecord> | undefined> {
+    const entry = await this.#store.get(KEYS.otel(this.id));
+    return entry && parseRecord(otelSchema, entry);
+  }
+
+  async tally(): Promise<Versioned<TallyRecord>> {
+    const entry = await this.#store.get(KEYS.tally(this.id));
+    return entry ? parseRecord(tallySchema, entry) : NO_TALLY;
+  }
+
+  async seen(): Promise<Numbers> {
+    const entry = await this.#store.get(KEYS.seen(this.id));
+    return entry ? unpackSeen(parseRecord(seenSchema, entry).record.packed) : new Map<number, number>();
+  }
+
+  /** At most `LIMITS.appsPerAccountMax` apps or `LIMITS.apiKeysPerAccountMax` keys: a page, or two while one is gone. */
+  async #all(prefix: string): Promise<readonly Entry[]> {
+    const first = await this.#store.list({ prefix, limit: PAGE_ENTRIES_MAX });
+    if (first.next === undefined) return first.entries;
+    const rest = await this.#store.list({ prefix, limit: PAGE_ENTRIES_MAX, after: first.next });
+    return [...first.entries, ...rest.entries];
+  }
+}

@@ -1,0 +1,161 @@
+import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
+import type { Log } from '../../log.ts';
+import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import { beforeAnotherAttempt, refuseLate, type MutationDeps, type Origin } from '../mutation/mutation.ts';
+import { purgesAwaitingRetirement } from '../history/purges.ts';
+import { KEYS, keptAnswerSchema, parseRecord, put } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { rewrappedSchema, type ReplicaRecord } from '../records/replica-records.ts';
+import type { Replicas } from '../replicas/replicas.ts';
+import { pagesOf } from '../../store/pages.ts';
+
+/*
+ * The rotation of the key-encryption key: from which moment another key writes, and what is still sealed under which.
+ * Rewrapping what older keys seal is the leader's (rewrap.ts).
+ */
+
+export interface KeyRotationDeps extends Pick<MutationDeps, 'draw'> {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<ControllerMetrics, 'keyRotated'> & MutationDeps['metrics'];
+  readonly keyRing: KeyRing;
+  readonly replicas: Replicas;
+}
+
+export interface KeyStatus {
+  /** The key that seals what is written from now on. */
+  readonly writing: number;
+  /** Of the key file of the replica that was asked. */
+  readonly known: readonly number[];
+  readonly replicas: readonly { readonly replicaId: string; readonly keyNumbers: readonly number[] }[];
+  /** Headers and kept answers by the key that seals them. */
+  readonly sealedUnder: ReadonlyMap<number, number>;
+  /** False where there were more kept answers than were counted. */
+  readonly countedAll: boolean;
+  /** Purged secrets that logs and backups may hold, by the last key that sealed them. */
+  readonly awaitingRetirement: ReadonlyMap<number, number>;
+  /** Known keys that nothing needs any more: their lines may go, on every replica. */
+  readonly removable: readonly number[];
+}
+
+export interface KeyRotation {
+  /** Throws StoreUnavailable. */
+  status(): Promise<KeyStatus>;
+  /**
+   * Lets the newest key of this replica's file write, if every live replica knows it. Repeated, it changes nothing.
+   * @throws Refusal `invalid_request` in words; StoreUnavailable
+   */
+  rotate(origin: Origin): Promise<{ readonly writing: number; readonly before: number }>;
+}
+
+/** Of one look at the status: what is more takes longer than an answer may. */
+const ANSWERS_COUNTED_MAX = 20_000;
+
+export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
+  return { status: () => status(deps), rotate: (origin) => rotate(deps, origin) };
+}
+
+async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing: number; before: number }> {
+  const { store, keyRing, log, metrics } = deps;
+  for (let attempt = 1; ; attempt += 1) {
+    // First which key writes, then who lives: whoever joins after this look writes that record, and the commit conflicts.
+    const found = await (await deps.fleet.current()).writingKey();
+    const before = found?.record.number ?? keyRing.newest;
+    const { newest } = keyRing;
+    if (found && newest === before) return { writing: newest, before };
+    refuseUnlessNewer(newest, before);
+    const fingerprint = keyRing.fingerprint(newest) ?? '';
+    refuseUnlessKnown(await deps.replicas.live(), newest, fingerprint);
+    refuseLate(deps, origin);
+    const { outcome } = await store.commit({
+      expect: [{ key: KEYS.writingKey, revision: found?.revision ?? ABSENT }],
+      write: [put(KEYS.writingKey, { ...found?.record, number: newest, fingerprint })],
+    });
+    if (outcome === 'committed') {
+      metrics.keyRotated();
+      log.info({ requestId: origin.requestId, before, writing: newest }, 'another key writes');
+      return { writing: newest, before };
+    }
+    await beforeAnotherAttempt(deps, attempt, origin.deadline);
+  }
+}
+
+function refuseUnlessNewer(newest: number, writing: number): void {
+  if (newest >= writing) return;
+  throw new Refusal('invalid_request', `Key ${writing} writes, and the key file of this replica has none so new.`);
+}
+
+/** Two keys under one number would each seal what the other cannot open. */
+function refuseUnlessKnown(live: readonly ReplicaRecord[], number: number, fingerprint: string): void {
+  const lacking = live.filter(({ keyNumbers }) => !keyNumbers.includes(number)).length;
+  if (lacking > 0) {
+    throw new Refusal(
+      'invalid_request',
+      `${lacking} of ${live.length} replicas do not know key ${number} yet: add its line to the key file of each, ` +
+        'and wait until GET /operator/v1/keys shows it everywhere.',
+    );
+  }
+  const different = live.filter(({ fingerprints }) => fingerprints[number] !== fingerprint).length;
+  if (different === 0) return;
+  throw new Refusal(
+    'invalid_request',
+    `${different} of ${live.length} replicas have another key under the number ${number}: the line must be the same ` +
+      'everywhere. Take it out, and add one line with the next number to all.',
+  );
+}
+
+async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Promise<KeyStatus> {
+  const reader = await fleet.current();
+  const [writing, live, answers, awaitingRetirement, entry] = await Promise.all([
+    reader.writingKey(),
+    replicas.live(),
+    answersByKey(store),
+    purgesAwaitingRetirement(store, keyRing),
+    store.get(KEYS.rewrapped),
+  ]);
+  const number = writing?.record.number ?? keyRing.newest;
+  const rewrapped = entry && parseRecord(rewrappedSchema, entry).record;
+  const isFree = (known: number): boolean =>
+    known < number && rewrapped?.number === number && !rewrapped.left.includes(known);
+  return {
+    writing: number,
+    known: keyRing.numbers,
+    replicas: live.map(({ replicaId, keyNumbers }) => ({ replicaId, keyNumbers })),
+    sealedUnder: addHeaders(answers.counts, fleet.memory),
+    countedAll: answers.all,
+    awaitingRetirement,
+    removable: keyRing.numbers.filter(isFree),
+  };
+}
+
+async function answersByKey(store: Store): Promise<{ counts: Map<number, number>; all: boolean }> {
+  const counts = new Map<number, number>();
+  let seen = 0;
+  for await (const { entries, next } of pagesOf(store, { prefix: KEYS.keptAll, limit: PAGE_ENTRIES_MAX })) {
+    for (const entry of entries) {
+      if (!entry.key.includes('/answer/')) continue;
+      count(counts, parseRecord(keptAnswerSchema, entry).record.answer.keyNumber);
+    }
+    seen += entries.length;
+    if (next !== undefined && seen >= ANSWERS_COUNTED_MAX) return { counts, all: false };
+  }
+  return { counts, all: true };
+}
+
+function addHeaders(counts: Map<number, number>, memory: FleetMemory): ReadonlyMap<number, number> {
+  for (const account of memory.accounts()) {
+    const header = account.otel()?.record.config?.header;
+    if (header) count(counts, header.keyNumber);
+  }
+  return counts;
+}
+
+function count(counts: Map<number, number>, number: number): void {
+  counts.set(number, (counts.get(number) ?? 0) + 1);
+}

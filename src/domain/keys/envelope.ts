@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import * as z from 'zod';
+import { StoreUnavailable } from '../../store/port.ts';
+import type { KeyRing } from './key-ring.ts';
+import { Secret } from '../credentials/secret.ts';
+import type { Draw } from '../credentials/random-ids.ts';
+
+/**
+ * Envelope encryption (O9): each text is encrypted under a data key of its own, and the data key under a numbered
+ * key-encryption key, both with AES-256-GCM. The context (account and field) is bound to both as additional data, so
+ * that a ciphertext moved to another account does not open. Both boxes are nonce (12 bytes), ciphertext, tag (16), base64.
+ */
+export const sealedSchema = z.looseObject({
+  /** Which key-encryption key wraps the data key. */
+  keyNumber: z.int().min(1),
+  wrappedKey: z.string().max(200),
+  box: z.string().max(200_000),
+});
+export type Sealed = z.infer<typeof sealedSchema>;
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const DATA_KEY_BYTES = 32;
+
+function encrypt(key: Buffer, nonce: Buffer, plain: Buffer, context: string): string {
+  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64');
+}
+
+/** Undefined when the box was not made with this key and context, or was altered. */
+function decrypt(key: Buffer, text: string, context: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Envelope {
+  /** The greatest number that this replica knows. */
+  readonly newest: number;
+  /** Which keys it opens with; another array whenever these have changed. */
+  readonly keyNumbers: readonly number[];
+  /**
+   * @param context what the text belongs to, e.g. `otel-header:<accountId>`; the same is needed to open it
+   * @param keyNumber of the key that writes now (active-key.ts)
+   * @throws StoreUnavailable where this replica does not know that key
+   */
+  seal(text: Secret, context: string, keyNumber: number): Sealed;
+  /**
+   * Undefined where the key is not in the ring any more, or the box was altered or belongs elsewhere.
+   * @throws StoreUnavailable where the key is newer than all that this replica knows: its key file is behind
+   */
+  open(sealed: Sealed, context: string): Secret | undefined;
+  /**
+   * The same box, its data key wrapped by another key; undefined where it does not open.
+   * @throws StoreUnavailable as `seal` and `open` do
+   */
+  rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
+}
+
+export function createEnvelope(keyRing: KeyRing, draw: Draw): Envelope {
+  function wrap(dataKey: Buffer, context: string, keyNumber: number): string {
+    const wrapping = keyRing.key(keyNumber);
+    if (!wrapping) throw unknownKey(keyNumber);
+    return encrypt(wrapping, draw.bytes(NONCE_BYTES), dataKey, `key:${context}`);
+  }
+
+  function unwrap(sealed: Sealed, context: string): Buffer | undefined {
+    // Keys come into use in the order of their numbers: this one is in use, and is yet to come here.
+    if (sealed.keyNumber > keyRing.newest) throw unknownKey(sealed.keyNumber);
+    const wrapping = keyRing.key(sealed.keyNumber);
+    const dataKey = wrapping && decrypt(wrapping, sealed.wrappedKey, `key:${context}`);
+    return dataKey?.length === DATA_KEY_BYTES ? dataKey : undefined;
+  }
+
+  return {
+    get newest() {
+      return keyRing.newest;
+    },
+
+    get keyNumbers() {
+      return keyRing.numbers;
+    },
+
+    seal(text, context, keyNumber) {
+      const dataKey = draw.bytes(DATA_KEY_BYTES);
+      const wrappedKey = wrap(dataKey, context, keyNumber);
+      const box = encrypt(dataKey, draw.bytes(NONCE_BYTES), Buffer.from(text.reveal()), context);
+      dataKey.fill(0);
+      return { keyNumber, wrappedKey, box };
+    },
+
+    open(sealed, context) {
+      const dataKey = unwrap(sealed, context);
+      const plain = dataKey && decrypt(dataKey, sealed.box, context);
+      dataKey?.fill(0);
+      return plain && new Secret(plain.toString());
+    },
+
+    rewrap(sealed, context, keyNumber) {
+      const dataKey = unwrap(sealed, context);
+      if (!dataKey) return undefined;
+      const wrappedKey = wrap(dataKey, context, keyNumber);
+      dataKey.fill(0);
+      return { ...sealed, keyNumber, wrappedKey };
+    },
+  };
+}
+
+const unknownKey = (number: number): StoreUnavailable =>
+  new StoreUnavailable('refused', `Key ${number} is in use, and not in the key file of this replica.`);

@@ -1,0 +1,54 @@
+import type { Entry, Page, Store } from '../../store/port.ts';
+import { dayAfter } from '../status-history/day-record.ts';
+import type { ChangedSince } from './count-active.ts';
+import { accountLifeSchema, lifeSchema } from '../records/metering-records.ts';
+import { KEYS, parseRecord } from '../records/records.ts';
+
+/** Accounts that follow each other in the order of their ids, both ends included. */
+export interface AccountRange {
+  readonly first: string;
+  readonly last: string;
+}
+
+const PAGE_ENTRIES = 250;
+
+/**
+ * What changed in those accounts on the days after `night`, up to and including `today`.
+ * @param today the day record's day, as it was when the state of the accounts was read, or later
+ * @throws StoreUnavailable; BadRecord
+ */
+export async function changesSince(
+  store: Pick<Store, 'list'>,
+  night: string,
+  today: string,
+  range: AccountRange,
+): Promise<ReadonlyMap<string, ChangedSince>> {
+  const changed = new Map<string, ChangedSince>();
+  // Earlier days first: what an app was before its first change is what counts.
+  for (let day = dayAfter(night); day <= today; day = dayAfter(day)) {
+    for await (const entry of entriesOf(store, KEYS.lives(day), range)) note(changed, KEYS.lives(day), entry);
+  }
+  return changed;
+}
+
+async function* entriesOf(store: Pick<Store, 'list'>, prefix: string, range: AccountRange): AsyncIterable<Entry> {
+  const end = endOfAccount(prefix, range.last);
+  // A little below the first account: what lies between is read for nothing, and is rarely anything.
+  let after: string | undefined = endOfAccount(prefix, range.first.slice(0, -1));
+  while (after !== undefined && after < end) {
+    const page: Page = await store.list({ prefix, after, limit: PAGE_ENTRIES });
+    for (const entry of page.entries) if (entry.key < end) yield entry;
+    after = page.next;
+  }
+}
+
+/** Above every key of the account, below every key of the next one: ids are of letters and digits. */
+const endOfAccount = (prefix: string, accountId: string): string => `${prefix}${accountId}/~`;
+
+function note(changed: Map<string, ChangedSince>, prefix: string, entry: Entry): void {
+  const [accountId = '', appId] = entry.key.slice(prefix.length).split('/');
+  let account = changed.get(accountId);
+  if (!account) changed.set(accountId, (account = { disabled: undefined, before: new Map() }));
+  if (appId === undefined) account.disabled ??= parseRecord(accountLifeSchema, entry).record.before;
+  else if (!account.before.has(appId)) account.before.set(appId, parseRecord(lifeSchema, entry).record.before);
+}

@@ -1,0 +1,140 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../time/clock.ts';
+import { StoreUnavailable } from '../../store/port.ts';
+import { endOfDay } from '../../time/utc-days.ts';
+import type { ClockWatch } from '../status-history/clock-trust.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import { changesSince } from './changes-since.ts';
+import { countNight, type AccountNow } from './count-active.ts';
+import { LEDGER_ENTRIES_PER_COMMIT, recordNight, type LedgerDeps, type LedgerEntry } from './ledger.ts';
+import type { LedgerRecord } from '../records/metering-records.ts';
+import type { Price } from './prices.ts';
+
+export interface NightDeps extends LedgerDeps {
+  readonly store: LedgerDeps['store'] & Parameters<typeof changesSince>[0];
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly clockWatch: Pick<ClockWatch, 'trusted'>;
+  /** Between two batches the writers have the store for twice as long as the batch took, and at least so long. */
+  readonly pauseMs: number;
+}
+
+export interface Night {
+  readonly day: string;
+  readonly price: Price;
+  /** All accounts up to and including this one are done: a round goes on where the one before it stopped. */
+  doneTo: string;
+}
+
+const LATE_MS = 3_600_000;
+/** Metered more than an hour after its midnight (M3). */
+export const isLate = (day: string, at: number): boolean => at > endOfDay(day) + LATE_MS;
+const PAUSE_MAX_MS = 1000;
+const FRESH_ATTEMPTS_MAX = 20;
+const FRESH_PAUSE_MS = 50;
+/** Apps that are gone through, or counted, in one piece: a fraction of a millisecond, then requests go on. */
+const LOOKED_AT_PER_TURN = 5000;
+const COUNTED_PER_TURN = 500;
+
+/**
+ * Records a night for every account that existed then. The day record must have moved on before: what is read here is
+ * then the night, but for changes of later days, and each of those has left an entry.
+ * @returns whether all is recorded; if not, look again
+ * @throws StoreUnavailable; Error where what memory holds of an account cannot be read, once all others are done
+ */
+export async function meterNight(deps: NightDeps, night: Night, signal: AbortSignal): Promise<boolean> {
+  const memory = await freshMemory(deps);
+  const [unreadable, seen] = [memory.unreadableAccounts(), memory.unreadableSeen];
+  const accountIds = accountsOf(memory, night.day).filter((id) => id > night.doneTo && !unreadable.has(id));
+  for (let i = 0; i < accountIds.length; i += LEDGER_ENTRIES_PER_COMMIT) {
+    signal.throwIfAborted();
+    if (!deps.clockWatch.trusted()) return false;
+    const startedAt = deps.clock.monotonic();
+    const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
+    const entries = await countBatch(deps, night, batch);
+    // An app of the batch may be out of memory, and active for all that.
+    if (memory.unreadableSeen !== seen) return false;
+    if ((await recordNight(deps, entries)) === 'conflict') return false;
+    if (unreadable.size === 0) night.doneTo = batch.at(-1) ?? night.doneTo;
+    await pause(deps, deps.clock.monotonic() - startedAt, signal);
+  }
+  if (unreadable.size > 0) {
+    throw new Error(`The night ${night.day} waits for accounts that cannot be read: ${[...unreadable].join(', ')}.`);
+  }
+  return true;
+}
+
+/** By id. Those that were made on a later day have no such night. */
+function accountsOf(memory: FleetMemory, day: string): string[] {
+  const ids: string[] = [];
+  for (const { id, record } of memory.accounts()) if (record.createdAt < endOfDay(day)) ids.push(id);
+  return ids.sort();
+}
+
+/** Memory that is as new as the store: what counts is read from memory alone. It is waited for a while. */
+async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>): Promise<FleetMemory> {
+  for (let attempt = 1; ; attempt += 1) {
+    const reader = await fleet.current();
+    if (reader.atOnce && fleet.memory.whole) return fleet.memory;
+    if (attempt === FRESH_ATTEMPTS_MAX) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
+    await clock.sleep(FRESH_PAUSE_MS);
+  }
+}
+
+async function countBatch(deps: NightDeps, night: Night, accountIds: readonly string[]): Promise<LedgerEntry[]> {
+  const memory = await freshMemory(deps);
+  const states: AccountNow[] = [];
+  const looked = turns(LOOKED_AT_PER_TURN);
+  for (const accountId of accountIds) {
+    states.push(stateOf(memory, accountId));
+    await looked(states.at(-1)?.active.length ?? 0);
+  }
+  // Read last: every state is of this day or an earlier one, and what changes from here on is in the list below.
+  const today = memory.day()?.record.day;
+  if (today === undefined || today <= night.day) throw new Error(`The day ${night.day} has not ended.`);
+  const [first = '', last = ''] = [accountIds[0], accountIds.at(-1)];
+  const changed = await changesSince(deps.store, night.day, today, { first, last });
+  const entries: LedgerEntry[] = [];
+  const counted = turns(COUNTED_PER_TURN);
+  for (const state of states) {
+    const count = countNight(state, changed.get(state.accountId));
+    entries.push({ accountId: state.accountId, record: recordOf(deps, night, count) });
+    await counted(state.active.length);
+  }
+  return entries;
+}
+
+/** Lets the event loop turn when so much has been done since it last did. */
+function turns(workMax: number): (work: number) => Promise<void> {
+  let done = 0;
+  return async (work) => {
+    done += work;
+    if (done < workMax) return;
+    done = 0;
+    await nextTurn();
+  };
+}
+
+function stateOf(memory: FleetMemory, accountId: string): AccountNow {
+  const account = memory.account(accountId);
+  // While memory is filled anew, an account may be there with some of its apps.
+  if (!account || !memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
+  const active: string[] = [];
+  for (const app of account.apps()) if (app.status === 'active') active.push(app.id);
+  return { accountId, disabled: account.record.disabled, active };
+}
+
+function recordOf(
+  { clock }: NightDeps,
+  { day, price }: Night,
+  count: Pick<LedgerRecord, 'activeDaemons' | 'digest'>,
+): LedgerRecord {
+  const computedAt = clock.now();
+  return { day, ...count, computedAt, late: isLate(day, computedAt), ...price };
+}
+
+async function pause({ clock, pauseMs }: NightDeps, tookMs: number, signal: AbortSignal): Promise<void> {
+  if (pauseMs > 0) await clock.sleep(Math.min(Math.max(pauseMs, 2 * tookMs), PAUSE_MAX_MS), signal);
+  else await nextTurn();
+}

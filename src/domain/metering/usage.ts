@@ -1,0 +1,175 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../time/clock.ts';
+import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
+import type { Account, Accounts, PageOf } from '../accounts/accounts.ts';
+import { DAY_MS, dayAt, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
+import { daySchema, ledgerSchema, meteredSchema, type LedgerRecord } from '../records/metering-records.ts';
+import { priceOfNight, readPrices, type Price } from './prices.ts';
+import { BadRecord, KEYS, parseRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { amountOf, samePrice, totalOf, type Amount } from './amount.ts';
+
+export interface UsageDeps {
+  readonly store: Store;
+  readonly accounts: Pick<Accounts, 'list' | 'read'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Told for a month without nights while no price is on record. */
+  readonly price: Price;
+}
+
+export interface UsageQuestion {
+  /** `YYYY-MM`, 1970 or later. */
+  readonly month: string;
+  /** Of one account, of a page of them, or of all. */
+  readonly of: { readonly accountId: string } | PageOf | 'all';
+}
+
+export interface AccountUsage extends Amount {
+  readonly accountId: string;
+  readonly name: string;
+  /** In order, as they are in the ledger. */
+  readonly nights: readonly LedgerRecord[];
+}
+
+export interface Usage {
+  readonly month: string;
+  readonly currency: string;
+  /** Null where nights differ. */
+  readonly pricePerDaemonMonth: string | null;
+  /** Every night of the month that has ended is in the ledger; false for a month that has not begun. */
+  readonly complete: boolean;
+  /** By account id; those without nights, too. */
+  readonly accounts: readonly AccountUsage[];
+  readonly total: Amount;
+  /** Where the next page begins. */
+  readonly next: string | undefined;
+}
+
+/** Bounds one step of many against the store. */
+export type InTime = <T>(work: Promise<T>) => Promise<T>;
+
+export interface Usages {
+  /**
+   * Reads the ledger, and nothing else counts: not what an account or an app is now.
+   * @throws Refusal `not_found`; `invalid_request` for more than 2000 accounts at once; StoreUnavailable
+   */
+  read(question: UsageQuestion, inTime: InTime): Promise<Usage>;
+}
+
+/** 62,000 nights. Further accounts are asked for page by page: their totals add up, since each account is rounded. */
+export const USAGE_ACCOUNTS_MAX = 2000;
+
+export function createUsages({ store, accounts, clock, price }: UsageDeps): Usages {
+  return {
+    async read({ month, of }, inTime) {
+      // Before the ledger: what it says to be metered by then is found there afterwards.
+      const complete = await inTime(isComplete(month));
+      const { items, next } = await inTime(accountsOf(of));
+      const range = typeof of === 'object' && 'accountId' in of ? of.accountId : { after: afterOf(of), upTo: next };
+      const nights = await nightsOf(month, range, inTime);
+      const { currency, pricePerDaemonMonth } = pricesOf([...nights.values()].flat()) ?? (await inTime(current(month)));
+      const statements = withUnknown(items, nights).map(({ accountId, name }): AccountUsage => {
+        const own = nights.get(accountId) ?? [];
+        return { accountId, name, nights: own, ...amountOf(month, currency, own) };
+      });
+      return { month, currency, pricePerDaemonMonth, complete, accounts: statements, total: totalOf(statements), next };
+    },
+  };
+
+  async function isComplete(month: string): Promise<boolean> {
+    const now = clock.now();
+    if (now < startOfMonth(month)) return false;
+    const yesterday = dayAt(now - DAY_MS);
+    const lastNight = yesterday < lastDayOf(month) ? yesterday : lastDayOf(month);
+    // On the first of a month none of its nights has ended.
+    if (lastNight < `${month}-01`) return true;
+    const metered = await store.get(KEYS.metered);
+    if (metered && parseRecord(meteredSchema, metered).record.through >= lastNight) return true;
+    // Nor are those owed that had ended before there was anything to meter.
+    const day = await store.get(KEYS.day);
+    return day !== undefined && parseRecord(daySchema, day).record.since > lastNight;
+  }
+
+  async function accountsOf(of: UsageQuestion['of']): Promise<{ items: readonly Account[]; next: string | undefined }> {
+    if (of !== 'all' && 'accountId' in of) return { items: [await accounts.read(of.accountId)], next: undefined };
+    const page = await accounts.list(of === 'all' ? { limit: USAGE_ACCOUNTS_MAX, after: undefined } : of);
+    // A bill without its end must not look like a whole one.
+    if (of === 'all' && page.next !== undefined) throw tooMany();
+    return page;
+  }
+
+  /** Of one account, or of those after one and up to another. */
+  async function nightsOf(month: string, range: string | Range, inTime: InTime): Promise<Map<string, LedgerRecord[]>> {
+    const whole = typeof range === 'object';
+    const prefix = whole ? KEYS.ledgers(month) : KEYS.ledgersOf(month, range);
+    const end = whole && range.upTo !== undefined ? lastKeyOf(month, range.upTo) : undefined;
+    const within = (key: string): boolean => end === undefined || key < end;
+    const nights = new Map<string, LedgerRecord[]>();
+    let after = whole && range.after !== undefined ? lastKeyOf(month, range.after) : undefined;
+    do {
+      const request = { prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+      const page = await inTime(store.list(request));
+      for (const entry of page.entries) if (within(entry.key)) add(nights, month, entry);
+      after = page.next;
+      // The embedded store answers in the same turn: others have theirs in between.
+      await nextTurn();
+    } while (after !== undefined && within(after));
+    return nights;
+  }
+
+  /** What holds for the nights that are still to come in the month, or held at its end. */
+  async function current(month: string): Promise<Pick<Usage, 'currency' | 'pricePerDaemonMonth'>> {
+    const prices = await readPrices(store);
+    const known = prices.entries.length > 0 ? priceOfNight(prices, lastDayOf(month)) : price;
+    return { currency: known.currency, pricePerDaemonMonth: known.price };
+  }
+}
+
+interface Range {
+  readonly after: string | undefined;
+  readonly upTo: string | undefined;
+}
+
+const afterOf = (of: UsageQuestion['of']): string | undefined =>
+  of === 'all' || 'accountId' in of ? undefined : of.after;
+
+/** Days are digits: none of the account's keys comes after it. */
+const lastKeyOf = (month: string, accountId: string): string => `${KEYS.ledgersOf(month, accountId)}~`;
+
+function add(nights: Map<string, LedgerRecord[]>, month: string, entry: Entry): void {
+  const { record } = parseRecord(ledgerSchema, entry);
+  const accountId = entry.key.slice(KEYS.ledgers(month).length).split('/')[0] ?? '';
+  if (entry.key !== KEYS.ledger(month, accountId, record.day.slice(8)) || !record.day.startsWith(`${month}-`)) {
+    throw new BadRecord(`The record ${entry.key} is of another night than its key.`);
+  }
+  const own = nights.get(accountId);
+  if (own) own.push(record);
+  else if (nights.size < USAGE_ACCOUNTS_MAX) nights.set(accountId, [record]);
+  else throw tooMany();
+}
+
+/** An account whose record cannot be read still owes its nights: it is told without a name. */
+function withUnknown(
+  known: readonly Pick<Account, 'accountId' | 'name'>[],
+  nights: ReadonlyMap<string, unknown>,
+): readonly Pick<Account, 'accountId' | 'name'>[] {
+  const ids = new Set(known.map(({ accountId }) => accountId));
+  const unknown = [...nights.keys()].filter((accountId) => !ids.has(accountId));
+  if (unknown.length === 0) return known;
+  const all = [...known, ...unknown.map((accountId) => ({ accountId, name: '' }))];
+  return all.sort((a, b) => (a.accountId < b.accountId ? -1 : 1));
+}
+
+function pricesOf(nights: readonly LedgerRecord[]): Pick<Usage, 'currency' | 'pricePerDaemonMonth'> | undefined {
+  const newest = nights.at(-1);
+  if (!newest) return undefined;
+  const prices = new Set(nights.map(({ price }) => price));
+  const same = [...prices].every((price) => samePrice(price, newest.price));
+  return { currency: newest.currency, pricePerDaemonMonth: same ? newest.price : null };
+}
+
+const tooMany = (): Refusal =>
+  new Refusal(
+    'invalid_request',
+    `There are more than ${USAGE_ACCOUNTS_MAX} accounts: ask page by page, with limit and after, and add the totals up.`,
+  );

@@ -1,0 +1,174 @@
+import { COMMIT_OPERATIONS_MAX } from '../../store/port.ts';
+import type { AccountReader, FleetReader, MaybePromise } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import {
+  beforeAnotherAttempt,
+  commitSteps,
+  committed,
+  isUnchanged,
+  refuseGrowthWhenFull,
+  refuseLate,
+  type MutationDeps,
+  type Origin,
+  type PlannedStep,
+  type Step,
+  type Unchanged,
+} from './mutation.ts';
+import { KEYS, put, type TallyRecord, type Versioned } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+
+/*
+ * Creates and deletes of one account meet in its tally, the record that makes the limit of 1000 apps exact. Left alone,
+ * 64 creates at once would conflict 64 times; so each process lets those of one account queue up and commits all that
+ * wait together, one commit at a time. Over processes they still conflict, and try again.
+ */
+
+export interface TallyStep<T> extends Step<T> {
+  readonly tally: TallyRecord;
+}
+
+/** As `Plan`, with the tally as the steps before it leave it. */
+export type TallyPlan<T> = (
+  reader: FleetReader,
+  account: AccountReader,
+  tally: TallyRecord,
+) => MaybePromise<TallyStep<T> | Unchanged<T>>;
+
+interface Member {
+  readonly origin: Origin;
+  readonly plan: TallyPlan<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Planned extends PlannedStep {
+  readonly member: Member;
+  readonly step: TallyStep<unknown>;
+}
+
+export type TallyLanes = <T>(accountId: string, origin: Origin, plan: TallyPlan<T>) => Promise<T>;
+
+/** One queue an account; it goes when it is empty. */
+export function createTallyLanes(deps: MutationDeps): TallyLanes {
+  const lanes = new Map<string, Member[]>();
+
+  async function serve(accountId: string, waiting: Member[]): Promise<void> {
+    // Members that arrive in the same turn of the event loop share the first commit.
+    await Promise.resolve();
+    let carried: Versioned<TallyRecord> | undefined;
+    while (waiting.length > 0) {
+      carried = await commitTogether(deps, accountId, waiting.splice(0, LIMITS.mergedMutationsMax), waiting, carried);
+    }
+    lanes.delete(accountId);
+  }
+
+  return <T>(accountId: string, origin: Origin, plan: TallyPlan<T>): Promise<T> => {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // What a member's plan decided is what its own promise resolves to; the lane never looks at it.
+    const member: Member = { origin, plan, resolve: (result) => resolve(result as T), reject };
+    const waiting = lanes.get(accountId);
+    if (waiting) waiting.push(member);
+    else {
+      const own = [member];
+      lanes.set(accountId, own);
+      void serve(accountId, own);
+    }
+    return promise;
+  };
+}
+
+/** Never throws: every member is settled, or put back to wait. Returns the tally as it then is, where that is known. */
+async function commitTogether(
+  deps: MutationDeps,
+  accountId: string,
+  members: readonly Member[],
+  waiting: Member[],
+  carried: Versioned<TallyRecord> | undefined,
+): Promise<Versioned<TallyRecord> | undefined> {
+  let left = members;
+  let before = carried;
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const reader = await deps.fleet.current();
+      const { planned, deferred, tally } = await planAll(deps, reader, accountId, left, before);
+      waiting.unshift(...deferred);
+      if (planned.length === 0 || !tally) return before;
+      left = planned.map(({ member }) => member);
+      const last = planned.at(-1)?.step.tally ?? tally.record;
+      const revision = await commitSteps(deps, planned, {
+        expect: [{ key: KEYS.tally(accountId), revision: tally.revision }],
+        write: [put(KEYS.tally(accountId), last)],
+      });
+      if (revision !== 'conflict') {
+        settle(deps, planned);
+        return { record: last, revision };
+      }
+      before = undefined;
+      await beforeAnotherAttempt(deps, attempt, Math.max(...left.map(({ origin }) => origin.deadline)));
+    }
+  } catch (error) {
+    for (const member of left) member.reject(error);
+    return undefined;
+  }
+}
+
+function settle(deps: MutationDeps, planned: readonly Planned[]): void {
+  for (const { member, step } of planned) {
+    committed(deps, member.origin, step);
+    member.resolve(step.result);
+  }
+}
+
+interface Together {
+  readonly planned: readonly Planned[];
+  readonly deferred: readonly Member[];
+  readonly tally: Versioned<TallyRecord> | undefined;
+}
+
+/** Plans each member upon the tally that the one before leaves. Refused and unchanged ones are answered here. */
+async function planAll(
+  deps: Pick<MutationDeps, 'clock' | 'store'>,
+  reader: FleetReader,
+  accountId: string,
+  members: readonly Member[],
+  carried: Versioned<TallyRecord> | undefined,
+): Promise<Together> {
+  const account = await reader.account(accountId);
+  const read = await account?.tally();
+  // What this lane committed last may be newer than memory.
+  const tally = carried && read && carried.revision > read.revision ? carried : read;
+  const planned: Planned[] = [];
+  const deferred: Member[] = [];
+  const touched = new Set<string>();
+  let operations = 1;
+  for (const member of members) {
+    try {
+      if (!account || !tally) throw new Refusal('invalid_key');
+      refuseLate(deps, member.origin);
+      const step = await member.plan(reader, account, planned.at(-1)?.step.tally ?? tally.record);
+      // A create that a nearly full store refuses must not take a delete beside it along.
+      if (!isUnchanged(step) && step.grows === true) refuseGrowthWhenFull(deps.store);
+      if (isUnchanged(step)) member.resolve(step.unchanged);
+      else if (operations + operationsOf(step) > COMMIT_OPERATIONS_MAX) deferred.push(member);
+      else if (step.write.some((write) => touched.has(keyOf(write)))) deferred.push(member);
+      else {
+        operations += operationsOf(step);
+        for (const write of step.write) touched.add(keyOf(write));
+        planned.push({ member, origin: member.origin, step });
+      }
+    } catch (error) {
+      // What the members before would make of the account is not yet so: their answer may be kept, or their commit fail.
+      if (error instanceof Refusal && planned.length > 0) deferred.push(member);
+      else member.reject(error);
+    }
+  }
+  return { planned, deferred, tally };
+}
+
+/** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */
+const operationsOf = (step: Step<unknown>): number => Math.max(step.write.length, step.expect.length) + 1;
+
+function keyOf(write: Step<unknown>['write'][number]): string {
+  if ('put' in write) return write.put;
+  return 'remove' in write ? write.remove : write.removeAll;
+}

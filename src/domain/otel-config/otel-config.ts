@@ -1,0 +1,217 @@
+import { timingSafeEqual } from 'node:crypto';
+import { ABSENT, type Write } from '../../store/port.ts';
+import type { Caller } from '../apps/apps.ts';
+import type { Envelope, Sealed } from '../keys/envelope.ts';
+import { LinkMoved } from '../resource-bindings/bindings.ts';
+import type { AccountReader, FleetReader } from '../fleet/reader.ts';
+import {
+  authorisedBy,
+  mutate,
+  type Authorised,
+  type MutationDeps,
+  type Step,
+  type Unchanged,
+} from '../mutation/mutation.ts';
+import { KEYS, put, type OtelRecord, type Versioned } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import type { Secret } from '../credentials/secret.ts';
+import { drawMarker, drawTag } from '../credentials/random-ids.ts';
+import { sealingKey, type SealingKey } from '../keys/active-key.ts';
+
+/** Section 2.3: what a read tells. */
+export interface OtelConfig {
+  readonly enabled: boolean;
+  readonly endpoint: string;
+  readonly authHeaderSet: boolean;
+  readonly evidenceLevel: 'hashes' | 'redacted' | 'full';
+}
+
+/** Section 4.8: what a PUT stores. `authHeader`: undefined keeps, `'remove'` deletes, a Secret sets. */
+export interface OtelChange {
+  readonly enabled: boolean;
+  readonly endpoint: string;
+  readonly authHeader: Secret | 'remove' | undefined;
+  readonly evidenceLevel: OtelConfig['evidenceLevel'];
+}
+
+/** O1. */
+export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
+
+export const headerContext = (accountId: string): string => `otel-header:${accountId}`;
+
+/**
+ * The stored collector header, where there is one and a key still opens it (O10: after a restore it may not).
+ * @throws StoreUnavailable where its key is yet to come to this replica
+ */
+export function openHeader(envelope: Envelope, accountId: string, record: OtelRecord | undefined): Secret | undefined {
+  const sealed = record?.config?.header;
+  return sealed && envelope.open(sealed, headerContext(accountId));
+}
+
+export interface OtelConfigs {
+  /** Section 4.7. The account's entitlement is the caller's to check before. */
+  read(caller: Caller): Promise<OtelConfig>;
+  /**
+   * Section 4.8. Refuses with `enterprise_required`.
+   * @param seen the revision of the record from which the change was decided: one that was purged since must not be
+   *   stored again by who has not seen it. Undefined: whatever is there.
+   * @throws LinkMoved where it is another one
+   */
+  store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
+  /** Whether `store` would change nothing. @throws StoreUnavailable where the header's key is yet to come */
+  holds(account: AccountReader, change: OtelChange): Promise<boolean>;
+  /** Section 4.9; also without the entitlement. */
+  purge(caller: Caller): Promise<void>;
+}
+
+export interface OtelDeps extends MutationDeps {
+  readonly envelope: Envelope;
+}
+
+export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
+  return {
+    async read({ reader, accountId }) {
+      const account = await reader.account(accountId);
+      const otel = await account?.otel();
+      return view(otel?.record, openHeader(deps.envelope, accountId, otel?.record) !== undefined);
+    },
+    store: (caller, change, seen) => store(deps, caller, change, seen),
+    async holds(account, change) {
+      return compare(deps.envelope, account.id, (await account.otel())?.record, change).unchanged;
+    },
+    purge: (caller) => purge(deps, caller),
+  };
+}
+
+function view(record: OtelRecord | undefined, authHeaderSet: boolean): OtelConfig {
+  if (!record?.config) return NEVER_STORED;
+  const { enabled, endpoint, evidenceLevel } = record.config;
+  return { enabled, endpoint, authHeaderSet, evidenceLevel };
+}
+
+interface Drawn {
+  readonly tag: string;
+  readonly marker: string;
+}
+
+async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig> {
+  const { accountId } = caller;
+  const drawn: Drawn = { tag: drawTag(deps.draw), marker: drawMarker(deps.draw) };
+  const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
+    const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
+    if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
+    const before = await account.otel();
+    if (seen !== undefined && (before?.revision ?? ABSENT) !== seen) {
+      throw new LinkMoved('The configuration has changed since it was looked at.');
+    }
+    const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
+    return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, authorised);
+  };
+  return await mutate(deps, caller.origin, plan, caller.reader);
+}
+
+interface Compared {
+  /** The header that is stored, and the one that is to be. */
+  readonly held: Secret | undefined;
+  readonly wanted: Secret | undefined;
+  readonly sameHeader: boolean;
+  readonly unchanged: boolean;
+}
+
+function compare(
+  envelope: Envelope,
+  accountId: string,
+  before: OtelRecord | undefined,
+  { authHeader, enabled, endpoint, evidenceLevel }: OtelChange,
+): Compared {
+  const held = openHeader(envelope, accountId, before);
+  const wanted = authHeader === undefined ? held : authHeader === 'remove' ? undefined : authHeader;
+  const sameHeader = isSameSecret(held, wanted);
+  const old = before?.config;
+  const unread = old?.header !== undefined && held === undefined;
+  const same = old?.enabled === enabled && old.endpoint === endpoint && old.evidenceLevel === evidenceLevel;
+  return { held, wanted, sameHeader, unchanged: same && sameHeader && !unread };
+}
+
+function decideStore(
+  { envelope, key }: { envelope: Envelope; key: SealingKey | undefined },
+  caller: Caller,
+  before: Versioned<OtelRecord> | undefined,
+  change: OtelChange,
+  drawn: Drawn,
+  authorised: Omit<Authorised, 'account'>,
+): Step<OtelConfig> | Unchanged<OtelConfig> {
+  const { accountId, origin } = caller;
+  const { held, wanted, sameHeader, unchanged } = compare(envelope, accountId, before?.record, change);
+  // A header that no key opens reads as not set; whatever is stored now, it goes.
+  const kept = sameHeader && held ? before?.record.config?.header : undefined;
+  const { enabled, endpoint, evidenceLevel } = change;
+  const old = before?.record.config;
+  const result: OtelConfig = { enabled, endpoint, authHeaderSet: wanted !== undefined, evidenceLevel };
+  if (unchanged) return { unchanged: result };
+
+  // Sealed for this attempt alone: by the next one another key may be the one that writes.
+  const sealed = key && wanted && !kept ? envelope.seal(wanted, headerContext(accountId), key.number) : undefined;
+  const header = kept ?? sealed;
+  const record: OtelRecord = {
+    ...before?.record,
+    revision: (before?.record.revision ?? 0) + 1,
+    tag: drawn.tag,
+    at: origin.at,
+    config: { ...old, enabled, endpoint, evidenceLevel, ...(header && { header }) },
+  };
+  if (!header) delete record.config?.header;
+  const replaced =
+    old?.header !== undefined && !(sameHeader && held) ? [purgeNote(drawn.marker, origin.at, old.header)] : [];
+  return {
+    accountId,
+    action: 'otel.stored',
+    detail: {
+      revision: record.revision,
+      enabled,
+      evidenceLevel,
+      endpointChanged: old?.endpoint !== endpoint,
+      authHeader: sameHeader ? 'kept' : wanted ? 'set' : 'removed',
+    },
+    expect: [
+      ...authorised.expect,
+      { key: KEYS.otel(accountId), revision: before?.revision ?? ABSENT },
+      ...(key && sealed ? [key.expect] : []),
+    ],
+    write: [put(KEYS.otel(accountId), record), ...replaced, ...authorised.write],
+    grows: before === undefined,
+    result,
+  };
+}
+
+async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
+  const { accountId, origin } = caller;
+  const [tag, marker] = [drawTag(deps.draw), drawMarker(deps.draw)];
+  const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
+    const { account, expect, write } = await authorisedBy(reader, accountId, caller.authority);
+    const before = await account.otel();
+    if (!before?.record.config) return { unchanged: undefined };
+    const { config, ...rest } = before.record;
+    const record: OtelRecord = { ...rest, revision: rest.revision + 1, tag, at: origin.at };
+    return {
+      accountId,
+      action: 'otel.purged',
+      detail: { revision: record.revision, authHeader: config.header ? 'removed' : 'none' },
+      expect: [...expect, { key: KEYS.otel(accountId), revision: before.revision }],
+      write: [put(KEYS.otel(accountId), record), purgeNote(marker, origin.at, config.header), ...write],
+      result: undefined,
+    };
+  };
+  await mutate(deps, origin, plan, caller.reader);
+}
+
+/** O10: tells the purge loop that the history holds what must go from it. */
+function purgeNote(marker: string, at: number, header: Sealed | undefined): Write {
+  return put(KEYS.purge(marker), { at, ...(header && { keyNumber: header.keyNumber }) });
+}
+
+function isSameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
+  if (!a || !b) return a === b;
+  const [left, right] = [Buffer.from(a.reveal()), Buffer.from(b.reveal())];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

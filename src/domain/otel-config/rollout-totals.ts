@@ -1,0 +1,93 @@
+import type { Clock } from '../../time/clock.ts';
+import { StoreUnavailable, type Store } from '../../store/port.ts';
+import type { AccountMemory } from '../fleet/account-memory.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import { KEYS, type AckRecord } from '../records/records.ts';
+import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
+
+export interface RolloutTotalsDeps {
+  readonly store: Store;
+  readonly memory: FleetMemory;
+  readonly clock: Clock;
+}
+
+const PAGE = 500;
+/** After each page, and after so much that was counted: requests come first. */
+const PAUSE_MS = 20;
+/** In devices: a millisecond or so. An account costs as much as some of them, even where it has none. */
+const COUNTED_AT_ONCE = 5000;
+const COST_OF_ACCOUNT = 50;
+
+/**
+ * Where the devices of all Enterprise accounts are that ever stored a configuration. Walks all acknowledgements once, in
+ * pages; of one account they lie together. Accounts are counted one after the other, not all at one instant.
+ * @returns undefined when the signal aborted
+ * @throws StoreUnavailable, also while memory is being filled anew
+ */
+export async function rolloutTotals(
+  deps: RolloutTotalsDeps,
+  staleAfterMs: number,
+  signal: AbortSignal,
+): Promise<RolloutCounts | undefined> {
+  const total = { applied: 0, failed: 0, pending: 0, stale: 0 };
+  const counted = new Set<string>();
+  let sincePause = 0;
+  const count = async (account: AccountMemory, acks: ReadonlyMap<string, AckRecord>): Promise<void> => {
+    counted.add(account.id);
+    sincePause += COST_OF_ACCOUNT;
+    if (account.otel()) {
+      const facts = await factsOf(account);
+      const rollout = rolloutOf({ ...facts, acks, now: deps.clock.now(), staleAfterMs });
+      for (const state of ['applied', 'failed', 'pending', 'stale'] as const) total[state] += rollout[state];
+      sincePause += facts.apps.length;
+    }
+    if (sincePause < COUNTED_AT_ONCE) return;
+    sincePause = 0;
+    await deps.clock.sleep(PAUSE_MS, signal);
+  };
+
+  for await (const [accountId, acks] of acksByAccount(deps, signal)) {
+    const account = wholeMemory(deps.memory).account(accountId);
+    if (account) await count(account, acks);
+    if (signal.aborted) return undefined;
+  }
+  for (const account of wholeMemory(deps.memory).accounts()) {
+    if (counted.has(account.id)) continue;
+    await count(account, NONE);
+    if (signal.aborted) return undefined;
+  }
+  // Dropped in the middle, it would have ended early.
+  wholeMemory(deps.memory);
+  return signal.aborted ? undefined : total;
+}
+
+const NONE: ReadonlyMap<string, AckRecord> = new Map();
+
+function wholeMemory(memory: FleetMemory): FleetMemory {
+  if (!memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
+  return memory;
+}
+
+async function* acksByAccount(
+  { store, clock }: RolloutTotalsDeps,
+  signal: AbortSignal,
+): AsyncGenerator<readonly [accountId: string, acks: ReadonlyMap<string, AckRecord>]> {
+  let accountId = '';
+  let acks = new Map<string, AckRecord>();
+  let after: string | undefined;
+  do {
+    const page = await store.list({ prefix: KEYS.acks, limit: PAGE, ...(after !== undefined && { after }) });
+    for (const entry of page.entries) {
+      const [, owner = ''] = entry.key.split('/');
+      if (owner !== accountId) {
+        if (acks.size > 0) yield [accountId, acks];
+        [accountId, acks] = [owner, new Map<string, AckRecord>()];
+      }
+      noteAck(acks, entry);
+    }
+    after = page.next;
+    if (after !== undefined) await clock.sleep(PAUSE_MS, signal);
+    if (signal.aborted) return;
+  } while (after !== undefined);
+  if (acks.size > 0) yield [accountId, acks];
+}

@@ -1,0 +1,138 @@
+import { systemClock, type Clock } from '../../time/clock.ts';
+import { ABSENT, type Store } from '../../store/port.ts';
+import { FORMAT, formatSchema, KEYS, parseRecord, put, type Versioned } from './records.ts';
+import { readReplicas } from '../replicas/replicas.ts';
+
+/*
+ * The format of all records together (docs/adr/0023-neighbouring-versions.md). It is raised first: a program that does
+ * not know it starts no more, and one that runs notices within seconds and ends. Once none of these is on the registry,
+ * the records are migrated.
+ */
+
+/**
+ * Brings the records of one format to the next. It may be stopped anywhere and run again. Two replicas that start at
+ * once both run it, and one of them may serve, or run the next step, before the other is through: each write expects
+ * the revision that it read, and a record that is of a newer format already is left alone.
+ */
+export type Migration = (store: Store) => Promise<void>;
+
+/** By the format that they begin from. */
+export type Migrations = ReadonlyMap<number, Migration>;
+
+const MIGRATIONS: Migrations = new Map();
+
+/** What to do with what an interrupted restore left. */
+export const EMPTY_IT =
+  'The store holds part of a backup: empty it (of an embedded store remove its file, and those beside it that end in ' +
+  '-wal and -shm; of etcd every key under MUSTER_ETCD_PREFIX) and restore again.';
+
+/** A running replica looks so often whether the format is newer than it knows. */
+export const FORMAT_LOOK_EVERY_MS = 5000;
+/** An older replica notices, answers what is under way and writes what is in memory; a dead one expires. Twice that. */
+const OLDER_GONE_MS_MAX = 60_000;
+const OLDER_LOOK_EVERY_MS = 1000;
+
+type FormatRecord = ReturnType<typeof formatSchema.parse>;
+
+export interface Settling {
+  readonly clock?: Clock;
+  /** Aborts when the process is asked to end. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told once, in words, where replicas of an older version are waited for. */
+  readonly warn?: (message: string) => void;
+  /** For tests, as is `format`. */
+  readonly migrations?: Migrations;
+  readonly format?: number;
+}
+
+/**
+ * Checks that this program and the store's records fit, before anything else is read: an empty store takes this
+ * program's format, an older one is migrated forward step by step, a newer one is refused.
+ * @throws Error in words for the operator; StoreUnavailable
+ */
+export async function settleFormat(store: Store, settling: Settling = {}): Promise<void> {
+  const { format = FORMAT } = settling;
+  for (;;) {
+    if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
+    const found = await readFormat(store);
+    refuseNewer(found?.record.format, format);
+    if (found?.record.format === format && found.record.migratingFrom === undefined) return;
+    const record = found ? await nextRecord(store, found.record, settling) : { format };
+    // Another replica may do the same at this moment: then this commit conflicts, and the next look settles it.
+    await store.commit({
+      expect: [
+        { key: KEYS.format, revision: found?.revision ?? ABSENT },
+        { key: KEYS.restoring, revision: ABSENT },
+      ],
+      write: [put(KEYS.format, record)],
+    });
+  }
+}
+
+/** For a replica that has just announced itself: whoever migrates waits for those that it finds on the registry. */
+export async function refuseNewerFormat(store: Pick<Store, 'get'>, format = FORMAT): Promise<void> {
+  refuseNewer((await readFormat(store))?.record.format, format);
+}
+
+/** The format, where it is newer than this program knows. Throws StoreUnavailable. */
+export async function newerFormat(store: Pick<Store, 'get'>, format = FORMAT): Promise<number | undefined> {
+  const found = (await readFormat(store))?.record.format;
+  return found !== undefined && found > format ? found : undefined;
+}
+
+async function readFormat(store: Pick<Store, 'get'>): Promise<Versioned<FormatRecord> | undefined> {
+  const entry = await store.get(KEYS.format);
+  return entry && parseRecord(formatSchema, entry);
+}
+
+function refuseNewer(found: number | undefined, format: number): void {
+  if (found !== undefined && found > format) throw new Error(newerInWords(found, format));
+}
+
+/** For the operator: the store has a newer format, and what to do. */
+export const newerInWords = (found: number, format = FORMAT): string =>
+  `The store was written by a newer Muster (format ${found}; this program knows up to ${format}). ` +
+  'Start that version again, or restore a backup made before the upgrade.';
+
+/** Either raises the format, or ends the migration to it, once that is done. */
+async function nextRecord(
+  store: Store,
+  { migratingFrom, ...record }: FormatRecord,
+  settling: Settling,
+): Promise<FormatRecord> {
+  const from = migratingFrom ?? record.format;
+  const migrate = (settling.migrations ?? MIGRATIONS).get(from);
+  if (!migrate) {
+    throw new Error(`The store's format ${from} is too old for this program. Upgrade by way of an earlier version.`);
+  }
+  if (migratingFrom === undefined) return { ...record, format: from + 1, migratingFrom: from };
+  await olderReplicasGone(store, record.format, settling);
+  await migrate(store);
+  return record;
+}
+
+/**
+ * Waits until no replica of an older version is on the registry: until it ends, it writes records of the old format.
+ * @throws Error in words after a minute; StoreUnavailable
+ */
+async function olderReplicasGone(store: Store, format: number, settling: Settling): Promise<void> {
+  const { clock = systemClock, signal, warn } = settling;
+  const end = clock.monotonic() + OLDER_GONE_MS_MAX;
+  for (let looks = 1; ; looks += 1) {
+    signal?.throwIfAborted();
+    const older = (await readReplicas(store)).filter(({ record }) => record.format < format);
+    if (older.length === 0) return;
+    const [there, them] =
+      older.length === 1
+        ? ['is 1 replica of an older version', 'it']
+        : [`are ${older.length} replicas of an older version`, 'them'];
+    if (looks === 1)
+      warn?.(`The store is to be brought to format ${format}, and there ${there}: this waits for ${them} to end.`);
+    if (clock.monotonic() >= end) {
+      throw new Error(
+        `The store cannot be brought to format ${format} while there ${there}: end ${them}, and start again.`,
+      );
+    }
+    await clock.sleep(OLDER_LOOK_EVERY_MS, signal);
+  }
+}

@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
+import type { Tie } from '../mutation/mutation.ts';
+import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+
+/*
+ * What a custom resource of Kubernetes stands for, by its UID. A link is written in the commit that makes what it names,
+ * so that nothing is made twice and nothing is made that nobody knows of. Only the leader's operator writes links, each
+ * commit fenced. A secret that is yet to be written to Kubernetes stands here by its hash: only what Muster drew itself
+ * is ever registered.
+ */
+
+const instant = z.int().min(0);
+export const linkSchema = z.looseObject({
+  kind: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  accountId: z.string(),
+  /** The generation of the resource whose wishes for more access were carried out last: no loop repeats them. */
+  generation: z.int().min(0),
+  appId: z.string().optional(),
+  /** The API key that works, and the Secret that holds it. */
+  key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
+  /** Drawn; its Secret may have been written, its hash is not registered. */
+  pending: z.looseObject({ keyId: z.string().optional(), hash: z.string(), voids: z.string().optional() }).optional(),
+  previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
+  /** The Secret that holds what an app's daemon enrolls with. */
+  secretName: z.string().optional(),
+  /** Held the key, or what an app's daemon enrolls with, before, under a name that the resource does not give any more. */
+  oldSecret: z.string().optional(),
+  /** The enrollment code that was registered last. */
+  code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
+});
+export type LinkRecord = z.infer<typeof linkSchema>;
+export type Link = Versioned<LinkRecord>;
+
+/** Somebody else wrote the link, or leads: what was decided from it is out of date. */
+export class LinkMoved extends Error {
+  override readonly name = 'LinkMoved';
+}
+
+export interface Links {
+  /** As it is now. @throws StoreUnavailable, BadRecord */
+  get(uid: string): Promise<Link | undefined>;
+  /**
+   * What a commit expects and writes so that the link is `after` once it has happened; undefined removes it.
+   * @param before as it was read; undefined: there was none
+   */
+  tie(uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie;
+  /** Writes the link alone. @throws LinkMoved, StoreUnavailable */
+  save(uid: string, before: Link | undefined, after: LinkRecord | undefined): Promise<void>;
+}
+
+/** @param fence what every commit of the leader's term expects */
+export function createLinks(store: Store, fence: readonly Expectation[]): Links {
+  const tie = (uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie => {
+    const key = KEYS.link(uid);
+    const expect = [{ key, revision: before?.revision ?? ABSENT }, ...fence];
+    return { expect, write: [after ? put(key, after) : { remove: key }], recheck: recheckOf(store, expect) };
+  };
+  return {
+    async get(uid) {
+      const entry = await store.get(KEYS.link(uid));
+      return entry && parseRecord(linkSchema, entry);
+    },
+    tie,
+    async save(uid, before, after) {
+      const { expect, write } = tie(uid, before, after);
+      const [one, ...others] = expect;
+      if (!one) throw new Error('a tie without expectations');
+      // No consistent read depends on a link: the leader reads them from the store.
+      const { outcome } = await store.commit({ expect: [one, ...others], write, quiet: true });
+      if (outcome === 'conflict') throw new LinkMoved(`The link of ${uid} has changed, or another controller leads.`);
+    },
+  };
+}
+
+function recheckOf(store: Pick<Store, 'get'>, expect: readonly Expectation[]): () => Promise<void> {
+  let attempts = 0;
+  return async () => {
+    attempts += 1;
+    if (attempts === 1) return;
+    for (const { key, revision } of expect) {
+      const entry = await store.get(key);
+      if ((entry?.revision ?? ABSENT) !== revision) throw new LinkMoved(`The key ${key} has changed.`);
+    }
+  };
+}

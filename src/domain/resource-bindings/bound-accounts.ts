@@ -1,0 +1,126 @@
+import { ABSENT, type Store } from '../../store/port.ts';
+import { accountView, existing, type Account, type AccountsDeps, type Existing } from '../accounts/accounts.ts';
+import { mutate, type Origin, type Step, type Tie, type Unchanged } from '../mutation/mutation.ts';
+import { KEYS, NO_TALLY, put, type AccountRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { accountCreation, accountTransition } from '../status-history/status-change.ts';
+
+/** The custom resource that an account follows. */
+export type Owner = NonNullable<AccountRecord['managedBy']>;
+
+/** What the operator of custom resources does with accounts, beside `Accounts`; each in one commit with its link. */
+export interface LinkedAccounts {
+  /** @param accountId drawn before, and in the link */
+  create(origin: Origin, accountId: string, wish: NewAccount, tie: Tie): Promise<Account>;
+  /** Refuses with `not_found` where the account does not exist, or is not adoptable by this resource. */
+  adopt(origin: Origin, accountId: string, owner: Owner, tie: Tie): Promise<void>;
+  /** The resource goes; the account stays, disabled where that is wished. What another resource follows stays as it is. */
+  release(origin: Origin, accountId: string, owner: Owner, disable: boolean, tie: Tie): Promise<void>;
+}
+
+export interface NewAccount extends Pick<AccountRecord, 'name' | 'entitlement'> {
+  readonly owner: Owner;
+}
+
+export interface LinkedAccountsDeps extends AccountsDeps {
+  readonly store: Store;
+}
+
+export function createLinkedAccounts(deps: LinkedAccountsDeps): LinkedAccounts {
+  return {
+    create: (origin, accountId, wish, tie) => create(deps, origin, accountId, wish, tie),
+    adopt: (origin, accountId, owner, tie) => adopt(deps, origin, accountId, owner, tie),
+    release: (origin, accountId, owner, disable, tie) => release(deps, origin, accountId, { owner, disable }, tie),
+  };
+}
+
+async function create(
+  deps: LinkedAccountsDeps,
+  origin: Origin,
+  accountId: string,
+  { name, entitlement, owner }: NewAccount,
+  tie: Tie,
+): Promise<Account> {
+  return await mutate<Account>(deps, origin, async (reader) => {
+    await tie.recheck();
+    const creation = await accountCreation(deps, reader, origin.at);
+    const record: AccountRecord = { name, entitlement, disabled: false, createdAt: creation.at, managedBy: owner };
+    return {
+      accountId,
+      action: 'account.created',
+      detail: { entitlement },
+      countsAt: creation.at,
+      expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect, ...tie.expect],
+      write: [
+        put(KEYS.account(accountId), record),
+        put(KEYS.tally(accountId), NO_TALLY.record),
+        ...creation.write,
+        ...tie.write,
+      ],
+      grows: true,
+      result: accountView({ id: accountId, record }),
+    };
+  });
+}
+
+async function adopt(
+  deps: LinkedAccountsDeps,
+  origin: Origin,
+  accountId: string,
+  owner: Owner,
+  tie: Tie,
+): Promise<void> {
+  await mutate<void>(deps, origin, async (reader) => {
+    await tie.recheck();
+    const { record, revision } = await existing(reader, accountId);
+    if (record.adoptableBy !== `${owner.namespace}/${owner.name}`) throw new Refusal('not_found');
+    const { adoptableBy: _once, ...rest } = record;
+    return {
+      accountId,
+      action: 'account.adopted',
+      detail: { by: `${owner.namespace}/${owner.name}` },
+      expect: [{ key: KEYS.account(accountId), revision }, ...tie.expect],
+      write: [put(KEYS.account(accountId), { ...rest, managedBy: owner }), ...tie.write],
+      result: undefined,
+    };
+  });
+}
+
+async function release(
+  deps: LinkedAccountsDeps,
+  origin: Origin,
+  accountId: string,
+  { owner, disable }: { owner: Owner; disable: boolean },
+  tie: Tie,
+): Promise<void> {
+  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
+    await tie.recheck();
+    const account = await existing(reader, accountId);
+    const own = account.record.managedBy?.uid === owner.uid;
+    const changes = own && disable ? await disabling(deps, reader, account, origin.at) : undefined;
+    const { managedBy, ...rest } = account.record;
+    const record = {
+      ...rest,
+      disabled: rest.disabled || changes !== undefined,
+      ...(!own && managedBy && { managedBy }),
+    };
+    return {
+      accountId,
+      action: 'account.released',
+      detail: { disabled: record.disabled },
+      ...(changes && { countsAt: changes.at }),
+      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? []), ...tie.expect],
+      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? []), ...tie.write],
+      result: undefined,
+    };
+  });
+}
+
+async function disabling(
+  deps: LinkedAccountsDeps,
+  reader: Parameters<typeof accountTransition>[1],
+  account: Existing,
+  at: number,
+): Promise<Awaited<ReturnType<typeof accountTransition>> | undefined> {
+  return account.record.disabled ? undefined : await accountTransition(deps, reader, account, true, at);
+}

@@ -1,0 +1,119 @@
+import { ABSENT, type Store } from '../../store/port.ts';
+import { codeExpiry, newApp, withCode, withoutCode } from '../apps/app-state.ts';
+import { ownApp, type Caller } from '../apps/apps.ts';
+import type { FleetReader } from '../fleet/reader.ts';
+import { LinkMoved } from './bindings.ts';
+import { LIMITS } from '../limits.ts';
+import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from '../mutation/mutation.ts';
+import { KEYS, put, type AppRecord, type AppStatus } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import type { TallyLanes } from '../mutation/account-queue.ts';
+
+/** A code that was drawn before, and of which the plain text lies elsewhere. */
+export interface DrawnCode {
+  /** `tokenHash` of the whole code. */
+  readonly hash: string;
+  readonly voids?: string | undefined;
+}
+
+/** What the operator of custom resources does with apps, beside `Apps`. The caller's authority is a tie. */
+export interface LinkedApps {
+  /**
+   * An app of an id that was drawn before, without a code.
+   * @throws Refusal `limit_reached`
+   */
+  create(caller: Caller, appId: string, name: string): Promise<void>;
+  /**
+   * Registers a code by its hash. Asked again, it changes nothing, whatever has become of the code.
+   * @param status which the app had when that was decided: of one that was revoked since, a code would undo it
+   * @param code `voids`: the code before it, where nobody has that any more
+   * @returns when the code expires
+   * @throws Refusal `not_found`; LinkMoved where the app has another status
+   */
+  registerCode(caller: Caller, appId: string, code: DrawnCode, status: AppStatus): Promise<number>;
+  /** Voids a code. @throws Refusal `not_found` */
+  voidCode(caller: Caller, appId: string, hash: string): Promise<void>;
+}
+
+export interface LinkedAppsDeps extends MutationDeps {
+  readonly store: Store;
+  readonly lanes: TallyLanes;
+}
+
+export function createLinkedApps(deps: LinkedAppsDeps): LinkedApps {
+  return {
+    create: (caller, appId, name) => create(deps, caller, appId, name),
+    registerCode: (caller, appId, code, status) => registerCode(deps, caller, appId, code, status),
+    voidCode: (caller, appId, hash) => voidCode(deps, caller, appId, hash),
+  };
+}
+
+async function create(deps: LinkedAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
+  const { accountId, origin, authority } = caller;
+  await deps.lanes<void>(accountId, origin, async (reader, _account, tally) => {
+    const { expect, write } = await authorisedBy(reader, accountId, authority);
+    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    const key = KEYS.app(accountId, appId);
+    return {
+      accountId,
+      action: 'app.created',
+      appId,
+      expect: [...expect, { key, revision: ABSENT }],
+      write: [put(key, newApp(name, tally.nextSlot, origin.at)), ...write],
+      tally: { ...tally, apps: tally.apps + 1, nextSlot: tally.nextSlot + 1 },
+      grows: true,
+      result: undefined,
+    };
+  });
+}
+
+async function registerCode(
+  deps: MutationDeps,
+  caller: Caller,
+  appId: string,
+  { hash, voids }: DrawnCode,
+  status: AppStatus,
+): Promise<number> {
+  const { accountId, origin } = caller;
+  const code = { hash, issuedAt: origin.at };
+  return await mutate<number>(
+    deps,
+    origin,
+    async (reader): Promise<Step<number> | Unchanged<number>> => {
+      const { app, expect, write } = await ownApp(caller, reader, appId);
+      if (app.record.status !== status) throw new LinkMoved(`The app ${appId} is ${app.record.status} by now.`);
+      const open = app.record.codes.find((known) => known.hash === hash);
+      if (open) return { unchanged: open.expiresAt };
+      if (app.record.spent.some((known) => known.hash === hash)) return { unchanged: origin.at };
+      return {
+        accountId,
+        action: 'code.issued',
+        appId,
+        expect,
+        write: [put(KEYS.app(accountId, appId), withCode(former(app.record, voids), code)), ...write],
+        grows: true,
+        result: codeExpiry(origin.at),
+      };
+    },
+    caller.reader,
+  );
+}
+
+const former = (app: AppRecord, voids: string | undefined): AppRecord =>
+  voids === undefined ? app : withoutCode(app, voids);
+
+async function voidCode(deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<void> {
+  const { accountId, origin } = caller;
+  const plan = async (reader: FleetReader): Promise<Step<void>> => {
+    const { app, expect, write } = await ownApp(caller, reader, appId);
+    return {
+      accountId,
+      action: 'code.voided',
+      appId,
+      expect,
+      write: [put(KEYS.app(accountId, appId), withoutCode(app.record, hash)), ...write],
+      result: undefined,
+    };
+  };
+  await mutate<void>(deps, origin, plan, caller.reader);
+}

@@ -1,0 +1,151 @@
+import { ABSENT, type Change, type Expectation } from '../../store/port.ts';
+import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
+import { stillBound } from '../devices/device-plane.ts';
+import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
+import type { AppEntry, FoundApp } from '../fleet/reader.ts';
+import {
+  beforeAnotherAttempt,
+  refuseGrowthWhenFull,
+  refuseLate,
+  type MutationDeps,
+  type Origin,
+} from '../mutation/mutation.ts';
+import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { digestOf, reviewIndexSchema, type ReviewIndex, type ReviewRecord } from '../records/review-records.ts';
+import { admit } from './capacity.ts';
+
+/** What a daemon saw, within the bounds of limits.ts. */
+export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity' | 'evidence'> {
+  /** The daemon's own name for it, by which repeats are known. */
+  readonly id: string;
+}
+
+export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'draw'> {
+  readonly metrics: MutationDeps['metrics'] & Pick<ControllerMetrics, 'detectionsDropped'>;
+}
+
+/**
+ * Takes detections into the account's review queue; the oldest of the app make room. An id that is there already
+ * changes nothing, so a daemon whose answer was lost sends the same again. A device's own state, like an
+ * acknowledgement: there is no audit entry.
+ * @returns how many were taken, by this request or an earlier one: all of them
+ * @throws Refusal `invalid_request` for a private device (section 4.10), `invalid_credential` or `account_disabled`
+ * where that came to be since; StoreUnavailable, also where the store is nearly full
+ */
+export async function takeDetections(
+  deps: DetectionDeps,
+  found: FoundApp,
+  detections: readonly Detection[],
+  origin: Origin,
+): Promise<number> {
+  const pending = new Map<string, Detection>();
+  for (const detection of detections) {
+    const digest = digestOf(found.app.id, detection.id);
+    if (!pending.has(digest)) pending.set(digest, detection);
+  }
+  for (let conflicts = 0; pending.size > 0;) {
+    refuseLate(deps, origin);
+    const round = await planRound(deps, found, pending, origin);
+    if (!round) break;
+    const { outcome } = await deps.store.commit(round.change);
+    if (outcome === 'conflict') {
+      conflicts += 1;
+      await beforeAnotherAttempt(deps, conflicts, origin.deadline);
+      continue;
+    }
+    deps.metrics.detectionsDropped(round.dropped);
+    for (const digest of round.settled) pending.delete(digest);
+  }
+  return detections.length;
+}
+
+export function refusePrivate({ app }: FoundApp): void {
+  if (app.record.connection === 'cloud') return;
+  throw new Refusal('invalid_request', 'A private device sends its detections to its own collector, not here.');
+}
+
+interface Round {
+  readonly change: Change;
+  /** What need not be looked at again: it is in the queue now, or was before this commit. */
+  readonly settled: readonly string[];
+  readonly dropped: number;
+}
+
+/** What one commit can hold of the pending; undefined where all of them are in the queue already. */
+async function planRound(
+  deps: DetectionDeps,
+  found: FoundApp,
+  pending: ReadonlyMap<string, Detection>,
+  origin: Origin,
+): Promise<Round | undefined> {
+  const index = await indexOf(deps, found.account.id, found.app.id);
+  const { app, level, expect } = await reliedOn(deps, found);
+  const known = new Set(index.record.entries.map(([digest]) => digest));
+  const fresh = [...pending].filter(([digest]) => !known.has(digest));
+  if (fresh.length === 0) return undefined;
+  refuseGrowthWhenFull(deps.store);
+
+  const entries = fresh.map(([digest, detection]) => entryOf(app, digest, detection, level, origin.at));
+  const { index: next, taken, dropped } = admit(index.record, entries);
+  const indexKey = KEYS.reviewIndex(app.accountId, app.id);
+  return {
+    change: {
+      expect: [{ key: indexKey, revision: index.revision }, ...expect],
+      write: [
+        put(indexKey, next),
+        ...taken.map(({ write }) => write),
+        ...dropped.map((digest) => ({ remove: KEYS.review(app.accountId, app.id, digest) })),
+      ],
+      quiet: true,
+    },
+    // A repeat stays one, even where this very commit drops what it repeats: it must not come back as a new entry.
+    settled: [...taken.map(({ digest }) => digest), ...[...pending.keys()].filter((digest) => known.has(digest))],
+    dropped: dropped.length,
+  };
+}
+
+interface ReliedOn {
+  readonly app: AppEntry;
+  readonly level: EvidenceLevel;
+  readonly expect: readonly Expectation[];
+}
+
+/** That the app may send still, and how much evidence: with what the commit expects, so that both hold when it happens. */
+async function reliedOn(deps: DetectionDeps, found: FoundApp): Promise<ReliedOn> {
+  const { account, app } = await stillBound(await deps.fleet.current(), found.app);
+  // Memory lives on: what the commit expects of the account and what is decided by it are taken in one moment.
+  const { record, revision } = account;
+  if (record.disabled) throw new Refusal('account_disabled');
+  refusePrivate({ account, app });
+  const otel = await account.otel();
+  return {
+    app,
+    level: evidenceLevelOf(record, otel),
+    expect: [
+      { key: KEYS.account(account.id), revision },
+      { key: KEYS.app(account.id, app.id), revision: app.revision },
+      { key: KEYS.otel(account.id), revision: otel?.revision ?? ABSENT },
+    ],
+  };
+}
+
+async function indexOf(deps: DetectionDeps, accountId: string, appId: string): Promise<Versioned<ReviewIndex>> {
+  const entry = await deps.store.get(KEYS.reviewIndex(accountId, appId));
+  return entry ? parseRecord(reviewIndexSchema, entry) : { record: { entries: [], dropped: 0 }, revision: ABSENT };
+}
+
+interface Incoming {
+  readonly digest: string;
+  readonly bytes: number;
+  readonly write: ReturnType<typeof put>;
+}
+
+/** The entry as it will be stored: its evidence is cut here, and nothing above the level goes further. */
+function entryOf(app: AppEntry, digest: string, detection: Detection, level: EvidenceLevel, now: number): Incoming {
+  const { at, rule, severity } = detection;
+  const evidence = cutEvidence(detection.evidence, level);
+  const review: ReviewRecord = { at, receivedAt: now, rule, severity, evidence, status: 'open' };
+  const write = put(KEYS.review(app.accountId, app.id, digest), review);
+  return { digest, bytes: Buffer.byteLength(write.value), write };
+}

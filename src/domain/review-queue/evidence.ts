@@ -1,0 +1,27 @@
+import { NEVER_STORED, type OtelConfig } from '../otel-config/otel-config.ts';
+import type { AccountRecord, OtelRecord, Versioned } from '../records/records.ts';
+import type { ReviewRecord } from '../records/review-records.ts';
+
+export type EvidenceLevel = OtelConfig['evidenceLevel'];
+export type Evidence = ReviewRecord['evidence'];
+
+/**
+ * How much evidence the account lets pass now: the level of its stored configuration, enabled or not. Where none is
+ * stored, or the account is not Enterprise (O11: its devices are told none), hashes alone.
+ */
+export function evidenceLevelOf(
+  account: Pick<AccountRecord, 'entitlement'>,
+  otel: Versioned<OtelRecord> | undefined,
+): EvidenceLevel {
+  if (account.entitlement !== 'enterprise') return NEVER_STORED.evidenceLevel;
+  return otel?.record.config?.evidenceLevel ?? NEVER_STORED.evidenceLevel;
+}
+
+/** What of the evidence the level lets pass; nothing else of it is carried over. */
+export function cutEvidence({ hash, redacted, full }: Evidence, level: EvidenceLevel): Evidence {
+  return {
+    hash,
+    ...(level !== 'hashes' && redacted !== undefined && { redacted }),
+    ...(level === 'full' && full !== undefined && { full }),
+  };
+}

@@ -1,0 +1,145 @@
+import type { Entry, Store } from '../../store/port.ts';
+import type { Listed, PageOf } from '../accounts/accounts.ts';
+import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
+import type { AccountReader, FleetReader } from '../fleet/reader.ts';
+import { mutate, type MutationDeps, type Origin, type Step, type Unchanged } from '../mutation/mutation.ts';
+import { KEYS, parseRecord, put } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { entryIdOf, reviewKey, reviewSchema, type ReviewRecord, type ReviewStatus } from '../records/review-records.ts';
+
+export interface ReviewEntry extends ReviewRecord {
+  readonly entryId: string;
+  readonly appId: string;
+}
+
+export interface ReviewPage extends PageOf {
+  /** Only entries of this status; undefined for all. */
+  readonly status: ReviewStatus | undefined;
+}
+
+export interface Decision {
+  readonly status: ReviewStatus;
+  /** Undefined keeps the note that is there; `''` takes it away. */
+  readonly note: string | undefined;
+}
+
+/**
+ * What the operator does with an account's review queue. Each refuses with `not_found` for what does not exist. Evidence
+ * is shown at the account's level of now: what was stored under a wider one is cut on its way out, and not rewritten.
+ */
+export interface ReviewQueue {
+  /** By app, then by entry id. A page may have fewer entries than asked for, and still a next one. */
+  list(accountId: string, page: ReviewPage): Promise<Listed<ReviewEntry>>;
+  decide(origin: Origin, accountId: string, entryId: string, decision: Decision): Promise<ReviewEntry>;
+}
+
+export function createReviewQueue(deps: MutationDeps): ReviewQueue {
+  return {
+    list: (accountId, page) => list(deps, accountId, page),
+    decide: (origin, accountId, entryId, decision) => decide(deps, origin, accountId, entryId, decision),
+  };
+}
+
+async function existing(reader: FleetReader, accountId: string): Promise<AccountReader> {
+  const account = await reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  return account;
+}
+
+/** Of one request, whatever the filter lets through; and what the store is asked for at once. */
+const SCANNED_MAX = 1000;
+const SCAN_PAGE = 100;
+/** Of what is read for one answer; one page may go beyond it. */
+const SCANNED_BYTES_MAX = 1_048_576;
+
+async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Promise<Listed<ReviewEntry>> {
+  const account = await existing(await deps.fleet.current(), accountId);
+  const level = evidenceLevelOf(account.record, await account.otel());
+  const after = page.after === undefined ? undefined : reviewKey(accountId, page.after);
+  if (page.after !== undefined && after === undefined) {
+    throw new Refusal('invalid_request', 'after: use the next of the page before.');
+  }
+  const items: ReviewEntry[] = [];
+  const atOnce = page.status === undefined ? Math.min(page.limit, SCAN_PAGE) : SCAN_PAGE;
+  let [scanned, bytes] = [0, 0];
+  for await (const { entry, last } of entriesAfter(deps.store, accountId, after, atOnce)) {
+    const found = viewOf(entry.key, parseRecord(reviewSchema, entry).record, level);
+    if (page.status === undefined || found.status === page.status) items.push(found);
+    scanned += 1;
+    bytes += entry.value.length;
+    const full = items.length === page.limit || scanned === SCANNED_MAX || bytes >= SCANNED_BYTES_MAX;
+    if (full) return { items, next: last ? undefined : found.entryId };
+  }
+  return { items, next: undefined };
+}
+
+async function* entriesAfter(
+  store: Store,
+  accountId: string,
+  from: string | undefined,
+  limit: number,
+): AsyncGenerator<{ entry: Entry; last: boolean }> {
+  let after = from;
+  do {
+    const { entries, next } = await store.list({
+      prefix: KEYS.reviewQueue(accountId),
+      limit,
+      ...(after !== undefined && { after }),
+    });
+    for (const [index, entry] of entries.entries()) {
+      yield { entry, last: next === undefined && index === entries.length - 1 };
+    }
+    after = next;
+  } while (after !== undefined);
+}
+
+async function decide(
+  deps: MutationDeps,
+  origin: Origin,
+  accountId: string,
+  entryId: string,
+  decision: Decision,
+): Promise<ReviewEntry> {
+  return await mutate<ReviewEntry>(
+    deps,
+    origin,
+    async (reader): Promise<Step<ReviewEntry> | Unchanged<ReviewEntry>> => {
+      const account = await existing(reader, accountId);
+      const level = evidenceLevelOf(account.record, await account.otel());
+      const key = reviewKey(accountId, entryId);
+      const entry = key === undefined ? undefined : await deps.store.get(key);
+      if (!entry) throw new Refusal('not_found');
+      const { record: before, revision } = parseRecord(reviewSchema, entry);
+      const record = decided(before, decision, origin.at);
+      const result = viewOf(entry.key, record, level);
+      if (record.status === before.status && record.note === before.note) return { unchanged: result };
+      return {
+        accountId,
+        action: 'review.decided',
+        appId: result.appId,
+        // Whether there is a note, never its words: they may speak of people, and the audit stays.
+        detail: { entryId, from: before.status, status: record.status, noted: record.note !== undefined },
+        expect: [{ key: entry.key, revision }],
+        write: [put(entry.key, record)],
+        result,
+      };
+    },
+  );
+}
+
+/** A decision that stays the same keeps its instant, whatever becomes of the note. */
+function decided(before: ReviewRecord, { status, note = before.note }: Decision, at: number): ReviewRecord {
+  const { note: _note, decidedAt, ...rest } = before;
+  const since = status === before.status ? decidedAt : at;
+  return {
+    ...rest,
+    status,
+    ...(note !== undefined && note !== '' && { note }),
+    ...(status !== 'open' && since !== undefined && { decidedAt: since }),
+  };
+}
+
+function viewOf(key: string, record: ReviewRecord, level: EvidenceLevel): ReviewEntry {
+  const [appId = '', digest = ''] = key.split('/').slice(-2);
+  return { ...record, entryId: entryIdOf(appId, digest), appId, evidence: cutEvidence(record.evidence, level) };
+}

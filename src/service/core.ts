@@ -1,0 +1,131 @@
+import { createAllMetrics, type AllMetrics } from '../metrics/all-metrics.ts';
+import { systemClock, type Clock } from '../time/clock.ts';
+import { ConfigError, type Config } from '../config/config.ts';
+import { openConfiguredStore } from './configured-store.ts';
+import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
+import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
+import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
+import { FleetMemory } from '../domain/fleet/memory.ts';
+import { fencedByFormat } from '../domain/replicas/format-fence.ts';
+import { refuseNewerFormat, settleFormat } from '../domain/records/format.ts';
+import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
+import { DEADLINES, type Deadlines } from '../domain/limits.ts';
+import type { Price } from '../domain/metering/prices.ts';
+import { DIRECTORY_GROUPS } from '../domain/records/records.ts';
+import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
+import { Secret } from '../domain/credentials/secret.ts';
+import { drawMarker, systemDraw, type Draw } from '../domain/credentials/random-ids.ts';
+import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './generated-secrets.ts';
+import { watchedKeyFile, type KeyFile } from './key-file.ts';
+import type { Log } from '../log.ts';
+import { Directory } from '../store/watch-cache/watch-cache.ts';
+import { observed } from '../store/instrumented.ts';
+import { patientlyOpened } from './open-store.ts';
+import type { Store } from '../store/port.ts';
+import { VERSION } from '../version.ts';
+
+export interface CoreOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** For tests whose subject is no outage: a machine under strain is as slow as one. */
+  readonly deadlines?: Deadlines;
+  /** Aborts when the process is asked to end, perhaps before it has begun. */
+  readonly signal?: AbortSignal;
+  /** For tests that bring trouble to the store. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+export interface Core {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: AllMetrics;
+  readonly store: Store;
+  readonly draw: Draw;
+  readonly keyRing: KeyRing;
+  readonly keyFile: KeyFile;
+  readonly envelope: Envelope;
+  readonly replicas: Replicas;
+  readonly clockWatch: ClockWatch;
+  readonly operatorTokens: readonly Secret[];
+  readonly directory: Directory;
+  readonly fleet: Fleet;
+  /** Of this process, from start to stop. */
+  readonly replicaId: string;
+  readonly deadlines: Deadlines;
+}
+
+/**
+ * What all of a process stands on: store, memory, keys, clocks and metrics.
+ * @throws ConfigError when the key file is none; Error in words when the store cannot be used
+ */
+export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
+  const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
+  const draw = systemDraw();
+  const secrets = secretsOf(config, log, draw);
+  const metrics = createAllMetrics(VERSION);
+  metrics.rolesAre(config.roles);
+  const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
+  const opening = await patientlyOpened(open, { clock, log, signal: options.signal });
+  let registration = (): object | undefined => undefined;
+  const store = opened.use(fencedByFormat(observed(wrapStore(opening), clock, metrics), () => registration()));
+  await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
+  const replicaId = drawMarker(draw);
+  const { keyRing } = secrets;
+  const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
+  registration = () => replicas.registration();
+  opened.defer(() => replicas.release());
+  const unfit = await replicas.announce();
+  if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
+  // Only now does a migration wait for this replica; one that began before is seen here.
+  await refuseNewerFormat(store);
+  const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
+  metrics.clockTrusted(() => clockWatch.trusted());
+  const memory = new FleetMemory({
+    onUnreadable(error) {
+      metrics.recordUnreadable();
+      log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
+    },
+  });
+  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  opened.use(directory);
+  directory.start();
+  return {
+    config,
+    log,
+    clock,
+    metrics,
+    store,
+    draw,
+    directory,
+    fleet: createFleet(store, directory, memory, deadlines),
+    replicaId,
+    deadlines,
+    replicas,
+    clockWatch,
+    envelope: createEnvelope(keyRing, draw),
+    ...secrets,
+  };
+}
+
+/** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
+function secretsOf(config: Config, log: Log, draw: Draw): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
+  const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, draw);
+  const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
+  const keyFile = watchedKeyFile(config.keyFilePath ?? keptKeyPath(config.dataDir), first, log);
+  return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
+}
+
+function configuredKeyRing(text: string): KeyRing {
+  try {
+    return parseKeyRing(text);
+  } catch (error) {
+    throw new ConfigError(`MUSTER_KEY_FILE: ${(error as Error).message}`);
+  }
+}
+
+/** What is recorded from now on; a night has what was on record at its midnight. */
+export function configuredPrice({ metering }: Config): Price {
+  return { price: metering.pricePerDaemonMonth, currency: metering.currency };
+}

@@ -1,0 +1,39 @@
+import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
+import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
+import type { Core } from './core.ts';
+import { createLinkedAccounts } from '../domain/resource-bindings/bound-accounts.ts';
+import { createLinkedApps } from '../domain/resource-bindings/bound-apps.ts';
+import { createLinkedKeys } from '../domain/resource-bindings/bound-keys.ts';
+import type { Domain } from './domain-services.ts';
+
+/**
+ * What the operator of custom resources stands on, where this replica has the role. The client of Kubernetes is loaded
+ * only then.
+ * @throws Error in words when there is no usable kubeconfig
+ */
+export async function openOperator(
+  core: Core,
+  domain: Domain,
+  wrap: (api: KubeApi) => KubeApi = (api) => api,
+): Promise<OperatorDeps | undefined> {
+  const { kubernetes } = core.config;
+  if (!kubernetes) return undefined;
+  const { connectKubernetes } = await import('../controller/kubernetes/client/http-kube-api.ts');
+  const { fleet, draw, clockWatch } = core;
+  const { mutations, lanes, ...services } = domain;
+  return {
+    ...core,
+    ...kubernetes,
+    api: wrap(await connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
+    random: Math.random,
+    health: operatorHealth(),
+    domain: {
+      ...services,
+      fleet,
+      draw,
+      linkedAccounts: createLinkedAccounts({ ...mutations, clockWatch }),
+      linkedKeys: createLinkedKeys(mutations),
+      linkedApps: createLinkedApps({ ...mutations, lanes }),
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { createDevicePlane } from '../api/device/device-plane.ts';
+import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
+import type { TlsPair } from '../api/listener/http-server.ts';
+import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
+import { createOpsServer } from '../api/operator/ops-server.ts';
+import { createGateway } from '../api/v1/gateway.ts';
+import { watchedCertificate, type Certificate, type CertificateFiles } from './tls-certificate.ts';
+import type { ListenAddress, Role } from '../config/config.ts';
+import { configuredPrice, type Core } from './core.ts';
+import { createAuditVerifier } from '../domain/audit/verify.ts';
+import { createBackups } from '../domain/backup/backup.ts';
+import { createDeviceConfigs } from '../domain/otel-config/delivered-config.ts';
+import { createVersionReports, type ChangeWaits } from '../domain/devices/device-plane.ts';
+import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
+import { Gate } from '../concurrency/semaphore.ts';
+import type { Heartbeats } from '../domain/devices/heartbeats.ts';
+import { createKeyRotation } from '../domain/key-rotation/key-rotation.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { MutationDeps } from '../domain/mutation/mutation.ts';
+import type { RateWindow } from '../domain/rate-window/local-window.ts';
+import { createRefusedLately } from '../domain/devices/recently-refused.ts';
+import { createReviewQueue } from '../domain/review-queue/review-queue.ts';
+import { createUsages } from '../domain/metering/usage.ts';
+import { keyMissing } from '../domain/keys/active-key.ts';
+import type { TurnQueue } from '../concurrency/turn-queue.ts';
+import type { Domain } from './domain-services.ts';
+import { VERSION } from '../version.ts';
+
+export type ListenerName = 'api' | 'device' | 'ops';
+
+export interface ListenerBounds {
+  /** Requests in flight, held polls not counted; one above it is told to come back later. */
+  readonly concurrencyMax: number;
+  /** Open connections; one above it is closed at once. */
+  readonly connectionsMax: number;
+}
+
+/** A connection costs memory and a file descriptor even where nobody speaks on it. */
+const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, device: 100_000, ops: 1_000 };
+
+/** Of a kubelet and of Prometheus: an overload must not have the replica killed, nor hide itself. */
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
+
+export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {
+  /** Of those that speak TLS: to be read again. */
+  readonly certificates: readonly CertificateFiles[];
+};
+
+export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAddress> {
+  const address = (listener: Listener | undefined): ListenAddress => ({
+    host: listener?.host ?? '',
+    port: listener?.port ?? 0,
+  });
+  return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
+}
+
+/** Requests in flight by listener, held polls among them; of those that are open here. */
+export function inFlightOf(listeners: Listeners): readonly (readonly [listener: ListenerName, requests: number])[] {
+  const all = [
+    ['api', listeners.api],
+    ['device', listeners.device],
+    ['ops', listeners.ops],
+  ] as const;
+  return all.flatMap(([name, listener]) => (listener ? [[name, listener.inFlight] as const] : []));
+}
+
+/** What the listeners have in common with the loops. */
+export interface Shared {
+  readonly rateWindow: RateWindow;
+  readonly heartbeats: Heartbeats;
+  readonly waits: ChangeWaits;
+  readonly domain: Domain;
+  /** Others are to take over: not ready any more, and still serving. */
+  readonly leaving: AbortSignal;
+  readonly stopping: AbortSignal;
+  /** For what many devices wait for together. */
+  readonly turns: TurnQueue;
+  /** In words what is wrong without keeping the replica from serving. */
+  readonly degraded: () => string | undefined;
+  readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
+}
+
+/** @throws Error in words when a port cannot be used */
+export async function openListeners(
+  core: Core,
+  { bounds, ...shared }: Shared,
+  opened: AsyncDisposableStack,
+): Promise<Listeners> {
+  const { clock, clockWatch, deadlines, log, metrics, store, fleet, draw, config, envelope } = core;
+  const { random } = Math;
+  const serves = (role: Role): boolean => config.roles.has(role);
+  const base = { clock, deadlines, log, metrics, random };
+  const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
+  const { apps, otelConfigs, accounts, rollouts } = shared.domain;
+
+  const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
+  const devicePlane = createDevicePlane({
+    ...mutations,
+    ...base,
+    ...shared,
+    clockWatch,
+    refusedLately: createRefusedLately(),
+    storeReads: new Gate(LIMITS.deviceStoreReadsMax),
+    configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
+    rate: createDeviceRate(config.deviceRatePerMinute, clock),
+    reportVersion: createVersionReports(mutations),
+  });
+  const opsServer = createOpsServer({
+    ...base,
+    operatorTokens: core.operatorTokens,
+    registry: metrics.registry,
+    unready: () => unreadyReason(core, shared),
+    degraded: shared.degraded,
+    services: {
+      accounts,
+      auditVerifier: createAuditVerifier({ store, fleet }),
+      reviewQueue: createReviewQueue(mutations),
+      rollouts,
+      keyRotation: createKeyRotation(core),
+      backups: createBackups({ store, clock, draw, version: VERSION }),
+      usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
+    },
+  });
+  const certificates: CertificateFiles[] = [];
+  const to: ListenTo = { core, bounds, certificates };
+  const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(to, name, kind);
+  const device: ListenerKind = {
+    handle: devicePlane,
+    belowRouting: 'invalid_request',
+    overloaded: 'overloaded',
+    perTurnMax: LIMITS.devicesPerTurnMax,
+    parked: () => shared.waits.held(),
+  };
+  const api: ListenerKind = { handle: gateway, belowRouting: 'not_found', overloaded: 'upstream_unavailable' };
+  const ops: ListenerKind = {
+    handle: opsServer,
+    belowRouting: 'invalid_request',
+    overloaded: 'overloaded',
+    isVital: ({ url = '' }) => PROBES.has(url),
+  };
+  return {
+    api: serves('api') ? opened.use(await open('api', api)) : undefined,
+    device: serves('device') ? opened.use(await open('device', device)) : undefined,
+    ops: opened.use(await open('ops', ops)),
+    certificates,
+  };
+}
+
+interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | 'parked' | 'isVital'> {
+  readonly belowRouting: ErrorCode;
+  readonly overloaded: ErrorCode;
+}
+
+interface ListenTo {
+  readonly core: Core;
+  readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
+  readonly certificates: CertificateFiles[];
+}
+
+async function listen(
+  { core, bounds, certificates }: ListenTo,
+  name: ListenerName,
+  { belowRouting, overloaded, ...kind }: ListenerKind,
+): Promise<Listener> {
+  const fixed = (code: ErrorCode): { status: number; body: string } => ({
+    status: ERRORS[code].status,
+    body: errorBody(code),
+  });
+  const { config, metrics } = core;
+  let listener: Listener | undefined;
+  const certificate = certificateOf(core, name, (pair) => listener?.present(pair));
+  if (certificate) certificates.push(certificate);
+  listener = await openListener({
+    name,
+    ...(certificate && { tls: certificate.current.pair }),
+    ...config.listen[name],
+    ...kind,
+    belowRouting: fixed(belowRouting),
+    overloaded: fixed(overloaded),
+    ...(bounds[name] ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
+    onTurnedAway: (reason) => metrics.requestShed(name, reason),
+  });
+  return listener;
+}
+
+function certificateOf(
+  { config, metrics, clock, log }: Core,
+  name: ListenerName,
+  present: (pair: TlsPair) => void,
+): CertificateFiles | undefined {
+  const paths = name === 'ops' ? undefined : config.tls[name];
+  if (name === 'ops' || !paths) return undefined;
+  const told = ({ expiresAt }: Certificate): void => metrics.certificateExpires(name, expiresAt / 1000);
+  const files = watchedCertificate(name, paths, {
+    clock,
+    log,
+    renewed(certificate) {
+      present(certificate.pair);
+      told(certificate);
+    },
+  });
+  told(files.current);
+  return files;
+}
+
+function unreadyReason(
+  { config, directory, fleet, keyRing }: Core,
+  { leaving, degraded }: Pick<Shared, 'leaving' | 'degraded'>,
+): string | undefined {
+  if (leaving.aborted) return 'draining';
+  if (!directory.ready) return 'the store does not answer, or the directory is being filled';
+  const serves = config.roles.has('api') || config.roles.has('device');
+  // Requests are none of Kubernetes' business: a replica that serves them goes on when the API server is away.
+  return keyMissing(fleet.memory.writingKey()?.record, keyRing) ?? (serves ? undefined : degraded());
+}

@@ -1,0 +1,240 @@
+import type { ListenAddress } from '../config/config.ts';
+import { runController } from './controller.ts';
+import { runLoop } from '../controller/loop.ts';
+import { configuredPrice, openCore, type Core, type CoreOptions } from './core.ts';
+import { createChangeWaits, type ChangeWaits } from '../domain/devices/device-plane.ts';
+import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
+import type { OperatorDeps } from '../controller/kubernetes/operator.ts';
+import { openOperator } from './kubernetes-operator.ts';
+import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/records/format.ts';
+import { createHeartbeats } from '../domain/devices/heartbeats.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { openDomain } from './domain-services.ts';
+import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
+import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
+import { restoreWindows, saveWindows } from '../domain/rate-window/saved-windows.ts';
+import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
+import {
+  addressesOf,
+  inFlightOf,
+  openListeners,
+  type ListenerBounds,
+  type ListenerName,
+  type Listeners,
+} from './listeners.ts';
+import { TurnQueue } from '../concurrency/turn-queue.ts';
+import { VERSION } from '../version.ts';
+
+export interface Service {
+  /** Port 0 where this process has not the role. */
+  readonly api: ListenAddress;
+  readonly device: ListenAddress;
+  readonly ops: ListenAddress;
+  /**
+   * Resolves to the format of the store's records when a newer Muster has raised it above what this program knows: it
+   * must end. Never rejects.
+   */
+  readonly outdated: Promise<number>;
+  /**
+   * Leaves the rotation, answers what is under way, writes what is in memory, and closes. Idempotent.
+   * @param atOnce without the delay in which it is not ready and still serves
+   */
+  stop(atOnce?: boolean): Promise<void>;
+}
+
+export interface ServiceOptions extends CoreOptions {
+  /** For tests that fill a listener. */
+  readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;
+  /** For tests that bring trouble to the API server of Kubernetes. */
+  readonly wrapKubernetes?: (api: KubeApi) => KubeApi;
+  /** For tests: off, every controller works at once and unfenced. */
+  readonly election?: boolean;
+}
+
+const DRAIN_MS = 10_000;
+
+/**
+ * The composition root: config → store → memory → listeners → loops.
+ * @throws ConfigError when the key file is none; Error in words when the store or a port cannot be used
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  await using opened = new AsyncDisposableStack();
+  const core = await openCore(options, opened);
+  // Asked to end while it waited for the store: it need not begin.
+  options.signal?.throwIfAborted();
+  const { config, log, clock, metrics, store, fleet, directory } = core;
+  const leaving = new AbortController();
+  const stopping = new AbortController();
+  const rateWindow = await openRateWindow(core);
+  const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
+  const turns = new TurnQueue(LIMITS.devicesPerTurnMax);
+  const waits = createChangeWaits(fleet, turns, stopping.signal);
+  const domain = openDomain(core);
+  const operator = await openOperator(core, domain, options.wrapKubernetes);
+  const listeners = await openListeners(
+    core,
+    {
+      domain,
+      rateWindow: rateWindow.window,
+      heartbeats,
+      waits,
+      turns,
+      leaving: leaving.signal,
+      stopping: stopping.signal,
+      degraded: () => operator?.health.trouble(),
+      bounds: options.bounds ?? {},
+    },
+    opened,
+  );
+  registerGauges(core, rateWindow.window, waits, listeners);
+  const outdated = Promise.withResolvers<number>();
+  const loops = Promise.all([
+    heartbeats.run(stopping.signal),
+    rateWindow.run(stopping.signal),
+    ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
+    // At once, and not after the delay: whoever stays may lead. Of an embedded store nobody stays, and what is purged
+    // until the end is forgotten in time (O10).
+    ...controllerLoops(
+      core,
+      operator,
+      options.election ?? true,
+      store.backend === 'sqlite' ? stopping.signal : leaving.signal,
+    ),
+  ]);
+  const whole = opened.move();
+  log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
+
+  async function leave(): Promise<void> {
+    log.info({ delayMs: config.drainDelayMs }, 'muster leaves the rotation');
+    for (const listener of [listeners.api, listeners.device]) listener?.leave();
+    await clock.sleep(config.drainDelayMs);
+  }
+
+  async function close(atOnce: boolean): Promise<void> {
+    leaving.abort();
+    if (config.drainDelayMs > 0 && !atOnce) await leave();
+    log.info({}, 'muster is stopping');
+    stopping.abort();
+    // The ops listener stays until the others are done: /readyz says that the replica drains, /livez that it lives.
+    await Promise.all([listeners.api?.drain(DRAIN_MS), listeners.device?.drain(DRAIN_MS)]);
+    await listeners.ops.drain(DRAIN_MS);
+    await loops;
+    await heartbeats.finish();
+    await rateWindow.finish();
+    await directory[Symbol.asyncDispose]();
+    await whole.disposeAsync();
+    log.info({}, 'muster has stopped');
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    ...addressesOf(listeners),
+    outdated: outdated.promise,
+    stop: (atOnce = false) => (closing ??= close(atOnce)),
+  };
+}
+
+interface OpenRateWindow {
+  readonly window: RateWindow;
+  run(signal: AbortSignal): Promise<void>;
+  /** Keeps for others, or for the next start, what they must know. Never throws. */
+  finish(): Promise<void>;
+}
+
+/** H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. */
+async function openRateWindow(core: Core): Promise<OpenRateWindow> {
+  const { config, store, clock, log } = core;
+  if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
+    const shared = createSharedRateWindow(core);
+    return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
+  }
+  const local = createLocalRateWindow(clock);
+  if (store.backend !== 'sqlite') return { window: local, run: async () => undefined, finish: async () => undefined };
+  await restoreWindows(store, local);
+  return {
+    window: local,
+    run: async () => undefined,
+    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
+    finish: () =>
+      saveWindows(store, local).catch((error: unknown) => {
+        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
+      }),
+  };
+}
+
+function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, listeners: Listeners): void {
+  const { memory } = core.fleet;
+  core.metrics.gauges({
+    accounts: () => memory.accountCount,
+    apps: () => memory.appCount,
+    heldPolls: () => waits.held(),
+    inFlight: () => inFlightOf(listeners),
+    rateFill: () => rateWindow.fills(),
+    accountsLimitedLately: () => rateWindow.accountsLimitedLately(),
+    storeFullness: () => core.store.fullness(),
+    directoryReady: () => core.directory.ready,
+    storeRevisionLag: () => core.directory.lag,
+  });
+}
+
+/** What is mounted may change while the service runs. */
+const FILES_EVERY_MS = 10_000;
+
+/** What every replica does, whatever its roles. */
+function replicaLoops(
+  core: Core,
+  { certificates }: Listeners,
+  outdated: (format: number) => void,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { keyFile, replicas, store } = core;
+  // It keeps its pace through an outage: once the store is back, a rotation relies on who is on the registry.
+  const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
+  return [
+    runLoop(core, { name: 'key-file', everyMs: FILES_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
+    runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
+    // A look and no watch: one that is silent would go unnoticed.
+    runLoop(
+      core,
+      {
+        name: 'format',
+        everyMs: FORMAT_LOOK_EVERY_MS,
+        pauseMaxMs: FORMAT_LOOK_EVERY_MS,
+        async reconcile() {
+          const newer = await newerFormat(store);
+          if (newer !== undefined) outdated(newer);
+        },
+      },
+      signal,
+    ),
+    ...certificates.map((files) =>
+      runLoop(core, { name: 'certificates', everyMs: FILES_EVERY_MS, reconcile: () => files.reread() }, signal),
+    ),
+  ];
+}
+
+function controllerLoops(
+  core: Core,
+  operator: OperatorDeps | undefined,
+  election: boolean,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { config } = core;
+  const compacts = config.store.kind === 'sqlite' || config.store.compact;
+  return config.roles.has('controller')
+    ? [
+        runController(
+          {
+            ...core,
+            election,
+            operator,
+            compacts,
+            auditRetentionDays: config.auditRetentionDays,
+            pollIntervalSeconds: config.pollIntervalSeconds,
+            price: configuredPrice(config),
+            meteringDelayMs: config.metering.delaySeconds * 1000,
+          },
+          signal,
+        ),
+      ]
+    : [];
+}

@@ -1,0 +1,242 @@
+import type { CallOptions } from '@grpc/grpc-js';
+import type { IRangeRequest, IRangeResponse } from 'etcd3';
+import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
+import { EtcdCommits } from './group-commit.ts';
+import type { Tls } from './wire/channel.ts';
+import { type Endpoint, type Endpoints, openEndpoints } from './wire/endpoints.ts';
+import { Fullness } from './wire/quota.ts';
+import { EtcdHolds } from './lease/holds.ts';
+import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './wire/key-space.ts';
+import type { UserAndPassword } from './wire/auth-token.ts';
+import { decodeRange, type FoundRange } from './wire/range-codec.ts';
+import { isCompacted, isFuture } from './wire/errors.ts';
+import { checkVersions, type ReadVersion, versionReader } from './wire/server-version.ts';
+import { EtcdWatch } from './wire/watch.ts';
+import {
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Head,
+  HEAD_KEY,
+  type Held,
+  type Page,
+  type PageRequest,
+  type Retained,
+  type Store,
+  StoreUnavailable,
+  type Watch,
+  type WatchListener,
+} from '../port.ts';
+import { Retentions } from '../retained-revisions.ts';
+
+export interface EtcdOptions {
+  /** `http://host:port` or `https://host:port`, all alike. */
+  readonly endpoints: readonly string[];
+  /** Before every key; empty, or ending in "/". */
+  readonly prefix: string;
+  readonly tls?: Tls;
+  readonly auth?: UserAndPassword;
+  /** For each call of the port, from its begin, whatever happens within it. */
+  readonly deadlineMs?: number;
+  /** What etcd's `--quota-backend-bytes` says. */
+  readonly quotaBytes?: number;
+  /** Run on a version whose reads may be stale, with a warning. */
+  readonly allowOldVersion?: boolean;
+  readonly readVersion?: ReadVersion;
+  readonly warn?: (message: string) => void;
+}
+
+const DEADLINE_MS = 2000;
+const QUOTA_BYTES = 2 * 1024 ** 3;
+
+/**
+ * Opens the store after one read, so that wrong addresses, certificates, passwords and permissions are told at once.
+ * Throws StoreUnavailable, RangeError on options that cannot work, and Error on an etcd that is too old.
+ */
+export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
+  const { deadlineMs = DEADLINE_MS, tls, warn = () => undefined } = options;
+  const keys = new KeySpace(options.prefix);
+  const endpoints = openEndpoints({ urls: options.endpoints, tls, user: options.auth, deadlineMs });
+  const fullness = new Fullness(endpoints, options.quotaBytes ?? QUOTA_BYTES);
+  const store = new EtcdStore(keys, endpoints, fullness, deadlineMs);
+  try {
+    await store.head();
+    const read = options.readVersion ?? versionReader(tls, deadlineMs);
+    await checkVersions(endpoints.all, { read, allowOld: options.allowOldVersion === true, warn });
+    await fullness.look();
+    return store;
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+class EtcdStore implements Store {
+  readonly backend = 'etcd';
+  private readonly keys: KeySpace;
+  private readonly endpoints: Endpoints;
+  private readonly fill: Fullness;
+  private readonly deadlineMs: number;
+  private readonly headRequest: IRangeRequest;
+  private readonly decode: (bytes: Buffer) => FoundRange;
+  private readonly watches = new Set<Watch>();
+  private readonly commits: EtcdCommits;
+  private readonly holds: EtcdHolds;
+  private readonly retentions = new Retentions();
+  private inFlight = 0;
+  private idle: (() => void) | undefined;
+  private closing: Promise<void> | undefined;
+
+  constructor(keys: KeySpace, endpoints: Endpoints, fill: Fullness, deadlineMs: number) {
+    this.keys = keys;
+    this.endpoints = endpoints;
+    this.fill = fill;
+    this.deadlineMs = deadlineMs;
+    this.commits = new EtcdCommits(keys, endpoints, deadlineMs);
+    this.holds = new EtcdHolds(keys, endpoints);
+    this.headRequest = { key: keys.bytes(HEAD_KEY) };
+    const prefixBytes = keys.bytes('').length;
+    this.decode = (bytes) => decodeRange(bytes, prefixBytes);
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    const { kvs } = await this.range('get', { key: this.keys.bytes(key) });
+    return kvs[0] && entryOf(this.keys, kvs[0]);
+  }
+
+  async list(request: PageRequest): Promise<Page> {
+    checkPageRequest(request);
+    const range = pageRange(this.keys, request);
+    const found = await this.tracked(async () =>
+      this.endpoints.repeatedly('list', async (endpoint, options) => endpoint.range(range, options, this.decode)),
+    );
+    return pageOf(found, found.revision);
+  }
+
+  async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
+    checkPageRequest(request);
+    assertRevision(revision);
+    const pinned = { ...pageRange(this.keys, request), revision };
+    const found = await this.at('listAt', async (endpoint, options) => endpoint.range(pinned, options, this.decode));
+    if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
+    // Not the header's revision: that one is the store's newest.
+    return found === 'compacted' ? found : pageOf(found, revision);
+  }
+
+  async head(): Promise<Head> {
+    return headFrom(await this.range('head', this.headRequest));
+  }
+
+  async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
+    assertRevision(revision);
+    const pinned = { ...this.headRequest, revision };
+    const found = await this.at('headAt', async ({ kv }, options) => kv.range(pinned, options));
+    return typeof found === 'string' ? found : headFrom(found);
+  }
+
+  async commit(change: Change): Promise<CommitResult> {
+    checkChange(change);
+    return this.tracked(async () => this.commits.commit(change));
+  }
+
+  watch(prefix: string, from: number, listener: WatchListener): Watch {
+    let endpoint: Endpoint | undefined;
+    const watch: Watch = new EtcdWatch({
+      keys: this.keys,
+      prefix,
+      // To etcd 0 means "from now on".
+      from: Math.max(1, from),
+      listener,
+      deadlineMs: this.deadlineMs,
+      connect: async () => {
+        endpoint = await this.endpoints.standing('watch', Date.now() + this.deadlineMs);
+        return endpoint.watch.watch();
+      },
+      over: (outcome) => {
+        this.watches.delete(watch);
+        if (endpoint) this.endpoints.watchEnded(endpoint, outcome);
+      },
+    });
+    this.watches.add(watch);
+    if (this.closing) watch.close();
+    return watch;
+  }
+
+  async compact(asked: number): Promise<number> {
+    assertRevision(asked);
+    const revision = this.retentions.bound(asked);
+    await this.tracked(async () =>
+      this.endpoints.repeatedly('compact', async ({ kv }, options) =>
+        kv.compact({ revision }, options).catch((error: unknown) => {
+          if (!isCompacted(error)) throw error;
+        }),
+      ),
+    );
+    return revision;
+  }
+
+  retain(revision: number): Retained {
+    assertRevision(revision);
+    return this.retentions.retain(revision);
+  }
+
+  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+    checkHold(key, value, ttlMs);
+    return this.tracked(async () => this.holds.hold(key, value, ttlMs));
+  }
+
+  fullness(): number {
+    return this.fill.value;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.closing ??= this.close();
+    return this.closing;
+  }
+
+  private async close(): Promise<void> {
+    this.fill[Symbol.dispose]();
+    for (const watch of this.watches) watch.close();
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    await this.holds.close();
+    this.endpoints.close();
+  }
+
+  private async range(operation: string, request: IRangeRequest): Promise<IRangeResponse> {
+    return this.tracked(async () =>
+      this.endpoints.repeatedly(operation, async ({ kv }, options) => kv.range(request, options)),
+    );
+  }
+
+  /** For what is pinned to a revision. */
+  private async at<T>(
+    operation: string,
+    read: (endpoint: Endpoint, options: CallOptions) => Promise<T>,
+  ): Promise<T | 'compacted' | 'future'> {
+    return this.tracked(async () =>
+      this.endpoints.repeatedly(operation, async (endpoint, options) =>
+        read(endpoint, options).catch((error: unknown) => {
+          if (isCompacted(error)) return 'compacted';
+          if (isFuture(error)) return 'future';
+          throw error;
+        }),
+      ),
+    );
+  }
+
+  /** A call that began before the store was closed ends before the store does. */
+  private async tracked<T>(call: () => Promise<T>): Promise<T> {
+    if (this.closing) throw new StoreUnavailable('closed', 'The store is closed.');
+    this.inFlight += 1;
+    try {
+      return await call();
+    } finally {
+      this.inFlight -= 1;
+      if (this.inFlight === 0) this.idle?.();
+    }
+  }
+}
+
+function headFrom({ kvs: [kv] }: IRangeResponse): Head {
+  return kv ? { revision: revisionFrom(kv.mod_revision), mark: kv.value.toString() } : { revision: 0, mark: '' };
+}

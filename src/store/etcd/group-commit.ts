@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import type { Endpoints } from './wire/endpoints.ts';
+import { bytesOf, type Candidate, divide } from './batch.ts';
+import type { KeySpace } from './wire/key-space.ts';
+import { encodeGroup, resultsOf } from './wire/txn.ts';
+import { isInvalid, unavailable } from './wire/errors.ts';
+import { gathering } from '../../concurrency/batching-pause.ts';
+import { type Change, type CommitResult, StoreUnavailable } from '../port.ts';
+
+/** While so many requests are under way, further commits wait and ride together (docs/adr/0015-group-commit.md). */
+const REQUESTS_MAX = 2;
+/** The second one is for a wire that is slow, or silent: it sets out where commits wait so long after the last group. */
+const PATIENCE_MS = 20;
+/** More than can be sent before their deadlines pass. */
+const WAITING_MAX = 10_000;
+const MARK_BYTES = 8;
+
+/**
+ * The commits of one store. One that comes while there is little to do is sent at once; those that come while a request
+ * is under way ride together in the next one, each with its own verdict and its own deadline.
+ */
+export class EtcdCommits {
+  private readonly keys: KeySpace;
+  private readonly endpoints: Endpoints;
+  private readonly deadlineMs: number;
+  private waiting: Member[] = [];
+  private requests = 0;
+  /** Runs while commits wait and another request may set out. */
+  private patience: NodeJS.Timeout | undefined;
+
+  constructor(keys: KeySpace, endpoints: Endpoints, deadlineMs: number) {
+    this.keys = keys;
+    this.endpoints = endpoints;
+    this.deadlineMs = deadlineMs;
+  }
+
+  /** Throws StoreUnavailable. */
+  async commit(change: Change): Promise<CommitResult> {
+    if (this.waiting.length >= WAITING_MAX) {
+      throw new StoreUnavailable('failed', `commit: ${WAITING_MAX} commits wait already, and this one was not sent`);
+    }
+    const member = new Member(change, this.deadlineMs);
+    this.waiting.push(member);
+    if (this.requests === 0) void this.sendAll();
+    else this.waitOn();
+    return member.result;
+  }
+
+  private waitOn(): void {
+    if (this.waiting.length === 0 || this.requests === REQUESTS_MAX) return;
+    this.patience ??= setTimeout(() => {
+      this.patience = undefined;
+      void this.sendBeside();
+    }, PATIENCE_MS);
+  }
+
+  private waitNoLonger(): void {
+    clearTimeout(this.patience);
+    this.patience = undefined;
+  }
+
+  private async sendAll(): Promise<void> {
+    this.requests += 1;
+    while (this.waiting.length > 0) {
+      await this.sendGroup();
+      await gathering();
+    }
+    this.requests -= 1;
+  }
+
+  /** One group, beside the one that takes its time: two that went on side by side would carry half as many each. */
+  private async sendBeside(): Promise<void> {
+    this.requests += 1;
+    await this.sendGroup();
+    this.requests -= 1;
+    if (this.requests === 0) void this.sendAll();
+    else this.waitOn();
+  }
+
+  /** Does not throw: whatever happens, happens to the members. */
+  private async sendGroup(): Promise<void> {
+    try {
+      // Before the group is put together: who comes while there is no connection rides in it, too.
+      await this.endpoints.standing('commit', this.endpoints.deadline());
+      await this.send(this.nextGroup());
+    } catch (error) {
+      // That there is none is found out once for all, in one deadline, and not by each of them in turn.
+      for (const member of this.waiting.splice(0)) member.fail(unavailable('commit', error));
+      this.waitNoLonger();
+    }
+  }
+
+  private nextGroup(): Member[] {
+    const { group, rest } = divide(this.waiting.filter(({ settled }) => !settled));
+    this.waiting = rest;
+    this.waitNoLonger();
+    this.waitOn();
+    return group;
+  }
+
+  /** Does not throw: whatever happens, happens to the members. */
+  private async send(members: readonly Member[]): Promise<void> {
+    if (members.length === 0) return;
+    // Each keeps its own deadline; the request has that of the last to come.
+    const deadline = Math.max(...members.map((member) => member.deadline));
+    for (const member of members) member.departs(deadline);
+    try {
+      const changes = members.map(({ change }) => change);
+      // Drawn per request, which is sent once: the mark is also what tells this history from a restored one.
+      const request = encodeGroup(this.keys, changes, randomBytes(MARK_BYTES).toString('hex'));
+      const answer = await this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options), deadline);
+      const results = resultsOf(answer, members.length);
+      for (const [index, member] of members.entries()) member.end(results[index]);
+    } catch (error) {
+      if (members.length > 1 && isInvalid(error)) await this.sendOneByOne(members);
+      else for (const member of members) member.fail(unavailable('commit', error));
+    }
+  }
+
+  /** etcd refused all because of one, before it did anything: now each gets an answer of its own. */
+  private async sendOneByOne(members: readonly Member[]): Promise<void> {
+    for (const member of members) member.waits();
+    for (const member of members) if (!member.settled) await this.send([member]);
+  }
+}
+
+/** A commit from its call to its end, which is at its deadline at the latest. */
+class Member implements Candidate {
+  readonly change: Change;
+  readonly bytes: number;
+  readonly deadline: number;
+  readonly result: Promise<CommitResult>;
+  settled = false;
+  private readonly settle = Promise.withResolvers<CommitResult>();
+  private expiry: NodeJS.Timeout | undefined;
+
+  constructor(change: Change, deadlineMs: number) {
+    this.change = change;
+    this.bytes = bytesOf(change);
+    this.deadline = Date.now() + deadlineMs;
+    this.result = this.settle.promise;
+    this.waits();
+  }
+
+  /** Nothing of it has been carried out. */
+  waits(): void {
+    if (!this.settled) this.expireWith('its turn did not come in time, and it was not sent');
+  }
+
+  /** It is being sent; from now on a failure tells nothing of what became of it. */
+  departs(deadline: number): void {
+    // That of the request itself is kept by gRPC, which has more to say.
+    if (this.deadline < deadline) this.expireWith('etcd did not answer in time');
+    else clearTimeout(this.expiry);
+  }
+
+  end(result: CommitResult | undefined): void {
+    if (!result) return this.fail(new StoreUnavailable('failed', 'commit: etcd left it out of its answer'));
+    this.close();
+    this.settle.resolve(result);
+  }
+
+  fail(error: StoreUnavailable): void {
+    this.close();
+    this.settle.reject(error);
+  }
+
+  private expireWith(words: string): void {
+    clearTimeout(this.expiry);
+    const expire = (): void => this.fail(new StoreUnavailable('timeout', `commit: ${words}`));
+    this.expiry = setTimeout(expire, Math.max(0, this.deadline - Date.now()));
+  }
+
+  private close(): void {
+    this.settled = true;
+    clearTimeout(this.expiry);
+  }
+}

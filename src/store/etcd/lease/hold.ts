@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkValue } from '../../validate.ts';
+import type { Endpoints } from '../wire/endpoints.ts';
+import { revisionFrom } from '../wire/key-space.ts';
+import type { EtcdLease } from './lease.ts';
+import type { LeasedKey } from './leased-key.ts';
+import { inTurn } from '../../../concurrency/serial.ts';
+import type { Held } from '../../port.ts';
+
+/** A renewal is tried three times before the lease expires, and sooner again after one that failed. */
+const RENEWALS_PER_TTL = 3;
+const RETRIES_PER_TTL = 30;
+
+/** A key under a lease that is renewed until it is released or lost. */
+export class EtcdHeld implements Held {
+  private readonly endpoints: Endpoints;
+  private readonly key: LeasedKey;
+  private readonly lease: EtcdLease;
+  private readonly ended: () => void;
+  private readonly losing = new AbortController();
+  private readonly over = new AbortController();
+  private readonly inTurn = inTurn();
+  private current: number;
+  private expiry: NodeJS.Timeout | undefined;
+  private ending: Promise<void> | undefined;
+
+  constructor(endpoints: Endpoints, key: LeasedKey, lease: EtcdLease, revision: number, ended: () => void) {
+    this.endpoints = endpoints;
+    this.key = key;
+    this.lease = lease;
+    this.current = revision;
+    this.ended = ended;
+    this.watchExpiry();
+    void this.keep();
+  }
+
+  get revision(): number {
+    return this.current;
+  }
+
+  get lost(): AbortSignal {
+    // A process that stood still asks before its timer has run.
+    if (this.lease.leftMs <= 0) this.lose();
+    return this.losing.signal;
+  }
+
+  async rewrite(value: string): Promise<'written' | 'lost'> {
+    checkValue(this.key.name, value);
+    return this.inTurn(async () => this.write(value));
+  }
+
+  async release(): Promise<void> {
+    this.stop();
+    return this.ending;
+  }
+
+  /** The holder did not ask for it. */
+  async end(): Promise<void> {
+    this.lose();
+    await Promise.all([this.release(), this.inTurn(async () => undefined)]);
+  }
+
+  private lose(): void {
+    if (this.over.signal.aborted) return;
+    this.stop();
+    this.losing.abort();
+  }
+
+  private stop(): void {
+    clearTimeout(this.expiry);
+    this.over.abort();
+    this.ending ??= this.lease.revoke().then(this.ended);
+  }
+
+  private async write(value: string): Promise<'written' | 'lost'> {
+    const deadline = this.endpoints.deadline();
+    while (!this.lost.aborted && !this.over.signal.aborted) {
+      const put = await this.key.put(value, this.current, deadline);
+      if (typeof put === 'number') {
+        this.adopt(put);
+        return 'written';
+      }
+      // Only a rewrite whose answer was lost can have moved the key and left it under the lease.
+      if (put === 'expired' || !(await this.isStillOurs(deadline))) this.lose();
+    }
+    return 'lost';
+  }
+
+  private async isStillOurs(deadline?: number): Promise<boolean> {
+    const found = await this.key.look(deadline);
+    if (found) this.adopt(revisionFrom(found.mod_revision));
+    return found !== undefined;
+  }
+
+  /** A look may have been answered before the write that was answered first. */
+  private adopt(revision: number): void {
+    this.current = Math.max(this.current, revision);
+  }
+
+  private async keep(): Promise<void> {
+    let perTtl = RENEWALS_PER_TTL;
+    while (await this.pause(this.lease.ttlMs / perTtl)) {
+      perTtl = (await this.renew()) ? RENEWALS_PER_TTL : RETRIES_PER_TTL;
+    }
+  }
+
+  /** False when it could not be told whether it is renewed; its expiry then decides. */
+  private async renew(): Promise<boolean> {
+    try {
+      const outcome = await this.lease.renew();
+      this.watchExpiry();
+      if (outcome === 'gone' || !(await this.isStillOurs())) this.lose();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private watchExpiry(): void {
+    clearTimeout(this.expiry);
+    if (this.over.signal.aborted) return;
+    this.expiry = setTimeout(() => this.lose(), this.lease.leftMs).unref();
+  }
+
+  /** False when there is nothing to go on with. */
+  private async pause(ms: number): Promise<boolean> {
+    return sleep(ms, true, { signal: this.over.signal, ref: false }).catch(() => false);
+  }
+}

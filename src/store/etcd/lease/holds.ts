@@ -1,0 +1,64 @@
+import type { Endpoints } from '../wire/endpoints.ts';
+import { EtcdHeld } from './hold.ts';
+import type { KeySpace } from '../wire/key-space.ts';
+import { EtcdLease } from './lease.ts';
+import { LeasedKey } from './leased-key.ts';
+import { ABSENT, type Held, StoreUnavailable } from '../../port.ts';
+
+/** What one store holds: each key under a lease of its own. */
+export class EtcdHolds {
+  private readonly keys: KeySpace;
+  private readonly endpoints: Endpoints;
+  private readonly live = new Set<EtcdHeld>();
+  private readonly revocations = new Set<Promise<void>>();
+
+  constructor(keys: KeySpace, endpoints: Endpoints) {
+    this.keys = keys;
+    this.endpoints = endpoints;
+  }
+
+  /** Throws StoreUnavailable. */
+  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+    const deadline = this.endpoints.deadline();
+    const bytes = this.keys.bytes(key);
+    // Those who wait for a key ask again and again: a lease for each time would be two writes.
+    if (await this.exists(bytes, deadline)) return 'taken';
+    const lease = new EtcdLease(this.endpoints, ttlMs);
+    let held: EtcdHeld | undefined;
+    try {
+      await lease.grant(deadline);
+      const leased = new LeasedKey(this.endpoints, key, bytes, lease.id);
+      const put = await leased.put(value, ABSENT, deadline);
+      if (put === 'conflict') return 'taken';
+      if (put === 'expired' || lease.leftMs <= 0)
+        throw new StoreUnavailable('timeout', 'hold: the time to live is over');
+      held = new EtcdHeld(this.endpoints, leased, lease, put, () => held && this.live.delete(held));
+      this.live.add(held);
+      return held;
+    } finally {
+      // Also where the put may still arrive: without its lease it is refused.
+      if (!held) this.discard(lease);
+    }
+  }
+
+  /** Ends what is held. Never throws. */
+  async close(): Promise<void> {
+    await Promise.all([...this.live].map(async (held) => held.end()));
+    await Promise.all(this.revocations);
+  }
+
+  private async exists(key: Buffer, deadline: number): Promise<boolean> {
+    const look = { key, keys_only: true };
+    const { kvs } = await this.endpoints.repeatedly(
+      'hold',
+      async ({ kv }, options) => kv.range(look, options),
+      deadline,
+    );
+    return kvs.length > 0;
+  }
+
+  private discard(lease: EtcdLease): void {
+    const revocation = lease.revoke().finally(() => this.revocations.delete(revocation));
+    this.revocations.add(revocation);
+  }
+}

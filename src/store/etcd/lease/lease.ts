@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import type { Endpoints } from '../wire/endpoints.ts';
+import { isLeaseGone, isLeaseThere } from '../wire/errors.ts';
+
+/**
+ * Of the time that etcd grants, this much counts here: the rest is for clocks that run at different speeds, and for
+ * what a holder still does before it learns that it is none.
+ */
+const COUNTED = 0.9;
+
+/** An expiry in etcd, and how long it certainly has not passed, by the monotonic clock of this process. */
+export class EtcdLease {
+  /** Drawn here, so that it may be asked for twice and revoked unseen. 63 bits: etcd's are signed, and 0 is none. */
+  readonly id = String((randomBytes(8).readBigUInt64BE() >> 1n) | 1n);
+  readonly ttlMs: number;
+  private readonly endpoints: Endpoints;
+  /** Counted from before a request was sent: etcd counts from when it handles it, which is later. */
+  private validUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(endpoints: Endpoints, ttlMs: number) {
+    this.ttlMs = Math.max(1, Math.ceil(ttlMs / 1000)) * 1000;
+    this.endpoints = endpoints;
+  }
+
+  /** Throws StoreUnavailable; it may then be there all the same, and wants to be revoked. */
+  async grant(deadline: number): Promise<void> {
+    // etcd may grant more than was asked for, never less.
+    this.renewed(performance.now());
+    const request = { ID: this.id, TTL: this.ttlMs / 1000 };
+    await this.endpoints.repeatedly(
+      'hold',
+      async ({ lease }, options) =>
+        lease.leaseGrant(request, options).catch((error: unknown) => {
+          // A first request whose answer was lost.
+          if (!isLeaseThere(error)) throw error;
+        }),
+      deadline,
+    );
+  }
+
+  /** Not more than this is left before it may be gone; 0 or less when it may be. */
+  get leftMs(): number {
+    return this.validUntil - performance.now();
+  }
+
+  /** Throws StoreUnavailable. */
+  async renew(): Promise<'renewed' | 'gone'> {
+    const { sentAt, outcome } = await this.endpoints.repeatedly(
+      'renew',
+      async (endpoint, options) => {
+        const sentAt = performance.now();
+        return { sentAt, outcome: await endpoint.renewLease(this.id, options) };
+      },
+      this.endpoints.deadline(this.leftMs),
+    );
+    if (outcome === 'renewed') this.renewed(sentAt);
+    return outcome;
+  }
+
+  /** Removes it, and the keys under it, if that can be done before it expires. Never throws. */
+  async revoke(): Promise<void> {
+    if (this.leftMs <= 0) return;
+    try {
+      await this.endpoints.repeatedly(
+        'release',
+        async ({ lease }, options) =>
+          lease.leaseRevoke({ ID: this.id }, options).catch((error: unknown) => {
+            if (!isLeaseGone(error)) throw error;
+          }),
+        this.endpoints.deadline(this.leftMs),
+      );
+    } catch {
+      // It expires.
+    }
+  }
+
+  private renewed(sentAt: number): void {
+    this.validUntil = Math.max(this.validUntil, sentAt + this.ttlMs * COUNTED);
+  }
+}

@@ -1,0 +1,61 @@
+import type { IKeyValue } from 'etcd3';
+import type { Endpoints } from '../wire/endpoints.ts';
+import { revisionFrom } from '../wire/key-space.ts';
+import { equals } from '../wire/txn.ts';
+import { isLeaseGone } from '../wire/errors.ts';
+
+/** A key as one lease sees it. */
+export class LeasedKey {
+  readonly name: string;
+  private readonly endpoints: Endpoints;
+  private readonly key: Buffer;
+  private readonly leaseId: string;
+
+  constructor(endpoints: Endpoints, name: string, key: Buffer, leaseId: string) {
+    this.name = name;
+    this.endpoints = endpoints;
+    this.key = key;
+    this.leaseId = leaseId;
+  }
+
+  /** The key while it lies under this lease; whoever else writes it takes it away from there. Throws StoreUnavailable. */
+  async look(deadline?: number): Promise<IKeyValue | undefined> {
+    const look = { key: this.key };
+    const { kvs } = await this.endpoints.repeatedly(
+      'hold',
+      async ({ kv }, options) => kv.range(look, options),
+      deadline,
+    );
+    return kvs.find(({ lease }) => lease === this.leaseId);
+  }
+
+  /**
+   * Puts the key under the lease if it is at the revision, and returns its new one. Throws StoreUnavailable when that
+   * is unknown, after it was looked for.
+   */
+  async put(value: string, revision: number, deadline: number): Promise<number | 'conflict' | 'expired'> {
+    const request = {
+      compare: [equals(this.key, 'Mod', revision)],
+      success: [{ request_put: { key: this.key, value: Buffer.from(value), lease: this.leaseId } }],
+    };
+    try {
+      const answer = await this.endpoints.once(
+        'hold',
+        async ({ kv }, options) =>
+          kv.txn(request, options).catch((error: unknown) => {
+            if (isLeaseGone(error)) return undefined;
+            throw error;
+          }),
+        // The other half is for a look at what became of it.
+        Date.now() + (deadline - Date.now()) / 2,
+      );
+      if (!answer) return 'expired';
+      return answer.succeeded ? revisionFrom(answer.header.revision) : 'conflict';
+    } catch (error) {
+      const found = await this.look(deadline).catch(() => undefined);
+      const foundRevision = found ? revisionFrom(found.mod_revision) : 0;
+      if (foundRevision > revision && found?.value.toString() === value) return foundRevision;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import type { CallOptions, Metadata } from '@grpc/grpc-js';
+import { AuthClient } from 'etcd3';
+import { Connection, type Tls } from './channel.ts';
+
+export interface UserAndPassword {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** For those who come without a deadline; a request that hung would keep every later one waiting. */
+const AUTHENTICATE_MS = 2000;
+
+/**
+ * The token of a user at one endpoint, asked for once however many calls need it. Each endpoint has its own: a follower
+ * that lags does not know a token yet that another member handed out. (The package's own authenticator knows no
+ * deadline, and leaves a connection open for each token.)
+ */
+export class Session {
+  private readonly endpoint: string;
+  private readonly tls: Tls | undefined;
+  private readonly user: UserAndPassword;
+  private asking: Promise<Metadata> | undefined;
+  private current: Metadata | undefined;
+
+  constructor(endpoint: string, tls: Tls | undefined, user: UserAndPassword) {
+    this.endpoint = endpoint;
+    this.tls = tls;
+    this.user = user;
+  }
+
+  /** What a call has to carry. Rejects with the error of gRPC when etcd does not take the password. */
+  async metadata(options: CallOptions): Promise<Metadata> {
+    if (this.current) return this.current;
+    this.asking ??= this.authenticate(options).finally(() => {
+      this.asking = undefined;
+    });
+    return this.asking;
+  }
+
+  /** etcd did not take this one. One that was asked for since is kept. */
+  forget(refused: Metadata | undefined = this.current): void {
+    if (this.current === refused) this.current = undefined;
+  }
+
+  private async authenticate(options: CallOptions): Promise<Metadata> {
+    // Once in five minutes: not worth a standing connection.
+    const connection = new Connection('Auth', this.endpoint, this.tls);
+    try {
+      const { username: name, password } = this.user;
+      const deadline = options.deadline ?? Date.now() + AUTHENTICATE_MS;
+      const { token } = await new AuthClient(connection).authenticate({ name, password }, { deadline });
+      const metadata = await connection.blankMetadata();
+      metadata.set('token', token);
+      this.current = metadata;
+      return metadata;
+    } finally {
+      connection.close();
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallOptions } from '@grpc/grpc-js';
+import { type IRangeRequest, KVClient, LeaseClient, MaintenanceClient, WatchClient } from 'etcd3';
+import { Connection, type Tls } from './channel.ts';
+import { Session, type UserAndPassword } from './auth-token.ts';
+import { GRPC, isGrpcTrouble, refusesToken, unavailable } from './errors.ts';
+import type { WatchOutcome } from './watch.ts';
+import { StoreUnavailable } from '../../port.ts';
+
+/** The first pause before a read goes to an endpoint again that failed it; it doubles, within the call's deadline. */
+const READ_PAUSE_MS = 50;
+
+/** One member of etcd, or an address that stands for several. */
+export class Endpoint {
+  readonly url: string;
+  readonly kv: KVClient;
+  readonly watch: WatchClient;
+  readonly lease: LeaseClient;
+  readonly maintenance: MaintenanceClient;
+  private readonly watchConnection: Connection;
+  private readonly kvConnection: Connection;
+  private readonly leaseConnection: Connection;
+  private readonly maintenanceConnection: Connection;
+  private readonly session: Session | undefined;
+
+  constructor(url: string, tls: Tls | undefined, user: UserAndPassword | undefined) {
+    this.url = url;
+    this.session = user && new Session(url, tls, user);
+    this.kvConnection = new Connection('KV', url, tls, this.session);
+    this.watchConnection = new Connection('Watch', url, tls, this.session);
+    this.leaseConnection = new Connection('Lease', url, tls, this.session);
+    this.maintenanceConnection = new Connection('Maintenance', url, tls, this.session);
+    this.kv = new KVClient(this.kvConnection);
+    this.watch = new WatchClient(this.watchConnection);
+    this.lease = new LeaseClient(this.leaseConnection);
+    this.maintenance = new MaintenanceClient(this.maintenanceConnection);
+  }
+
+  get isReady(): boolean {
+    return this.kvConnection.isReady;
+  }
+
+  /** Resolves with why there is no connection at the deadline, or with nothing when it stands. */
+  async connect(deadline: number): Promise<string | undefined> {
+    return this.kvConnection.connect(deadline);
+  }
+
+  async range<T>(request: IRangeRequest, options: CallOptions, decode: (bytes: Buffer) => T): Promise<T> {
+    return this.kvConnection.decoded('range', request, options, decode);
+  }
+
+  /** etcd only renews over streams; a stream of its own for each call gives every call an answer and a deadline. */
+  async renewLease(id: string, options: CallOptions): Promise<'renewed' | 'gone'> {
+    const stream = await this.lease.leaseKeepAlive(options);
+    try {
+      return await new Promise((resolve, reject) => {
+        stream
+          .on('error', reject)
+          .on('end', () => reject(new StoreUnavailable('unreachable', 'renew: etcd ended the stream')))
+          .on('data', ({ TTL }) => resolve(Number(TTL) > 0 ? 'renewed' : 'gone'))
+          .write({ ID: id });
+      });
+    } catch (error) {
+      if (isGrpcTrouble(error) && error.code === GRPC.deadlineExceeded) this.leaseConnection.renew();
+      if (error instanceof Error && refusesToken(error.message)) this.session?.forget();
+      throw error;
+    } finally {
+      stream.cancel();
+    }
+  }
+
+  watchEnded({ silent, words }: WatchOutcome): void {
+    if (silent) this.watchConnection.renew();
+    if (refusesToken(words)) this.session?.forget();
+  }
+
+  close(): void {
+    this.kvConnection.close();
+    this.watchConnection.close();
+    this.leaseConnection.close();
+    this.maintenanceConnection.close();
+  }
+}
+
+export interface EndpointsOptions {
+  readonly urls: readonly string[];
+  readonly tls: Tls | undefined;
+  readonly user: UserAndPassword | undefined;
+  readonly deadlineMs: number;
+}
+
+/** Throws RangeError on addresses that cannot work. The message leaves them out: one may hold a password. */
+export function openEndpoints({ urls, tls, user, deadlineMs }: EndpointsOptions): Endpoints {
+  const parsed = urls.map((url) => /^(https?:)\/\/([^\s/@?#]+:\d+)\/?$/.exec(url));
+  const protocols = new Set(parsed.map((parts) => parts?.[1]));
+  const [protocol] = protocols;
+  if (protocols.size !== 1 || protocol === undefined) {
+    throw new RangeError('The etcd endpoints must all be http://host:port, or all https://host:port.');
+  }
+  if (tls && protocol === 'http:') throw new RangeError('Certificates for etcd need endpoints with https://.');
+  const all = parsed.map((parts) => new Endpoint(`${protocol}//${parts?.[2] ?? ''}`, tls, user));
+  return new Endpoints(all, deadlineMs);
+}
+
+type Call<T> = (endpoint: Endpoint, options: CallOptions) => Promise<T>;
+
+/**
+ * The choice of an endpoint: one that works is kept, one that failed is left. Every call has one absolute deadline,
+ * whatever happens within it. All methods throw StoreUnavailable.
+ */
+export class Endpoints {
+  readonly all: readonly Endpoint[];
+  private readonly deadlineMs: number;
+  private preferred: number;
+  private connecting: Promise<Endpoint | string> | undefined;
+
+  constructor(all: readonly Endpoint[], deadlineMs: number) {
+    this.all = all;
+    this.deadlineMs = deadlineMs;
+    // At random, so that replicas spread over the members.
+    this.preferred = Math.floor(Math.random() * all.length);
+  }
+
+  /** That of a call which begins now. */
+  deadline(withinMs = this.deadlineMs): number {
+    return Date.now() + Math.min(withinMs, this.deadlineMs);
+  }
+
+  /** For what changes something: it is sent at most once, and only over a connection that stands. */
+  async once<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
+    const endpoint = await this.standing(operation, deadline);
+    try {
+      return await call(endpoint, { deadline });
+    } catch (error) {
+      throw this.noted(operation, endpoint, error);
+    }
+  }
+
+  /** For what may happen twice: repeated, elsewhere where there is an elsewhere, as long as the deadline allows. */
+  async repeatedly<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const endpoint = await this.standing(operation, deadline);
+      try {
+        return await call(endpoint, { deadline: this.shareOf(deadline, attempt) });
+      } catch (error) {
+        const trouble = this.noted(operation, endpoint, error);
+        const pauseMs = this.pauseAfter(attempt);
+        if (!isPassing(trouble) || Date.now() + pauseMs >= deadline) throw trouble;
+        if (pauseMs > 0) await sleep(pauseMs);
+      }
+    }
+  }
+
+  /** An endpoint whose connection stands; waits for one for half a deadline, so that a call has the other half. */
+  async standing(operation: string, deadline: number): Promise<Endpoint> {
+    const kept = this.all[this.preferred];
+    if (kept?.isReady) return kept;
+    const found = this.all.find(({ isReady }) => isReady) ?? (await this.connected(deadline));
+    if (typeof found === 'string')
+      throw new StoreUnavailable('unreachable', `${operation}: no etcd endpoint: ${found}`);
+    this.preferred = this.all.indexOf(found);
+    return found;
+  }
+
+  /** The next call goes elsewhere; when many calls fail together, only the first of them moves on. */
+  leave(endpoint: Endpoint): void {
+    if (this.all[this.preferred] === endpoint) this.preferred = (this.preferred + 1) % this.all.length;
+  }
+
+  /** What a watch that ended tells of its endpoint, for the next one. */
+  watchEnded(endpoint: Endpoint, outcome: WatchOutcome): void {
+    endpoint.watchEnded(outcome);
+    if (outcome.reason === 'disconnected') this.leave(endpoint);
+  }
+
+  close(): void {
+    for (const endpoint of this.all) endpoint.close();
+  }
+
+  private noted(operation: string, endpoint: Endpoint, error: unknown): StoreUnavailable {
+    const trouble = unavailable(operation, error);
+    if (isPassing(trouble)) this.leave(endpoint);
+    return trouble;
+  }
+
+  /** All that is left for the last endpoint to be tried, half of what is left for those before it. */
+  private shareOf(deadline: number, attempt: number): number {
+    if (attempt >= this.all.length) return deadline;
+    const now = Date.now();
+    return now + Math.max(1, (deadline - now) / 2);
+  }
+
+  private pauseAfter(attempt: number): number {
+    const again = attempt - this.all.length;
+    return again < 0 ? 0 : READ_PAUSE_MS * 2 ** again;
+  }
+
+  private async connected(deadline: number): Promise<Endpoint | string> {
+    this.connecting ??= this.connectAny(Date.now() + this.deadlineMs / 2).finally(() => {
+      this.connecting = undefined;
+    });
+    const expiry = new AbortController();
+    const expired = sleep(Math.max(0, deadline - Date.now()), 'not connected in time', { signal: expiry.signal });
+    try {
+      return await Promise.race([this.connecting, expired]);
+    } finally {
+      expired.catch(() => undefined);
+      expiry.abort();
+    }
+  }
+
+  /** The first that stands, or why none does. */
+  private async connectAny(until: number): Promise<Endpoint | string> {
+    const troubles: string[] = [];
+    const attempts = this.all.map(async (endpoint) => {
+      const trouble = await endpoint.connect(until);
+      if (trouble === undefined) return endpoint;
+      troubles.push(`${endpoint.url}: ${trouble}`);
+      throw new Error(trouble);
+    });
+    return Promise.any(attempts).catch(() => troubles.join('; '));
+  }
+}
+
+function isPassing({ reason }: StoreUnavailable): boolean {
+  return reason === 'timeout' || reason === 'unreachable';
+}

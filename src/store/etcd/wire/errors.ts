@@ -1,0 +1,72 @@
+import { StoreUnavailable, type StoreTrouble } from '../../port.ts';
+
+/** The status codes of gRPC that the rules name. */
+export const GRPC = {
+  cancelled: 1,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+export interface GrpcTrouble {
+  readonly code: number;
+  readonly details: string;
+}
+
+export function isGrpcTrouble(error: unknown): error is GrpcTrouble {
+  return error instanceof Error && 'code' in error && 'details' in error && typeof error.details === 'string';
+}
+
+/** etcd's refusals are told apart by their words: several share a code. */
+export function says(error: unknown, words: string): boolean {
+  return isGrpcTrouble(error) && error.details.includes(words);
+}
+
+export const isCompacted = (error: unknown): boolean => says(error, 'required revision has been compacted');
+export const isFuture = (error: unknown): boolean => says(error, 'required revision is a future revision');
+
+export const isLeaseGone = (error: unknown): boolean => says(error, 'requested lease not found');
+export const isLeaseThere = (error: unknown): boolean => says(error, 'lease already exists');
+
+/** The token expired, was lost in a restart, or is older than the last change of users: a fresh one will do. */
+export function refusesToken(details: string): boolean {
+  return details.includes('invalid auth token') || details.includes('revision of auth store is old');
+}
+
+/** etcd found fault with the request itself and did nothing: too many operations, a key twice, too large. */
+export function isInvalid(error: unknown): boolean {
+  // A password that is not taken has the same code, and would not be taken from each alone either.
+  if (!(error instanceof StoreUnavailable && error.reason === 'failed')) return false;
+  return isGrpcTrouble(error.cause) && error.cause.code === GRPC.invalidArgument;
+}
+
+/** Any failure of a call, in the port's terms. etcd's own words are kept: they name no value. */
+export function unavailable(operation: string, error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  if (!isGrpcTrouble(error)) return new StoreUnavailable('failed', `${operation} failed`, { cause: error });
+  const reason = reasonOf(error);
+  return new StoreUnavailable(reason, `${operation}: ${SENTENCES[reason]} (${error.details})`, { cause: error });
+}
+
+const SENTENCES: Record<StoreTrouble, string> = {
+  timeout: 'etcd did not answer in time',
+  unreachable: 'etcd cannot be reached',
+  full: 'etcd is full',
+  refused: 'etcd refuses the user or does not permit it this',
+  failed: 'etcd failed',
+  closed: 'the store is closed',
+};
+
+function reasonOf({ code, details }: GrpcTrouble): StoreTrouble {
+  if (code === GRPC.deadlineExceeded || /timed out|deadline exceeded/.test(details)) return 'timeout';
+  // Cancelled is how a stream ends that the other side resets: no call is cancelled on this side.
+  if (code === GRPC.unavailable || code === GRPC.cancelled) return 'unreachable';
+  // "Received message larger than max" and "too many requests" have the same code and are not a full store.
+  if (code === GRPC.resourceExhausted) return details.includes('database space exceeded') ? 'full' : 'failed';
+  if (code === GRPC.permissionDenied || code === GRPC.unauthenticated) return 'refused';
+  if (/authentication|auth token|user name|permission denied/.test(details)) return 'refused';
+  return 'failed';
+}

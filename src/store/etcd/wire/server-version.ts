@@ -1,0 +1,74 @@
+import { get as httpGet } from 'node:http';
+import { get as httpsGet } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { Tls } from './channel.ts';
+import type { Endpoint } from './endpoints.ts';
+
+/** The first release of each line whose linearizable reads are never stale (etcd-io/etcd#20418). */
+const SOUND_SINCE: ReadonlyMap<number, number> = new Map([
+  [5, 28],
+  [6, 9],
+]);
+const LAST_MINOR_WITH_FAULT = 6;
+
+/** What is wrong with running on this version of etcd, in a sentence; nothing when it will do. */
+export function faultOfVersion(version: string): string | undefined {
+  const [major = 0, minor = 0, patch = 0] = (/^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
+  if (major > 3 || (major === 3 && minor > LAST_MINOR_WITH_FAULT)) return undefined;
+  if (major === 3 && patch >= (SOUND_SINCE.get(minor) ?? Number.POSITIVE_INFINITY)) return undefined;
+  return (
+    `etcd ${version} may serve stale linearizable reads (etcd-io/etcd#20418): a revoked key could be accepted. ` +
+    'Upgrade etcd to 3.5.28, 3.6.9, 3.7 or newer.'
+  );
+}
+
+/** The version of one endpoint; undefined when it does not tell. */
+export type ReadVersion = (endpoint: Endpoint) => Promise<string | undefined>;
+
+/** A user limited to a prefix may not ask for the status on every version; the version is also there for anybody. */
+export function versionReader(tls: Tls | undefined, deadlineMs: number): ReadVersion {
+  return async ({ maintenance, url }) => {
+    const status = maintenance.status({ deadline: Date.now() + deadlineMs }).then(({ version }) => version);
+    return status.catch(async () => versionOverHttp(url, tls, deadlineMs)).catch(() => undefined);
+  };
+}
+
+export interface VersionRule {
+  readonly read: ReadVersion;
+  readonly allowOld: boolean;
+  readonly warn: (message: string) => void;
+}
+
+/** Throws when an endpoint runs a version that must not be used; what cannot be told is a warning. */
+export async function checkVersions(endpoints: readonly Endpoint[], { read, allowOld, warn }: VersionRule) {
+  const versions = await Promise.all(endpoints.map(read));
+  for (const [index, version] of versions.entries()) {
+    const url = endpoints[index]?.url;
+    const fault = version !== undefined && faultOfVersion(version);
+    if (version === undefined)
+      warn(`The version of etcd at ${url} could not be learnt; 3.5.28, 3.6.9 or 3.7 is needed.`);
+    else if (fault && !allowOld) throw new Error(`${url}: ${fault}`);
+    else if (fault) warn(`${url}: ${fault}`);
+  }
+}
+
+async function versionOverHttp(url: string, tls: Tls | undefined, deadlineMs: number): Promise<string | undefined> {
+  const address = new URL('/version', url);
+  const signal = AbortSignal.timeout(deadlineMs);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request =
+      address.protocol === 'https:'
+        ? httpsGet(address, { ca: tls?.ca, cert: tls?.certificate, key: tls?.key, signal }, resolve)
+        : httpGet(address, { signal }, resolve);
+    request.on('error', reject);
+  });
+  let body = '';
+  for await (const chunk of response.setEncoding('utf8')) {
+    body += String(chunk);
+    if (body.length > VERSION_ANSWER_CHARACTERS_MAX) throw new Error('not an answer of etcd');
+  }
+  const answer = JSON.parse(body) as { etcdserver?: unknown };
+  return typeof answer.etcdserver === 'string' ? answer.etcdserver : undefined;
+}
+
+const VERSION_ANSWER_CHARACTERS_MAX = 10_000;

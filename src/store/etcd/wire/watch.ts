@@ -1,0 +1,114 @@
+import type { IEvent, IWatchCreateRequest, IWatchResponse, WatchClient } from 'etcd3';
+import { type KeySpace, revisionFrom } from './key-space.ts';
+import type { Watch, WatchEnd, WatchedChange, WatchListener } from '../../port.ts';
+
+type Stream = Awaited<ReturnType<WatchClient['watch']>>;
+
+export interface WatchOrder {
+  readonly keys: KeySpace;
+  readonly prefix: string;
+  readonly from: number;
+  readonly listener: WatchListener;
+  readonly deadlineMs: number;
+  /** Opens a stream to an endpoint that stands. */
+  connect(): Promise<Stream>;
+  /** Told once, before the listener is. */
+  over(outcome: WatchOutcome): void;
+}
+
+export interface WatchOutcome {
+  readonly reason: WatchEnd;
+  /** Nothing at all came back over the connection. */
+  readonly silent: boolean;
+  /** What etcd or gRPC said to it, if anything. */
+  readonly words: string;
+}
+
+/**
+ * One watch on one stream of its own. The package's watcher is no use here: it opens streams again by itself, hands out
+ * the fragments of a revision as if they were whole, and does not tell a compaction from a broken connection.
+ */
+export class EtcdWatch implements Watch {
+  private readonly order: WatchOrder;
+  private readonly confirmation: NodeJS.Timeout;
+  private stream: Stream | undefined;
+  private ended = false;
+  /** The changes of the fragments so far. */
+  private pending: WatchedChange[] = [];
+
+  constructor(order: WatchOrder) {
+    this.order = order;
+    this.confirmation = setTimeout(() => this.end('disconnected', '', true), order.deadlineMs);
+    void this.open();
+  }
+
+  close(): void {
+    this.end('closed');
+  }
+
+  private async open(): Promise<void> {
+    try {
+      const stream = await this.order.connect();
+      this.stream = stream
+        .on('error', (error) => this.end('disconnected', error.message))
+        .on('end', () => this.end('disconnected'))
+        .on('data', (response) => this.received(response));
+      if (this.ended) stream.cancel();
+      else stream.write({ create_request: this.request() });
+    } catch {
+      this.end('disconnected');
+    }
+  }
+
+  private request(): IWatchCreateRequest {
+    const { keys, prefix, from } = this.order;
+    return { ...keys.range(prefix), start_revision: from, fragment: true };
+  }
+
+  private received(response: IWatchResponse): void {
+    if (this.ended) return;
+    if (response.canceled) {
+      const reason = response.compact_revision === '0' ? 'disconnected' : 'compacted';
+      this.end(reason, response.cancel_reason);
+    } else if (response.created) {
+      this.confirmed();
+    } else {
+      this.collect(response);
+    }
+  }
+
+  private confirmed(): void {
+    clearTimeout(this.confirmation);
+    this.order.listener.onOpen();
+  }
+
+  private collect({ events, fragment }: IWatchResponse): void {
+    try {
+      for (const event of events) this.pending.push(this.changeOf(event));
+    } catch {
+      return this.end('disconnected');
+    }
+    // Only the last fragment makes the revisions whole. An answer without events is a notification of progress.
+    if (fragment) return;
+    const revision = this.pending.at(-1)?.revision;
+    if (revision === undefined) return;
+    const changes = this.pending;
+    this.pending = [];
+    // Not the header's revision: while a watch catches up, that one is ahead of what it was told.
+    this.order.listener.onBatch({ revision, changes });
+  }
+
+  private changeOf({ type, kv }: IEvent): WatchedChange {
+    const value = type === 'Delete' ? undefined : kv.value.toString();
+    return { key: this.order.keys.key(kv.key), revision: revisionFrom(kv.mod_revision), value };
+  }
+
+  private end(reason: WatchEnd, words = '', silent = false): void {
+    if (this.ended) return;
+    this.ended = true;
+    clearTimeout(this.confirmation);
+    this.stream?.cancel();
+    this.order.over({ reason, silent, words });
+    this.order.listener.onEnd(reason);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../time/clock.ts';
+import type { Metrics } from '../metrics/service-metrics.ts';
+import { StoreUnavailable, type Store } from './port.ts';
+
+/** The same store, with every call counted and timed. */
+export function observed(store: Store, clock: Clock, metrics: Pick<Metrics, 'storeCallEnded'>): Store {
+  async function timed<T>(operation: string, call: Promise<T>, resultOf: (value: T) => string): Promise<T> {
+    const startedAt = clock.monotonic();
+    let result = 'failed';
+    try {
+      const value = await call;
+      result = resultOf(value);
+      return value;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) result = error.reason;
+      throw error;
+    } finally {
+      metrics.storeCallEnded(operation, result, (clock.monotonic() - startedAt) / 1000);
+    }
+  }
+  const headNow = store.headNow?.bind(store);
+  const ok = (): string => 'ok';
+  const wordOrOk = (value: unknown): string => (typeof value === 'string' ? value : 'ok');
+
+  return {
+    backend: store.backend,
+    get: (key) => timed('get', store.get(key), ok),
+    list: (request) => timed('list', store.list(request), ok),
+    listAt: (request, revision) => timed('listAt', store.listAt(request, revision), wordOrOk),
+    commit: (change) => timed('commit', store.commit(change), ({ outcome }) => outcome),
+    // Embedded, `head` is answered from memory on the path of every request: there is nothing to measure.
+    head: store.backend === 'sqlite' ? () => store.head() : () => timed('head', store.head(), ok),
+    ...(headNow && { headNow }),
+    headAt: (revision) => timed('headAt', store.headAt(revision), wordOrOk),
+    watch: (prefix, from, listener) => store.watch(prefix, from, listener),
+    compact: (revision) => timed('compact', store.compact(revision), ok),
+    retain: (revision) => store.retain(revision),
+    hold: (key, value, ttlMs) => timed('hold', store.hold(key, value, ttlMs), wordOrOk),
+    fullness: () => store.fullness(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

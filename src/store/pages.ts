@@ -1,0 +1,22 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { StoreUnavailable, type Page, type PageRequest, type Store } from './port.ts';
+
+/**
+ * Pages, one after the other, each as new as the store then is. Between them others have their turn: an embedded store
+ * answers at once, and a long listing would stop the process.
+ * @throws StoreUnavailable, also once the signal has aborted
+ */
+export async function* pagesOf(
+  store: Store,
+  request: PageRequest,
+  signal?: AbortSignal,
+): AsyncGenerator<Page, undefined> {
+  let after = request.after;
+  do {
+    if (signal?.aborted === true) throw new StoreUnavailable('timeout', 'The listing took too long.');
+    const page = await store.list({ ...request, ...(after !== undefined && { after }) });
+    yield page;
+    after = page.next;
+    await nextTurn();
+  } while (after !== undefined);
+}

@@ -1,0 +1,85 @@
+/** A disk transaction being put together: each change is judged against what those before it left. */
+import { randomBytes } from 'node:crypto';
+import type { Change, CommitResult, Entry, Head, Write } from '../port.ts';
+import { ABSENT, HEAD_KEY } from '../port.ts';
+import { type Database, endOf } from './database.ts';
+import type { PastChange } from './history.ts';
+
+/** Where the store stands: as of the last disk commit, or, inside a group, as its members so far left it. */
+export interface Position {
+  readonly revision: number;
+  readonly head: Head;
+}
+
+/** Nothing of it counts before its transaction is on disk. */
+export class Group {
+  position: Position;
+  readonly changes: PastChange[] = [];
+  private readonly database: Database;
+  private readonly before: Position;
+  /** One for the whole group: what it must tell apart is one history of the store from another. */
+  private readonly mark = randomBytes(8).toString('hex');
+
+  constructor(database: Database, position: Position) {
+    this.database = database;
+    this.before = position;
+    this.position = position;
+  }
+
+  /** The verdict on one change, with its writes done if it stands. `heldKey` is what it puts on behalf of a holder. */
+  add(change: Change, heldKey?: string): CommitResult {
+    if (!this.holds(change)) return { outcome: 'conflict' };
+    const revision = this.position.revision + 1;
+    const created = new Set<string>();
+    for (const expected of change.expect) if (expected.revision === ABSENT) created.add(expected.key);
+    for (const write of change.write) this.apply(write, revision, created);
+    if (heldKey !== undefined) this.database.noteHeld(heldKey, revision);
+    this.position = { revision, head: change.quiet === true ? this.position.head : this.moveHead(revision) };
+    return { outcome: 'committed', revision };
+  }
+
+  /** Head reaches the disk once, as the last of the group left it. */
+  finish(): void {
+    const { head } = this.position;
+    if (head !== this.before.head) this.database.put(entryOf(head));
+  }
+
+  private holds({ expect }: Change): boolean {
+    return expect.every(({ key, revision }) => this.revisionOf(key) === revision);
+  }
+
+  private revisionOf(key: string): number {
+    return key === HEAD_KEY ? this.position.head.revision : this.database.revisionOf(key);
+  }
+
+  private moveHead(revision: number): Head {
+    const { head } = this.position;
+    const previous = head.revision === ABSENT ? undefined : entryOf(head);
+    this.changes.push({ key: HEAD_KEY, revision, value: this.mark, previous });
+    return { revision, mark: this.mark };
+  }
+
+  /** `created` holds keys known to be absent: what they replace need not be looked up. */
+  private apply(write: Write, revision: number, created: ReadonlySet<string>): void {
+    if ('put' in write) {
+      const { put: key, value } = write;
+      const previous = created.has(key) ? undefined : this.database.get(key);
+      this.changes.push({ key, revision, value, previous });
+      this.database.put({ key, value, revision });
+    } else if ('remove' in write) {
+      const previous = this.database.get(write.remove);
+      if (previous === undefined) return;
+      this.changes.push({ key: write.remove, revision, value: undefined, previous });
+      this.database.remove(write.remove);
+    } else {
+      for (const previous of this.database.range(write.removeAll, endOf(write.removeAll))) {
+        this.changes.push({ key: previous.key, revision, value: undefined, previous });
+      }
+      this.database.removeAll(write.removeAll);
+    }
+  }
+}
+
+function entryOf({ revision, mark }: Head): Entry {
+  return { key: HEAD_KEY, value: mark, revision };
+}

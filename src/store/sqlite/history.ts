@@ -1,0 +1,99 @@
+/** What the store remembers of its past, in memory: the newest changes, each with the entry that it replaced. */
+import type { Entry, Retained, WatchedChange } from '../port.ts';
+import { Retentions } from '../retained-revisions.ts';
+
+export interface PastChange extends WatchedChange {
+  /** The entry before the change, if there was one. */
+  readonly previous: Entry | undefined;
+}
+
+/** What a change costs beside its texts, roughly. */
+const OVERHEAD_BYTES = 200;
+
+const bytesOf = ({ key, value, previous }: PastChange): number =>
+  OVERHEAD_BYTES + key.length + (value?.length ?? 0) + (previous?.value.length ?? 0);
+
+export class History {
+  /** The oldest revision whose state can be told: every change after it is here. */
+  floor: number;
+  private readonly bytesMax: number;
+  private readonly retainedBytesMax: number;
+  private readonly retentions = new Retentions();
+  private changes: PastChange[] = [];
+  /** Where the remembered changes begin: those before are dropped together, for dropping one by one is slow. */
+  private first = 0;
+  private bytes = 0;
+
+  /** `bytesMax` bounds what nobody retains, `retainedBytesMax` all of it. */
+  constructor(floor: number, bytesMax: number, retainedBytesMax: number) {
+    this.floor = floor;
+    this.bytesMax = bytesMax;
+    this.retainedBytesMax = retainedBytesMax;
+  }
+
+  /** Adds complete revisions, in order, and forgets the oldest ones beyond the bound. */
+  append(changes: readonly PastChange[]): void {
+    for (const change of changes) {
+      this.changes.push(change);
+      this.bytes += bytesOf(change);
+    }
+    this.shrink();
+  }
+
+  retain(revision: number): Retained {
+    return this.retentions.retain(revision, () => this.shrink());
+  }
+
+  /** The revision that a compaction to this one may reach. */
+  compactable(revision: number): number {
+    return this.retentions.bound(revision, this.floor);
+  }
+
+  private shrink(): void {
+    while (this.bytes > this.bytesMax) {
+      const oldest = this.changes[this.first];
+      if (oldest === undefined) return;
+      const isRetained = this.compactable(oldest.revision) < oldest.revision;
+      if (isRetained && this.bytes <= this.retainedBytesMax) return;
+      this.forget(oldest.revision);
+    }
+  }
+
+  /** Forgets what led to the state at the revision; that state itself can still be told. */
+  forget(revision: number): void {
+    this.floor = Math.max(this.floor, revision);
+    const end = this.indexAfter(revision);
+    for (let index = this.first; index < end; index += 1) {
+      const change = this.changes[index];
+      if (change !== undefined) this.bytes -= bytesOf(change);
+    }
+    this.first = end;
+    // A slice for each forgotten change would copy the rest each time; at half it costs nothing per change. The
+    // dropped ones must not linger, though, when little is written: a purge has asked to forget them.
+    if (this.first * 2 >= this.changes.length) this.trim();
+  }
+
+  /** Lets go of everything forgotten. */
+  trim(): void {
+    this.changes = this.changes.slice(this.first);
+    this.first = 0;
+  }
+
+  /** The changes after a revision that is not older than `floor`. */
+  *after(revision: number): Generator<PastChange, undefined> {
+    for (let index = this.indexAfter(revision); index < this.changes.length; index += 1) {
+      const change = this.changes[index];
+      if (change !== undefined) yield change;
+    }
+  }
+
+  private indexAfter(revision: number): number {
+    let [low, high] = [this.first, this.changes.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.changes[middle]?.revision ?? 0) > revision) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}

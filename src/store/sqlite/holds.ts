@@ -1,0 +1,108 @@
+/** Keys that live as long as their holder, where one process holds the store: none of them expires while it runs. */
+import { checkValue } from '../validate.ts';
+import { inTurn } from '../../concurrency/serial.ts';
+import { ABSENT, type Change, type CommitResult, type Held, type WatchedChange } from '../port.ts';
+
+/** A change that puts a key on behalf of a holder; told before anybody learns of the commit. */
+export interface HolderNote {
+  readonly key: string;
+  committed(revision: number): void;
+}
+
+export type Submit = (change: Change, note?: HolderNote) => Promise<CommitResult>;
+
+export class SqliteHolds {
+  private readonly live = new Map<string, SqliteHeld>();
+  private readonly submit: Submit;
+
+  constructor(submit: Submit) {
+    this.submit = submit;
+  }
+
+  /** `noted` is what the file says of keys that a holder wrote last. */
+  async hold(key: string, value: string, noted: ReadonlyMap<string, number>): Promise<Held | 'taken'> {
+    const held = new SqliteHeld(key, this.submit, () => {
+      if (this.live.get(key) === held) this.live.delete(key);
+    });
+    // What could not be removed when it was released has no holder any more: it gives way.
+    const vacant = this.live.has(key) ? ABSENT : (noted.get(key) ?? ABSENT);
+    const change: Change = { expect: [{ key, revision: vacant }], write: [{ put: key, value }], quiet: true };
+    const { outcome } = await this.submit(change, {
+      key,
+      committed: (revision) => {
+        this.live.get(key)?.lose();
+        held.revision = revision;
+        this.live.set(key, held);
+      },
+    });
+    return outcome === 'committed' ? held : 'taken';
+  }
+
+  /** Tells the holders whose keys were written by somebody else. */
+  saw(changes: readonly WatchedChange[]): void {
+    if (this.live.size === 0) return;
+    for (const { key, revision } of changes) {
+      const held = this.live.get(key);
+      if (held && revision > held.revision) held.lose();
+    }
+  }
+
+  endAll(): void {
+    for (const held of this.live.values()) held.lose();
+  }
+}
+
+class SqliteHeld implements Held {
+  revision = ABSENT;
+  private readonly key: string;
+  private readonly submit: Submit;
+  private readonly ended: () => void;
+  private readonly losing = new AbortController();
+  private readonly inTurn = inTurn();
+  private released: Promise<void> | undefined;
+
+  constructor(key: string, submit: Submit, ended: () => void) {
+    this.key = key;
+    this.submit = submit;
+    this.ended = ended;
+  }
+
+  get lost(): AbortSignal {
+    return this.losing.signal;
+  }
+
+  async rewrite(value: string): Promise<'written' | 'lost'> {
+    checkValue(this.key, value);
+    return this.inTurn(async () => {
+      if (this.released || this.lost.aborted) return 'lost';
+      const { key, revision } = this;
+      const change: Change = { expect: [{ key, revision }], write: [{ put: key, value }], quiet: true };
+      const note = { key, committed: (written: number) => (this.revision = written) };
+      const { outcome } = await this.submit(change, note);
+      if (outcome === 'committed') return 'written';
+      this.lose();
+      return 'lost';
+    });
+  }
+
+  async release(): Promise<void> {
+    this.released ??= this.inTurn(async () => this.remove());
+    return this.released;
+  }
+
+  lose(): void {
+    if (this.released) return;
+    this.ended();
+    this.losing.abort();
+  }
+
+  private async remove(): Promise<void> {
+    const { key, revision } = this;
+    try {
+      if (!this.lost.aborted) await this.submit({ expect: [{ key, revision }], write: [{ remove: key }], quiet: true });
+    } catch {
+      // It gives way to the next holder, and is removed when the store is opened again.
+    }
+    this.ended();
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * The embedded store: one SQLite file that one process holds. Commits issued in one turn of the event loop share one
+ * disk transaction, and with it one fsync; each is judged on its own against what those before it left.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
+import {
+  ABSENT,
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Head,
+  HEAD_KEY,
+  type Held,
+  type Page,
+  type PageRequest,
+  type Retained,
+  type Store,
+  StoreUnavailable,
+  type Watch,
+  type WatchListener,
+} from '../port.ts';
+import { Database, pagesIn, unavailable } from './database.ts';
+import { Group, type Position } from './group-commit.ts';
+import { History } from './history.ts';
+import { type HolderNote, SqliteHolds } from './holds.ts';
+import { pageNow, pageThen } from './pages.ts';
+import { Watches } from './watches.ts';
+
+export interface SqliteOptions {
+  /** The file grows no further; a commit that needs more throws `full`. Without it the disk is the bound. */
+  readonly bytesMax?: number;
+  /** How much of the past is remembered, for watches that resume and listings of a revision. */
+  readonly historyBytesMax?: number;
+  /** The same while a revision is retained; past this it is forgotten all the same. */
+  readonly retainedBytesMax?: number;
+}
+
+/** What one disk transaction takes at most: it runs in one piece, and nothing else runs meanwhile. */
+const GROUP_COMMITS_MAX = 512;
+const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
+const RETAINED_BYTES_MAX = 512 * 1024 * 1024;
+
+/**
+ * Opens the file, or makes it (mode 0600), for this process alone. `:memory:` is a store that ends with its disposal.
+ * Throws `StoreUnavailable`: `refused` when another process holds the file.
+ */
+export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
+  return new SqliteStore(path, options);
+}
+
+interface PendingCommit {
+  readonly change: Change;
+  readonly note: HolderNote | undefined;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (err: StoreUnavailable) => void;
+}
+
+class SqliteStore implements Store {
+  readonly backend = 'sqlite';
+  private readonly database: Database;
+  private readonly history: History;
+  private readonly watches = new Watches();
+  private readonly holds = new SqliteHolds(async (change, note) => this.submit(change, note));
+  private readonly pagesMax: number | undefined;
+  private position: Position;
+  private pending: PendingCommit[] = [];
+  private flushScheduled = false;
+  private disposal: Promise<void> | undefined;
+  /** Whether the file may hold remains of removed or overwritten values. */
+  private remains: boolean;
+
+  constructor(path: string, options: SqliteOptions) {
+    const { bytesMax, historyBytesMax = HISTORY_BYTES_MAX, retainedBytesMax = RETAINED_BYTES_MAX } = options;
+    this.pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
+    this.database = new Database(path, this.pagesMax);
+    const revision = this.database.revision();
+    const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
+    this.position = { revision, head: { revision: headRevision, mark: value } };
+    this.history = new History(revision, historyBytesMax, retainedBytesMax);
+    // The process before this one may have been killed between a purge and its compaction.
+    this.remains = revision > 0;
+    this.removeHeld();
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    return this.reading('get', () => this.database.get(key));
+  }
+
+  async list(request: PageRequest): Promise<Page> {
+    checkPageRequest(request);
+    return this.reading('list', () => pageNow(this.database, request, this.position.revision));
+  }
+
+  async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
+    checkPageRequest(request);
+    return this.reading('listAt', () => {
+      if (revision > this.position.revision) throw new StoreUnavailable('refused', 'listAt: the revision is to come');
+      if (revision < this.history.floor) return 'compacted';
+      return pageThen(this.database, this.history, request, revision);
+    });
+  }
+
+  async commit(change: Change): Promise<CommitResult> {
+    checkChange(change);
+    return this.submit(change);
+  }
+
+  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+    checkHold(key, value, ttlMs);
+    const noted = this.reading('hold', () => this.database.held());
+    return this.holds.hold(key, value, noted);
+  }
+
+  async head(): Promise<Head> {
+    return this.headNow();
+  }
+
+  headNow(): Head {
+    this.assertOpen('head');
+    return this.position.head;
+  }
+
+  async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
+    this.assertOpen('headAt');
+    if (revision > this.position.revision) return 'future';
+    if (revision < this.history.floor) return 'compacted';
+    for (const { key, previous } of this.history.after(revision)) {
+      if (key === HEAD_KEY) return { revision: previous?.revision ?? ABSENT, mark: previous?.value ?? '' };
+    }
+    return this.position.head;
+  }
+
+  watch(prefix: string, from: number, listener: WatchListener): Watch {
+    const watch = this.watches.start(prefix, from, listener, this.history, () => this.position.revision);
+    if (this.disposal !== undefined) watch.close();
+    return watch;
+  }
+
+  async compact(revision: number): Promise<number> {
+    return this.reading('compact', () => {
+      const to = this.history.compactable(Math.min(revision, this.position.revision));
+      this.history.forget(to);
+      this.history.trim();
+      this.database.forget(this.remains);
+      this.remains = false;
+      return to;
+    });
+  }
+
+  retain(revision: number): Retained {
+    return this.history.retain(revision);
+  }
+
+  fullness(): number {
+    if (this.pagesMax === undefined || this.disposal !== undefined) return 0;
+    return Math.min(1, this.database.pagesInUse() / this.pagesMax);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.disposal ??= this.close();
+    return this.disposal;
+  }
+
+  private async close(): Promise<void> {
+    // At least one turn: a listener that disposes of the store must not close it under the commit that called it.
+    do await nextTurn();
+    while (this.flushScheduled);
+    this.watches.endAll();
+    this.holds.endAll();
+    this.database.close();
+  }
+
+  private async submit(change: Change, note?: HolderNote): Promise<CommitResult> {
+    this.assertOpen('commit');
+    return new Promise((resolve, reject) => {
+      this.pending.push({ change, note, resolve, reject });
+      this.scheduleFlush();
+    });
+  }
+
+  /** The holders of these keys ended with their process. */
+  private removeHeld(): void {
+    try {
+      const [first, ...others] = [...this.database.held()].map(([key, revision]) => ({ key, revision }));
+      if (first === undefined) return;
+      const write = [first, ...others].map(({ key }) => ({ remove: key }));
+      const group = new Group(this.database, this.position);
+      this.database.transaction(() => {
+        const results = group.add({ expect: [first, ...others], write, quiet: true });
+        this.database.forgetHeld();
+        return { revision: group.position.revision, results };
+      });
+      this.adopt(group);
+    } catch (err) {
+      this.database.close();
+      throw unavailable('open', err);
+    }
+  }
+
+  private assertOpen(operation: string): void {
+    if (this.disposal !== undefined) throw new StoreUnavailable('closed', `${operation}: the store is closed`);
+  }
+
+  private reading<T>(operation: string, read: () => T): T {
+    this.assertOpen(operation);
+    try {
+      return read();
+    } catch (err) {
+      throw unavailable(operation, err);
+    }
+  }
+
+  /** The check phase follows the I/O of a turn, so what that I/O led to is written together. */
+  private scheduleFlush(): void {
+    if (this.flushScheduled) return;
+    this.flushScheduled = true;
+    setImmediate(() => this.flush());
+  }
+
+  private flush(): void {
+    const size = groupSize(this.pending);
+    const members = this.pending.slice(0, size);
+    this.pending = this.pending.slice(size);
+    this.flushScheduled = false;
+    if (this.pending.length > 0) this.scheduleFlush();
+    this.flushGroup(members);
+  }
+
+  private flushGroup(members: readonly PendingCommit[]): void {
+    const group = new Group(this.database, this.position);
+    let results: CommitResult[];
+    try {
+      results = this.write(group, members);
+    } catch (err) {
+      const trouble = unavailable('commit', err);
+      for (const { reject } of members) reject(trouble);
+      return;
+    }
+    for (const [index, result] of results.entries()) {
+      if (result.outcome === 'committed') members[index]?.note?.committed(result.revision);
+    }
+    try {
+      this.adopt(group);
+    } finally {
+      for (const [index, result] of results.entries()) members[index]?.resolve(result);
+    }
+  }
+
+  /** One disk transaction. Throws when the disk did not take it; then it is as if it had never been tried. */
+  private write(group: Group, members: readonly PendingCommit[]): CommitResult[] {
+    return this.database.transaction(() => {
+      const results = members.map(({ change, note }) => group.add(change, note?.key));
+      group.finish();
+      return { revision: group.position.revision, results };
+    });
+  }
+
+  /** Makes a group that is on disk the state of the store. The watches know of it before those who committed do. */
+  private adopt({ position, changes }: Group): void {
+    this.position = position;
+    this.remains ||= changes.some(({ key, previous }) => previous !== undefined && key !== HEAD_KEY);
+    this.history.append(changes);
+    this.holds.saw(changes);
+    if (changes.length > 0) this.watches.feed(position.revision, changes);
+  }
+}
+
+/** How many of the pending commits the next transaction takes: at least one, whatever its size. */
+function groupSize(pending: readonly PendingCommit[]): number {
+  let bytes = 0;
+  const beyond = pending.findIndex(({ change }, index) => {
+    for (const write of change.write) if ('put' in write) bytes += write.put.length + write.value.length;
+    return index > 0 && (index >= GROUP_COMMITS_MAX || bytes > GROUP_BYTES_MAX);
+  });
+  return beyond === -1 ? pending.length : beyond;
+}

@@ -1,0 +1,70 @@
+/** The watches of one store. They are fed by the commit that they see, so there is no stream that could break. */
+import type { Watch, WatchEnd, WatchListener } from '../port.ts';
+import type { History, PastChange } from './history.ts';
+
+export class Watches {
+  private readonly open = new Set<LiveWatch>();
+
+  /** `newest` is asked when the watch opens, which is after this call: its caller then holds the watch. */
+  start(prefix: string, from: number, listener: WatchListener, history: History, newest: () => number): Watch {
+    const watch = new LiveWatch(prefix, from, listener, () => this.open.delete(watch));
+    this.open.add(watch);
+    queueMicrotask(() => watch.begin(history, newest()));
+    return watch;
+  }
+
+  /** Tells every watch of complete revisions, the last of which is given. */
+  feed(revision: number, changes: readonly PastChange[]): void {
+    for (const watch of this.open) watch.feed(revision, changes);
+  }
+
+  endAll(): void {
+    for (const watch of this.open) watch.close();
+  }
+}
+
+class LiveWatch implements Watch {
+  private readonly prefix: string;
+  private readonly from: number;
+  private readonly listener: WatchListener;
+  private readonly ended: () => void;
+  private state: 'opening' | 'live' | 'ended' = 'opening';
+
+  constructor(prefix: string, from: number, listener: WatchListener, ended: () => void) {
+    this.prefix = prefix;
+    this.from = from;
+    this.listener = listener;
+    this.ended = ended;
+  }
+
+  begin(history: History, newest: number): void {
+    if (this.state !== 'opening') return;
+    if (this.from <= history.floor) return this.end('compacted');
+    this.state = 'live';
+    this.listener.onOpen();
+    this.feed(newest, history.after(this.from - 1));
+  }
+
+  feed(revision: number, changes: Iterable<PastChange>): void {
+    if (this.state !== 'live') return;
+    const seen = [];
+    for (const change of changes) {
+      const { key, value } = change;
+      if (change.revision >= this.from && key.startsWith(this.prefix)) {
+        seen.push({ key, revision: change.revision, value });
+      }
+    }
+    if (seen.length > 0) this.listener.onBatch({ revision, changes: seen });
+  }
+
+  close(): void {
+    this.end('closed');
+  }
+
+  private end(reason: WatchEnd): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.ended();
+    this.listener.onEnd(reason);
+  }
+}

@@ -1,0 +1,39 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { PAGE_ENTRIES_MAX, type Store } from '../port.ts';
+
+/** How many keys, and a sum over keys and revisions that does not depend on their order. */
+export interface Digest {
+  readonly count: number;
+  readonly sum: number;
+}
+
+/** Sums stay exact up to two million keys: 2^21 terms below 2^32. */
+export function digestOf(held: Iterable<readonly [key: string, revision: number]>): Digest {
+  let count = 0;
+  let sum = 0;
+  for (const [key, revision] of held) {
+    count += 1;
+    sum += crc32(`${key}@${revision}`);
+  }
+  return { count, sum };
+}
+
+/**
+ * The digest of what the store held under the prefix at a revision, read in paced pages.
+ * @throws StoreUnavailable
+ */
+export async function storedDigest(store: Store, prefix: string, revision: number): Promise<Digest | 'compacted'> {
+  let whole: Digest = { count: 0, sum: 0 };
+  let after: string | undefined;
+  do {
+    const request = { prefix, limit: PAGE_ENTRIES_MAX, keysOnly: true, ...(after !== undefined && { after }) };
+    const page = await store.listAt(request, revision);
+    if (page === 'compacted') return page;
+    const part = digestOf(page.entries.map((entry) => [entry.key, entry.revision] as const));
+    whole = { count: whole.count + part.count, sum: whole.sum + part.sum };
+    after = page.next;
+    await nextTurn();
+  } while (after !== undefined);
+  return whole;
+}

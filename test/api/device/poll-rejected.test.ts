@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
+import { CATCH_UP_MS } from '../../../src/store/watch-cache/watch-cache.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import {
+  deleteApp,
+  enrollOwn,
+  issueCode,
+  ownCredential,
+  requestsInFlight,
+  revoke,
+} from '../../support/service/daemon.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import {
+  createApp,
+  enroll,
+  poll,
+  tenant,
+  type Answer,
+  type Muster,
+  type MusterOptions,
+} from '../../support/service/muster.ts';
+import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+const REFUSED = { status: 401, body: { error: { code: 'invalid_credential' } } };
+/** So long a knock waits for a read that others ask for. */
+const PASSING_MS = 1300;
+const HOUR_MS = 3_600_000;
+
+interface Asked {
+  readonly answer: Promise<Answer>;
+  readonly isAnswered: () => boolean;
+}
+
+function ask(muster: Muster, credential: string, count: number): Asked[] {
+  return Array.from({ length: count }, () => {
+    let isAnswered = false;
+    const answer = poll(muster, credential).finally(() => (isAnswered = true));
+    return { answer, isAnswered: () => isAnswered };
+  });
+}
+
+/** Resolves when the device listener has all of them that are not answered. */
+async function asked(muster: Muster, credential: string, count = 1): Promise<Asked[]> {
+  const polls = ask(muster, credential, count);
+  await until(
+    async () => (await requestsInFlight(muster)).device === polls.filter(({ isAnswered }) => !isAnswered()).length,
+  );
+  return polls;
+}
+
+onEachBackend('a daemon that knocks in vain', (backend) => {
+  async function watched(options: MusterOptions = {}) {
+    let unlucky: UnluckyStore | undefined;
+    const clock = new FakeClock();
+    // With this clock there is no pulse: every read of `head` is a request's.
+    const muster = await backend.fresh({ ...options, clock, wrapStore: (store) => (unlucky = unluckyStore(store)) });
+    if (!unlucky) throw new Error('the store was not opened');
+    return { muster, unlucky, clock };
+  }
+
+  test('what cannot be a credential is refused without the store; what can be one fails closed with it', async () => {
+    const { muster, unlucky } = await watched({ deadlines: DEADLINES });
+    await using _ = muster;
+    using timers = simulatedTimers();
+    const release = unlucky.stall('head');
+    expect(await poll(muster, 'mst_dev_short')).toMatchObject(REFUSED);
+    expect(await poll(muster, 'anything else')).toMatchObject(REFUSED);
+    const [unknown] = await asked(muster, `mst_dev_${randomBytes(32).toString('base64url')}`);
+    await timers.advance(DEADLINES.requestMs);
+    expect((await unknown?.answer)?.status).toBe(502);
+    release();
+  });
+
+  test.each([
+    ['revoked', revoke],
+    ['deleted', deleteApp],
+  ])('once %s and refused, its knocks ride on the reads of others', async (_what, cutOff) => {
+    const { muster, unlucky } = await watched();
+    await using _ = muster;
+    const owner = await tenant(muster);
+    const app = await createApp(muster, owner.apiKey);
+    const [credential, live] = [await enroll(muster, app), await enroll(muster, await createApp(muster, owner.apiKey))];
+    expect((await poll(muster, credential)).status).toBe(200);
+    await cutOff(muster, owner.apiKey, app.appId);
+    expect(await poll(muster, credential)).toMatchObject(REFUSED);
+    using timers = simulatedTimers();
+    const before = unlucky.calls.head;
+    const knocks = await asked(muster, credential, 20);
+    await timers.advance(PASSING_MS - 1);
+    expect([unlucky.calls.head, knocks.some(({ isAnswered }) => isAnswered())]).toEqual([before, false]);
+    expect((await poll(muster, live)).status).toBe(200);
+    for (const knock of knocks) {
+      const refused = await knock.answer;
+      expect(refused).toMatchObject(REFUSED);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1800);
+    }
+    expect(unlucky.calls.head - before).toBe(1);
+  });
+
+  test('alone it is answered all the same', async () => {
+    const { muster, unlucky } = await watched();
+    await using _ = muster;
+    const credential = ownCredential().token;
+    expect(await poll(muster, credential)).toMatchObject(REFUSED);
+    using timers = simulatedTimers();
+    const before = unlucky.calls.head;
+    const [knock] = await asked(muster, credential);
+    await timers.advance(PASSING_MS - 1);
+    expect(unlucky.calls.head).toBe(before);
+    await timers.advance(1);
+    expect(await knock?.answer).toMatchObject(REFUSED);
+  });
+
+  test('who was refused and then enrolls is admitted with the next request, on any replica', async () => {
+    const place = backend.place();
+    const { token, hash } = ownCredential();
+    await using first = await backend.fresh({ ...place, clock: new FakeClock() });
+    const second = backend.name === 'etcd' ? await backend.fresh({ ...place, clock: new FakeClock() }) : undefined;
+    await using _ = second;
+    const replicas = second ? [first, second] : [first];
+    using timers = simulatedTimers();
+    /** Asks every replica, and lets the time pass for which a knock waits. */
+    const pollAll = async (): Promise<Answer[]> => {
+      const answers: Answer[] = [];
+      for (const replica of replicas.toReversed()) answers.push(await pollWaiting(replica, token, timers));
+      return answers;
+    };
+    const { apiKey } = await tenant(first);
+    const app = await createApp(first, apiKey);
+    for (const answer of await pollAll()) expect(answer).toMatchObject(REFUSED);
+    expect((await enrollOwn(first, app, hash)).status).toBe(200);
+    for (const answer of await pollAll()) expect(answer.status).toBe(200);
+    await revoke(first, apiKey, app.appId);
+    for (const answer of await pollAll()) expect(answer).toMatchObject(REFUSED);
+    // Deleted, its hash is free: another app may bind it, and then it works.
+    await deleteApp(first, apiKey, app.appId);
+    const other = await createApp(first, apiKey);
+    expect((await enrollOwn(first, other, hash)).status).toBe(200);
+    for (const answer of await pollAll()) expect(answer.status).toBe(200);
+    // And a new credential of the same app does not wake the old one.
+    expect((await enroll(first, await issueCode(first, apiKey, other.appId))).length).toBeGreaterThan(40);
+    for (const answer of await pollAll()) expect(answer).toMatchObject(REFUSED);
+  });
+
+  test('while memory is behind, so many are looked up in the store, and the others are told to come again', async () => {
+    const { muster, unlucky } = await watched({
+      deadlines: { requestMs: HOUR_MS, storeMs: HOUR_MS },
+      env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
+    });
+    await using _ = muster;
+    const owner = await tenant(muster);
+    const credential = await enroll(muster, await createApp(muster, owner.apiKey));
+    unlucky.deaf = true;
+    await createApp(muster, owner.apiKey);
+    using timers = simulatedTimers();
+    const release = unlucky.stall('get');
+    const above = 20;
+    const polls = ask(muster, credential, LIMITS.deviceStoreReadsMax + above);
+    await until(async () => {
+      // So long each of them waits for memory to get as far as the store.
+      await timers.advance(CATCH_UP_MS);
+      return polls.filter(({ isAnswered }) => isAnswered()).length >= above;
+    });
+    release();
+    const answers = await Promise.all(polls.map(({ answer }) => answer));
+    const shed = answers.filter(({ status }) => status === 503);
+    expect(shed).toHaveLength(above);
+    for (const answer of shed) {
+      expect(answer.body).toMatchObject({ error: { code: 'overloaded' } });
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-5]$/);
+    }
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(LIMITS.deviceStoreReadsMax);
+  });
+});
+
+async function pollWaiting(muster: Muster, token: string, timers: SimulatedTimers): Promise<Answer> {
+  const [knock] = await asked(muster, token);
+  if (knock?.isAnswered() === false) await timers.advance(PASSING_MS);
+  return (await knock?.answer) ?? expect.unreachable('it is asked');
+}

@@ -1,0 +1,304 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
+import { KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
+import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { onEachBackend, type Backend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { keyLine, keysOf, rotate, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  OPERATOR_TOKEN,
+  poll,
+  tenant,
+  type Muster,
+  type Tenant,
+} from '../../support/service/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+const SECRET = 'Bearer collector-secret-4711';
+
+interface Started extends AsyncDisposable {
+  readonly muster: Muster;
+  readonly clock: FakeClock;
+  readonly store: UnluckyStore;
+  readonly keyFile: string;
+  readonly account: Tenant;
+}
+
+async function start(backend: Backend): Promise<Started> {
+  const clock = new FakeClock();
+  let store: UnluckyStore | undefined;
+  const muster = await backend.fresh({ clock, wrapStore: (opened: Store) => (store = unluckyStore(opened)) });
+  if (!store) throw new Error('the store was not wrapped');
+  const account = await tenant(muster);
+  const keyFile = join(muster.dataDir, 'keys');
+  return { muster, clock, store, keyFile, account, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };
+}
+
+async function putHeader({ muster, account }: Started, authHeader: string): Promise<void> {
+  const body = { enabled: true, endpoint: 'https://otel.example.com', authHeader };
+  const put = await call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: account.apiKey, body });
+  expect(put.status).toBe(200);
+}
+
+const createKept = ({ muster, account }: Started, key: string) =>
+  call(`${muster.api}/v1/apps`, {
+    method: 'POST',
+    token: account.apiKey,
+    body: { name: key },
+    headers: { 'idempotency-key': key },
+  });
+
+async function otelOf({ store, account }: Started): Promise<ReturnType<typeof otelSchema.parse>> {
+  const entry = await store.get(KEYS.otel(account.accountId));
+  if (!entry) throw new Error('no configuration is stored');
+  return parseRecord(otelSchema, entry).record;
+}
+
+/** The key file has these, and every replica has announced that it knows them. */
+async function announceKeys({ muster, clock, keyFile }: Started, ...numbers: readonly number[]): Promise<void> {
+  writeKeys(keyFile, ...numbers);
+  await untilKeys(muster, clock, ({ replicas }) =>
+    replicas.every(({ keyNumbers }) => String(keyNumbers) === String(numbers)),
+  );
+}
+
+/** The walk of the README, up to where the old line may go. */
+async function rotateTo(started: Started, from: number, to: number): Promise<void> {
+  const { muster, clock } = started;
+  await announceKeys(started, from, to);
+  expect((await rotate(muster)).body).toEqual({ writing: to, before: from });
+  await untilKeys(muster, clock, ({ removable }) => removable.includes(from));
+}
+
+async function forget({ muster, clock, keyFile }: Started, ...rest: number[]): Promise<void> {
+  writeKeys(keyFile, ...rest);
+  await untilKeys(muster, clock, ({ known }) => String(known) === String(rest));
+}
+
+onEachBackend('key rotation', (backend) => {
+  test('a replica that an outage took off the registry is on it again one pace after the outage', async () => {
+    await using started = await start(backend);
+    const { muster, clock, store } = started;
+    const [before] = (await keysOf(muster)).replicas;
+    const entry = await store.get(KEYS.replica(before?.replicaId ?? ''));
+    if (!entry) throw new Error('it is not on the registry');
+    await store.commit({ expect: [entry], write: [{ remove: entry.key }] });
+    store.down.add('hold');
+    for (let tried = store.calls.hold; tried < 8; tried = store.calls.hold) {
+      clock.advance(5000);
+      await until(() => store.calls.hold > tried);
+    }
+    store.down.delete('hold');
+    expect((await keysOf(muster)).replicas).toEqual([]);
+    await until(() => clock.sleeping > 0);
+    clock.advance(5000);
+    await until(async () => (await keysOf(muster)).replicas.length === 1);
+  });
+
+  test('the walk: add, rotate, wait, remove; nothing that lives is lost, and no daemon is told anything', async () => {
+    await using started = await start(backend);
+    const { muster, account } = started;
+    await putHeader(started, SECRET);
+    const first = await createKept(started, 'one');
+    const app = await createApp(muster, account.apiKey);
+    const credential = await enroll(muster, app);
+    const before = await poll(muster, credential);
+    expect(before.text).toContain('collector-secret-4711');
+    expect(await keysOf(muster)).toMatchObject({ writing: 1, known: [1], sealedUnder: { 1: 2 }, removable: [] });
+    const { config: _, ...was } = await otelOf(started);
+
+    await rotateTo(started, 1, 2);
+    expect(await keysOf(muster)).toMatchObject({ writing: 2, known: [1, 2], sealedUnder: { 2: 2 }, removable: [1] });
+    await forget(started, 2);
+
+    const { config, ...is } = await otelOf(started);
+    expect(is).toEqual(was);
+    expect(config?.header?.keyNumber).toBe(2);
+    const after = await poll(muster, credential);
+    expect([after.text, after.headers.get('etag')]).toEqual([before.text, before.headers.get('etag')]);
+    const still = await poll(muster, credential, { 'if-none-match': before.headers.get('etag') ?? '' });
+    expect(still.status).toBe(304);
+    const again = await createKept(started, 'one');
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+  });
+
+  test('what was purged before is beyond recovery once the old line is gone, and so it is counted until then', async () => {
+    await using started = await start(backend);
+    const { muster, clock, account } = started;
+    await putHeader(started, SECRET);
+    const taken = (await otelOf(started)).config?.header;
+    const purged = await call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: account.apiKey });
+    expect(purged.status).toBe(200);
+    const opens = (...numbers: number[]): string | undefined =>
+      taken &&
+      createEnvelope(parseKeyRing(numbers.map((number) => keyLine(number)).join('')), systemDraw())
+        .open(taken, headerContext(account.accountId))
+        ?.reveal();
+
+    await rotateTo(started, 1, 2);
+    expect((await keysOf(muster)).awaitingRetirement).toEqual({ 1: 1 });
+    expect(opens(1, 2)).toBe(SECRET);
+    await forget(started, 2);
+    const { awaitingRetirement, known } = await keysOf(muster);
+    expect(awaitingRetirement).toEqual({});
+    expect(opens(...known)).toBeUndefined();
+    await until(async () => {
+      clock.advance(5000);
+      const { text } = await call(`${muster.ops}/metrics`);
+      return text.includes('muster_purges_awaiting_key_retirement 0');
+    });
+  });
+
+  test('purged after the rotation, it waits for both keys that have wrapped it', async () => {
+    await using started = await start(backend);
+    const { muster, account } = started;
+    await putHeader(started, SECRET);
+    await rotateTo(started, 1, 2);
+    await call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: account.apiKey });
+    expect((await keysOf(muster)).awaitingRetirement).toEqual({ 2: 1 });
+    await announceKeys(started, 1, 2, 3);
+    expect((await rotate(muster)).status).toBe(200);
+    await untilKeys(muster, started.clock, ({ removable }) => String(removable) === '1,2');
+    await forget(started, 1, 3);
+    expect((await keysOf(muster)).awaitingRetirement).toEqual({ 2: 1 });
+    await forget(started, 3);
+    expect((await keysOf(muster)).awaitingRetirement).toEqual({});
+  });
+
+  test('a new line alone writes nothing; a rotation without one changes nothing', async () => {
+    await using started = await start(backend);
+    const { muster } = started;
+    expect((await rotate(muster)).body).toEqual({ writing: 1, before: 1 });
+    await announceKeys(started, 1, 2);
+    await putHeader(started, SECRET);
+    expect((await otelOf(started)).config?.header?.keyNumber).toBe(1);
+    expect((await rotate(muster)).status).toBe(200);
+    const joined = (await started.store.get(KEYS.writingKey))?.revision;
+    expect((await rotate(muster)).body).toEqual({ writing: 2, before: 2 });
+    expect((await started.store.get(KEYS.writingKey))?.revision).toBe(joined);
+    await putHeader(started, `${SECRET}-2`);
+    expect((await otelOf(started)).config?.header?.keyNumber).toBe(2);
+  });
+
+  test('a rotation whose answer was lost is asked for again', async () => {
+    await using started = await start(backend);
+    await announceKeys(started, 1, 2);
+    started.store.fates.push('answer lost after commit');
+    expect((await rotate(started.muster)).status).toBe(502);
+    expect((await rotate(started.muster)).body).toEqual({ writing: 2, before: 2 });
+  });
+
+  test('a header set before the rotation and committed after it conflicts, and is sealed anew', async () => {
+    await using started = await start(backend);
+    await announceKeys(started, 1, 2);
+    const { muster, store } = started;
+    store.changes.length = 0;
+    store.intercept('commit', 'before', async () => expect((await rotate(muster)).status).toBe(200));
+    await putHeader(started, SECRET);
+    const sealed = store.changes.flatMap(({ write }) =>
+      write.flatMap((one) =>
+        'put' in one && one.value.includes('"box"') ? [/"keyNumber":(\d)/.exec(one.value)?.[1]] : [],
+      ),
+    );
+    expect(sealed).toEqual(['1', '2']);
+    expect((await otelOf(started)).config?.header?.keyNumber).toBe(2);
+  });
+
+  test('an answer kept before the rotation and committed after it, too', async () => {
+    await using started = await start(backend);
+    await announceKeys(started, 1, 2);
+    const { muster, store } = started;
+    store.intercept('commit', 'before', async () => expect((await rotate(muster)).status).toBe(200));
+    const created = await createKept(started, 'one');
+    expect(created.status).toBe(201);
+    expect((await keysOf(muster)).sealedUnder).toEqual({ 2: 1 });
+    expect((await createKept(started, 'one')).text).toBe(created.text);
+  });
+
+  test('a header that changes while it is rewrapped is not overwritten', async () => {
+    await using started = await start(backend);
+    const { muster, clock, store } = started;
+    await putHeader(started, SECRET);
+    await announceKeys(started, 1, 2);
+    expect((await rotate(muster)).status).toBe(200);
+    // The next commit that puts a box is the rewrapping; before it gets there, the owner sets another header.
+    store.intercept('commit', 'before', async () => putHeader(started, `${SECRET}-other`));
+    await untilKeys(muster, clock, ({ removable }) => removable.includes(1));
+    const record = await otelOf(started);
+    expect([record.revision, record.config?.header?.keyNumber]).toEqual([2, 2]);
+    const app = await createApp(muster, started.account.apiKey);
+    expect((await poll(muster, await enroll(muster, app))).text).toContain('collector-secret-4711-other');
+  });
+
+  test('the one who writes lost its line: not ready, in words; its secrets are neither told nor taken for none', async () => {
+    await using started = await start(backend);
+    const { muster, clock, account } = started;
+    await putHeader(started, SECRET);
+    const app = await createApp(muster, account.apiKey);
+    const credential = await enroll(muster, app);
+    await rotateTo(started, 1, 2);
+    expect((await poll(muster, credential)).text).toContain('collector-secret-4711');
+    writeKeys(started.keyFile, 1);
+    const readyz = () => call(`${muster.ops}/readyz`);
+    // While time runs ahead of the store it may be not ready for a store that seems silent, too.
+    await until(async () => {
+      clock.advance(1000);
+      const { status, text } = await readyz();
+      return status === 503 && text.includes('key 2 writes and is not in the key file');
+    });
+    expect((await poll(muster, credential)).status).toBe(502);
+    const read = await call(`${muster.api}/v1/otel-config`, { token: account.apiKey });
+    expect(read.status).toBe(502);
+    const lacking = await rotate(muster);
+    expect(lacking).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } });
+    writeKeys(started.keyFile, 1, 2);
+    await until(async () => {
+      clock.advance(1000);
+      return (await readyz()).status === 200;
+    });
+    expect((await poll(muster, credential)).text).toContain('collector-secret-4711');
+  });
+
+  test('a key file that broke changes nothing but the log', async () => {
+    await using started = await start(backend);
+    const { muster, clock, keyFile } = started;
+    await putHeader(started, SECRET);
+    for (const breaks of [() => writeFileSync(keyFile, '2:hunter2\n'), () => rmSync(keyFile)]) {
+      const before = muster.logged.length;
+      breaks();
+      await until(() => {
+        clock.advance(1000);
+        return muster.logged.slice(before).some((line) => line.includes('the key file cannot be used'));
+      });
+      expect(await keysOf(muster)).toMatchObject({ writing: 1, known: [1] });
+    }
+    expect(muster.logged.join('')).not.toContain('hunter2');
+    await until(async () => (await call(`${muster.ops}/readyz`)).status === 200);
+  });
+
+  test('both operations are the operator’s alone, and answer no key', async () => {
+    await using started = await start(backend);
+    const { muster, account } = started;
+    for (const [method, path] of [
+      ['GET', 'keys'],
+      ['POST', 'keys/rotation'],
+    ] as const) {
+      for (const token of [undefined, account.apiKey]) {
+        expect((await call(`${muster.ops}/operator/v1/${path}`, { method, token })).status).toBe(401);
+      }
+      const { text } = await call(`${muster.ops}/operator/v1/${path}`, { method, token: OPERATOR_TOKEN });
+      expect(text).not.toContain(Buffer.alloc(32, 7).toString('base64').slice(0, 10));
+      expect(text).not.toContain(parseKeyRing(keyLine(1)).fingerprint(1));
+    }
+  });
+});

@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  OPERATOR_TOKEN,
+  poll,
+  tenant,
+  type Answer,
+  type Muster,
+  type Tenant,
+} from '../../support/service/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+
+interface Daemon extends Tenant {
+  readonly appId: string;
+  readonly credential: string;
+}
+
+onEachBackend('the rollout of a configuration', (backend) => {
+  const clock = new FakeClock();
+  let muster: Muster;
+  let store: UnluckyStore;
+  beforeAll(async () => {
+    muster = await backend.fresh({ clock, wrapStore: (real) => (store = unluckyStore(real)) });
+  });
+  afterAll(() => muster[Symbol.asyncDispose]());
+
+  async function daemon(owner: Tenant, connection: 'cloud' | 'private' = 'cloud'): Promise<Daemon> {
+    const app = await createApp(muster, owner.apiKey);
+    return { ...owner, appId: app.appId, credential: await enroll(muster, app, connection) };
+  }
+  const ask = (accountId: string): Promise<Answer> =>
+    call(`${muster.ops}/operator/v1/accounts/${accountId}/rollout`, { token: OPERATOR_TOKEN });
+  const rollout = async ({ accountId }: Tenant): Promise<Answer['body']> => (await ask(accountId)).body;
+  async function acknowledge({ credential }: Daemon, body: object): Promise<void> {
+    const url = `${muster.device}/device/v1/config/ack`;
+    expect((await call(url, { method: 'POST', token: credential, body })).status).toBe(204);
+  }
+  const purge = (owner: Tenant): Promise<Answer> =>
+    call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: owner.apiKey });
+
+  test('shows how far it has come, and why not further', async () => {
+    const owner = await tenant(muster);
+    const daemons = await Promise.all(Array.from({ length: 5 }, () => daemon(owner)));
+    await daemon(owner, 'private');
+    const gone = await daemon(owner);
+    const [first, second, third] = daemons as [Daemon, Daemon, Daemon];
+    const nothing = { revision: 0, devices: 6, applied: 0, failed: 0, pending: 6, stale: 0, failures: [] };
+    expect(await ask(owner.accountId)).toMatchObject({ status: 200, body: nothing });
+
+    await setOtel(muster, owner.apiKey);
+    await acknowledge(first, { revision: 1, status: 'applied' });
+    await acknowledge(gone, { revision: 1, status: 'applied' });
+    await acknowledge(second, { revision: 1, status: 'failed', error: 'no route' });
+    clock.advance(1);
+    await acknowledge(third, { revision: 1, status: 'failed' });
+    await revoke(muster, owner.apiKey, gone.appId);
+    const at = new Date(clock.now());
+    const failures = [
+      { appId: third.appId, error: '', at: at.toISOString() },
+      { appId: second.appId, error: 'no route', at: new Date(at.getTime() - 1).toISOString() },
+    ];
+    expect(await rollout(owner)).toEqual({
+      revision: 1,
+      devices: 5,
+      applied: 1,
+      failed: 2,
+      pending: 2,
+      stale: 0,
+      failures,
+    });
+
+    await acknowledge(second, { revision: 1, status: 'applied' });
+    await deleteApp(muster, owner.apiKey, third.appId);
+    expect(await rollout(owner)).toMatchObject({ devices: 4, applied: 2, failed: 0, pending: 2, failures: [] });
+  });
+
+  test('begins anew with every change, a purge too', async () => {
+    const owner = await tenant(muster);
+    const one = await daemon(owner);
+    await setOtel(muster, owner.apiKey);
+    await acknowledge(one, { revision: 1, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ revision: 1, applied: 1, pending: 0 });
+    await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });
+    expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 0, pending: 1 });
+    await acknowledge(one, { revision: 2, status: 'failed', error: 'x' });
+    expect(await rollout(owner)).toMatchObject({ revision: 2, failed: 1, failures: [{ error: 'x' }] });
+    await purge(owner);
+    expect(await rollout(owner)).toMatchObject({ revision: 3, failed: 0, pending: 1, failures: [] });
+    await acknowledge(one, { revision: 3, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ revision: 3, applied: 1, pending: 0 });
+  });
+
+  test('begins anew with a machine that takes another’s place', async () => {
+    const owner = await tenant(muster);
+    const one = await daemon(owner);
+    await setOtel(muster, owner.apiKey);
+    await acknowledge(one, { revision: 1, status: 'applied' });
+    const credential = await enroll(muster, await issueCode(muster, owner.apiKey, one.appId));
+    expect(await rollout(owner)).toMatchObject({ devices: 1, applied: 0, pending: 1 });
+    await acknowledge({ ...one, credential }, { revision: 1, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ devices: 1, applied: 1, pending: 0 });
+  });
+
+  test('of an account that is Enterprise no longer reaches nobody, and again once it is', async () => {
+    const owner = await tenant(muster);
+    const one = await daemon(owner);
+    await setOtel(muster, owner.apiKey);
+    await acknowledge(one, { revision: 1, status: 'failed' });
+    await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
+    const nobody = { revision: 1, devices: 0, applied: 0, failed: 0, pending: 0, stale: 0, failures: [] };
+    expect(await rollout(owner)).toEqual(nobody);
+    await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
+    expect(await rollout(owner)).toMatchObject({ devices: 1, failed: 1 });
+  });
+
+  test('a silent device is stale, and pending again once it polls', async () => {
+    const owner = await tenant(muster);
+    const [talks, silent, done] = [await daemon(owner), await daemon(owner), await daemon(owner)];
+    await setOtel(muster, owner.apiKey);
+    await acknowledge(done, { revision: 1, status: 'applied' });
+    clock.advance(180_000);
+    expect(await rollout(owner)).toMatchObject({ devices: 3, applied: 1, pending: 2, stale: 0 });
+    clock.advance(1);
+    expect(await rollout(owner)).toMatchObject({ devices: 3, applied: 1, pending: 0, stale: 2 });
+    await poll(muster, talks.credential);
+    clock.advance(10_000);
+    await expect.poll(() => rollout(owner), { interval: 5 }).toMatchObject({ applied: 1, pending: 1, stale: 1 });
+    await acknowledge(silent, { revision: 1, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ applied: 2, pending: 1, stale: 0 });
+  });
+
+  test('a device that was told the never-stored one meanwhile has to apply the configuration again', async () => {
+    const owner = await tenant(muster);
+    const [one, other] = [await daemon(owner), await daemon(owner)];
+    await setOtel(muster, owner.apiKey);
+    for (const each of [one, other]) await acknowledge(each, { revision: 1, status: 'applied' });
+    await acknowledge(one, { revision: 0, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ devices: 2, applied: 2 });
+
+    await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
+    await acknowledge(one, { revision: 0, status: 'applied' });
+    // Late, or by a daemon that has not polled since: it says nothing of what is told now.
+    await acknowledge(other, { revision: 1, status: 'applied' });
+    await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
+    expect(await rollout(owner)).toMatchObject({ revision: 1, devices: 2, applied: 1, pending: 1 });
+    await acknowledge(one, { revision: 1, status: 'applied' });
+    expect(await rollout(owner)).toMatchObject({ revision: 1, devices: 2, applied: 2, pending: 0 });
+  });
+
+  test('an acknowledgement that comes while it is read is never one of a revision beyond it', async () => {
+    const owner = await tenant(muster);
+    const one = await daemon(owner);
+    await setOtel(muster, owner.apiKey);
+    await acknowledge(one, { revision: 1, status: 'applied' });
+    store.intercept('list', 'after', async () => {
+      await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });
+      await acknowledge(one, { revision: 2, status: 'applied' });
+    });
+    expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 0, pending: 1 });
+    expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+  });
+
+  test('of an account that is not there is 404, without the token 401, and 502 where the store is down', async () => {
+    expect((await ask('a'.repeat(16))).status).toBe(404);
+    expect((await ask('A'.repeat(16))).status).toBe(404);
+    const { accountId } = await tenant(muster);
+    expect((await call(`${muster.ops}/operator/v1/accounts/${accountId}/rollout`)).status).toBe(401);
+    store.outage(true);
+    const down = await ask(accountId);
+    store.outage(false);
+    expect(down).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
+  });
+
+  describe('the time to a daemon’s receipt', () => {
+    const NAME = 'muster_rollout_receipt_lag_seconds';
+    const observed = async (work: () => Promise<unknown>): Promise<[count: number, seconds: number]> => {
+      const read = async (): Promise<[number, number]> => [
+        await metric(muster, `${NAME}_count`),
+        await metric(muster, `${NAME}_sum`),
+      ];
+      const before = await read();
+      await work();
+      const after = await read();
+      return [after[0] - before[0], after[1] - before[1]];
+    };
+    const etagOf = async ({ credential }: Daemon): Promise<string> =>
+      (await poll(muster, credential)).headers.get('etag') ?? '';
+    const pollWith = (etag: string, { credential }: Daemon): Promise<Answer> =>
+      poll(muster, credential, { 'if-none-match': etag });
+
+    test('is observed when a daemon that had an older revision is told the new one', async () => {
+      const owner = await tenant(muster);
+      const one = await daemon(owner);
+      const never = await etagOf(one);
+      await setOtel(muster, owner.apiKey);
+      clock.advance(30_000);
+      expect(await observed(() => pollWith(never, one))).toEqual([1, 30]);
+      const first = await etagOf(one);
+      await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });
+      clock.advance(2500);
+      expect(await observed(() => pollWith(`${never}, W/${first}`, one))).toEqual([1, 2.5]);
+      const second = await etagOf(one);
+      await purge(owner);
+      clock.advance(1000);
+      expect(await observed(() => pollWith(second, one))).toEqual([1, 1]);
+    });
+
+    test('of a held poll, too', async () => {
+      const owner = await tenant(muster);
+      const one = await daemon(owner);
+      const never = await etagOf(one);
+      const held = (await metric(muster, 'muster_held_polls')) + 1;
+      const receipt = await observed(async () => {
+        const answer = poll(muster, one.credential, { 'if-none-match': never, prefer: 'wait=50' });
+        await expect.poll(() => metric(muster, 'muster_held_polls'), { interval: 5 }).toBe(held);
+        await setOtel(muster, owner.apiKey);
+        expect((await answer).status).toBe(200);
+      });
+      expect(receipt).toEqual([1, 0]);
+    });
+
+    test.each<[string, (one: Daemon, current: string) => Promise<unknown>]>([
+      ['the daemon has it already', (one, current) => pollWith(current, one)],
+      ['it is new and has none', (one) => poll(muster, one.credential)],
+      ['its tag is nobody’s', (one) => pollWith('"xyz"', one)],
+      ['one of its tags is nobody’s', (one) => pollWith('"0-60", "xyz"', one)],
+      ['it had the same revision in other words', (one, current) => pollWith(current.replace('-', '-x'), one)],
+      ['it had a newer one of another history', (one) => pollWith('"9-tag-60"', one)],
+      [
+        'it is told none any more',
+        async (one, current) => {
+          await changeAccount(muster, one.accountId, { entitlement: 'standard' });
+          expect((await pollWith(current, one)).status).toBe(200);
+        },
+      ],
+    ])('is not observed where %s', async (_why, work) => {
+      const owner = await tenant(muster);
+      const one = await daemon(owner);
+      await setOtel(muster, owner.apiKey);
+      const current = await etagOf(one);
+      clock.advance(1000);
+      expect(await observed(() => work(one, current))).toEqual([0, 0]);
+    });
+  });
+});
+
+onEachBackend('the leader’s count of all rollouts', (backend) => {
+  test('follows what the daemons say, once a minute', async () => {
+    const clock = new FakeClock();
+    await using muster = await backend.fresh({ clock });
+    const owner = await tenant(muster);
+    const credentials: string[] = [];
+    for (let i = 0; i < 3; i += 1) credentials.push(await enroll(muster, await createApp(muster, owner.apiKey)));
+    await setOtel(muster, owner.apiKey);
+    const ack = (token: string | undefined, status: string): Promise<Answer> =>
+      call(`${muster.device}/device/v1/config/ack`, { method: 'POST', token, body: { revision: 1, status } });
+    await ack(credentials[0], 'applied');
+    await ack(credentials[1], 'failed');
+    const counted = async (): Promise<number[]> =>
+      await Promise.all(
+        ['applied', 'failed', 'pending', 'stale'].map((state) =>
+          metric(muster, `muster_rollout_devices{state="${state}"}`),
+        ),
+      );
+    clock.advance(60_000);
+    await expect.poll(counted, { interval: 5 }).toEqual([1, 1, 1, 0]);
+    await ack(credentials[1], 'applied');
+    clock.advance(60_000);
+    await expect.poll(counted, { interval: 5 }).toEqual([2, 0, 1, 0]);
+    clock.advance(61_000);
+    await expect.poll(counted, { interval: 5 }).toEqual([2, 0, 0, 1]);
+  });
+});

@@ -1,0 +1,122 @@
+import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import { ownCredential, type OwnCredential } from '../../support/service/daemon.ts';
+import { OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import type { Asked } from './client.ts';
+
+/* The requests of the workload, one function each. */
+
+/** An account as its owner knows it. */
+export interface Owner {
+  readonly account: string;
+  readonly key: string;
+  readonly apiKey: string;
+  /** In all that the account stores, so that it is recognised where it does not belong. */
+  readonly taint: string;
+}
+
+export interface App {
+  readonly app: string;
+  readonly code: string;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+const text = (body: Body, field: string): string => String(body[field]);
+
+function v1(owner: Owner, kind: Asked['kind'], target: string, more: Partial<Asked> = {}): Asked {
+  const [method = '', path = ''] = target.split(' ');
+  const facts = { account: owner.account, key: owner.key, ...more.facts };
+  return { kind, plane: 'api', method, path: `/v1${path}`, token: owner.apiKey, ...more, facts };
+}
+
+export const createApp = (owner: Owner, number: number): Asked =>
+  v1(owner, 'app.create', 'POST /apps', {
+    body: { name: `${owner.taint} ${number}` },
+    learn: (body) => ({ app: text(body, 'appId'), code: tokenHash(text(body, 'enrollCode')) }),
+  });
+
+export const appOf = (body: Body): App => ({ app: text(body, 'appId'), code: text(body, 'enrollCode') });
+
+export const listApps = (owner: Owner): Asked =>
+  v1(owner, 'app.list', 'GET /apps', { learn: ({ apps }) => ({ count: Array.isArray(apps) ? apps.length : -1 }) });
+
+export const readApp = (owner: Owner, app: string): Asked =>
+  v1(owner, 'app.read', `GET /apps/${app}`, { facts: { app }, learn: (body) => ({ value: text(body, 'status') }) });
+
+export const issueCode = (owner: Owner, app: string): Asked =>
+  v1(owner, 'code.issue', `POST /apps/${app}/enroll-code`, {
+    facts: { app },
+    learn: (body) => ({ code: tokenHash(text(body, 'enrollCode')) }),
+  });
+
+export const revokeApp = (owner: Owner, app: string): Asked =>
+  v1(owner, 'app.revoke', `POST /apps/${app}/revoke`, { facts: { app } });
+
+export const deleteApp = (owner: Owner, app: string): Asked =>
+  v1(owner, 'app.delete', `DELETE /apps/${app}`, { facts: { app } });
+
+export function writeOtel(owner: Owner, number: number): Asked {
+  const endpoint = `https://${owner.taint}.example.com/${number}`;
+  const body = { enabled: true, endpoint, authHeader: `Bearer ${owner.taint}-${number}` };
+  return v1(owner, 'otel.write', 'PUT /otel-config', { body, facts: { value: endpoint } });
+}
+
+export const readOtel = (owner: Owner): Asked =>
+  v1(owner, 'otel.read', 'GET /otel-config', { learn: (body) => ({ value: text(body, 'endpoint') }) });
+
+export const purgeOtel = (owner: Owner): Asked => v1(owner, 'otel.purge', 'DELETE /otel-config');
+
+export { ownCredential, type OwnCredential };
+
+const hashOf = ({ token }: OwnCredential): string => tokenHash(token);
+
+export const enroll = (owner: Owner, { app, code }: App, own: OwnCredential): Asked => ({
+  kind: 'enroll',
+  plane: 'device',
+  method: 'POST',
+  path: '/device/v1/enroll',
+  body: {
+    appId: app,
+    enrollCode: code,
+    connection: 'cloud',
+    platform: 'linux',
+    agentVersion: '1',
+    credentialHash: own.hash,
+  },
+  facts: { account: owner.account, app, code: tokenHash(code), credential: hashOf(own) },
+});
+
+export const poll = (owner: Owner, app: string, own: OwnCredential, etag = ''): Asked => ({
+  kind: 'poll',
+  plane: 'device',
+  method: 'GET',
+  path: '/device/v1/config',
+  token: own.token,
+  headers: etag === '' ? {} : { 'If-None-Match': etag },
+  facts: { account: owner.account, app, credential: hashOf(own) },
+});
+
+function operator(kind: Asked['kind'], target: string, more: Partial<Asked>): Asked {
+  const [method = '', path = ''] = target.split(' ');
+  return { kind, plane: 'ops', method, path: `/operator/v1${path}`, token: OPERATOR_TOKEN, facts: {}, ...more };
+}
+
+export const createAccount = (taint: string): Asked =>
+  operator('account.create', 'POST /accounts', {
+    body: { name: taint, entitlement: 'enterprise' },
+    learn: (body) => ({ account: text(body, 'accountId') }),
+  });
+
+export const createKey = (account: string): Asked =>
+  operator('key.create', `POST /accounts/${account}/api-keys`, {
+    facts: { account },
+    learn: (body) => ({ target: text(body, 'keyId') }),
+  });
+
+export const revokeKey = ({ account, key }: Owner): Asked =>
+  operator('key.revoke', `DELETE /accounts/${account}/api-keys/${key}`, { facts: { account, target: key } });
+
+export const disableAccount = ({ account }: Owner, disabled: boolean): Asked =>
+  operator(disabled ? 'account.disable' : 'account.enable', `PATCH /accounts/${account}`, {
+    body: { disabled },
+    facts: { account },
+  });

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { newApp } from '../../../src/domain/apps/app-state.ts';
+import { settleFormat } from '../../../src/domain/records/format.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { KEYS, put } from '../../../src/domain/records/records.ts';
+import { drawAccountId, drawAppId, drawMarker, systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { drawApiKey, drawEnrollCode, tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import type { Store, Write } from '../../../src/store/port.ts';
+import type { Owner } from './calls.ts';
+import type { Recorder } from '../judgement/history.ts';
+
+const LEFT = 5;
+const WRITES_PER_COMMIT = 120;
+
+/**
+ * An account with a few places left, written straight into an empty store: over HTTP it would take minutes, by its own
+ * rate limit.
+ */
+export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<Owner> {
+  await settleFormat(store);
+  const draw = systemDraw();
+  const account = drawAccountId(draw);
+  const { keyId, token } = drawApiKey(draw);
+  const taint = `taint${randomBytes(6).toString('hex')}`;
+  const at = Date.now();
+  const apps = LIMITS.appsPerAccountMax - LEFT;
+  const writes: Write[] = [
+    put(KEYS.account(account), { name: taint, entitlement: 'enterprise', disabled: false, createdAt: at }),
+    put(KEYS.apiKey(account, keyId), { name: '', hash: tokenHash(token.reveal()), createdAt: at }),
+    put(KEYS.keyLocator(keyId), { accountId: account }),
+    put(KEYS.tally(account), { apps, nextSlot: apps, idempotencyNext: 0 }),
+  ];
+  for (let slot = 0; slot < apps; slot += 1) {
+    const appId = drawAppId(draw);
+    const code = { hash: tokenHash(drawEnrollCode(draw).reveal()), issuedAt: at };
+    const entry = { at, actor: 'operator', action: 'app.created', appId, requestId: `seed-${slot}`, detail: {} };
+    writes.push(
+      put(KEYS.app(account, appId), newApp(`${taint} seed`, slot, at, code)),
+      put(KEYS.audit(account, at, drawMarker(draw)), entry),
+    );
+  }
+  const format = await store.get(KEYS.format);
+  for (let from = 0; from < writes.length; from += WRITES_PER_COMMIT) {
+    const write = writes.slice(from, from + WRITES_PER_COMMIT);
+    await store.commit({ expect: [{ key: KEYS.format, revision: format?.revision ?? 0 }], write });
+  }
+  recorder.taintOf.set(account, taint);
+  return { account, key: keyId, apiKey: token.reveal(), taint };
+}

@@ -1,0 +1,117 @@
+import {
+  accountSchema,
+  apiKeySchema,
+  appSchema,
+  auditSchema,
+  credentialSchema,
+  KEYS,
+  otelSchema,
+  parseRecord,
+  tallySchema,
+} from '../../../src/domain/records/records.ts';
+import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
+
+/** The store at one revision, as far as checkers ask. */
+export interface State {
+  readonly accounts: ReadonlyMap<
+    string,
+    { readonly disabled: boolean; readonly tally: number; readonly keys: ReadonlySet<string> }
+  >;
+  readonly apps: ReadonlyMap<string, StoredApp>;
+  /** The collector's address, by account; undefined after a purge. */
+  readonly endpoints: ReadonlyMap<string, string | undefined>;
+  /** The app that each credential leads to. */
+  readonly credentials: ReadonlyMap<string, string>;
+  readonly audits: readonly StoredAudit[];
+}
+
+export interface StoredApp {
+  readonly account: string;
+  readonly status: 'pending' | 'active' | 'revoked';
+  readonly slot: number;
+  readonly enrolled: boolean;
+  readonly credential: string | undefined;
+  readonly openCodes: readonly string[];
+}
+
+export interface StoredAudit {
+  readonly account: string;
+  readonly app: string | undefined;
+  readonly action: string;
+  readonly requestId: string;
+  readonly revision: number;
+}
+
+/** Which record of an account a key of the directory names. */
+export function placeOf(key: string): { account: string; what: string; id: string } | undefined {
+  const parts = /^d\/a\/([^/]+)(?:\/([a-z]+)(?:\/(.+))?)?$/.exec(key);
+  return parts ? { account: parts[1] ?? '', what: parts[2] ?? 'account', id: parts[3] ?? '' } : undefined;
+}
+
+export function auditOf(entry: Entry): StoredAudit {
+  const { record } = parseRecord(auditSchema, entry);
+  const { action, requestId, appId: app } = record;
+  return { account: entry.key.split('/')[1] ?? '', app, action, requestId, revision: entry.revision };
+}
+
+/** Reads all of it at one revision. */
+export async function readState(store: Store): Promise<State> {
+  for (;;) {
+    const state = await readAt(store, (await store.head()).revision);
+    // Its history went away meanwhile: once more, at a newer one.
+    if (state !== 'compacted') return state;
+  }
+}
+
+async function readAt(store: Store, revision: number): Promise<State | 'compacted'> {
+  const prefixes = [KEYS.accounts, 'cred/', KEYS.auditsAll];
+  const lists = await Promise.all(prefixes.map((prefix) => allAt(store, prefix, revision)));
+  if (lists.includes('compacted')) return 'compacted';
+  const [directory = [], credentials = [], audits = []] = lists.filter((list) => list !== 'compacted');
+  return {
+    ...directoryState(directory),
+    credentials: new Map(
+      credentials.map((entry) => [entry.key.slice('cred/'.length), parseRecord(credentialSchema, entry).record.appId]),
+    ),
+    audits: audits.map(auditOf),
+  };
+}
+
+function directoryState(entries: readonly Entry[]): Pick<State, 'accounts' | 'apps' | 'endpoints'> {
+  const accounts = new Map<string, { disabled: boolean; tally: number; keys: Set<string> }>();
+  const apps = new Map<string, StoredApp>();
+  const endpoints = new Map<string, string | undefined>();
+  // In key order an account comes before what it has.
+  for (const entry of entries) {
+    const { account = '', what, id = '' } = placeOf(entry.key) ?? {};
+    const known = accounts.get(account) ?? { disabled: false, tally: 0, keys: new Set<string>() };
+    accounts.set(account, known);
+    if (what === 'account') known.disabled = parseRecord(accountSchema, entry).record.disabled;
+    if (what === 'tally') known.tally = parseRecord(tallySchema, entry).record.apps;
+    if (what === 'key' && parseRecord(apiKeySchema, entry)) known.keys.add(id);
+    if (what === 'otel') endpoints.set(account, parseRecord(otelSchema, entry).record.config?.endpoint);
+    if (what === 'app') apps.set(id, storedApp(account, entry));
+  }
+  return { accounts, apps, endpoints };
+}
+
+function storedApp(account: string, entry: Entry): StoredApp {
+  const { status, slot, credential, enrolledAt, codes } = parseRecord(appSchema, entry).record;
+  const openCodes = codes.map(({ hash }) => hash);
+  return { account, status, slot, enrolled: enrolledAt !== undefined, credential, openCodes };
+}
+
+async function allAt(store: Store, prefix: string, revision: number): Promise<Entry[] | 'compacted'> {
+  const entries: Entry[] = [];
+  let after: string | undefined;
+  do {
+    const page = await store.listAt(
+      { prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) },
+      revision,
+    );
+    if (page === 'compacted') return page;
+    entries.push(...page.entries);
+    after = page.next;
+  } while (after !== undefined);
+  return entries;
+}

@@ -1,0 +1,124 @@
+import type { Call, Facts } from '../judgement/history.ts';
+import { notFound, OperatorCalls, type IdealOwner } from './operator-calls.ts';
+import type { ModelAccount, ModelApp, Verdict } from './service.ts';
+
+/** What a mutation of an app writes. */
+const writes = (
+  action: string,
+  account: string,
+  app: string,
+  ...more: readonly string[]
+): Verdict['writes'] & object => ({
+  action,
+  account,
+  app,
+  places: [`/app/${app}`, ...more],
+});
+
+const refused = { status: 401, code: 'invalid_key' };
+
+/** The requests of the ideal service, and what each does. */
+export class IdealCalls extends OperatorCalls {
+  create(owner: IdealOwner): Call {
+    const [app, code] = [this.id('app'), this.id('code')];
+    return this.#v1(owner, 'app.create', {}, (account) => {
+      account.tally += 1;
+      this.apps.set(app, {
+        account: owner.account,
+        status: 'pending',
+        slot: this.nextSlot(),
+        enrolled: false,
+        credential: undefined,
+        openCodes: [code],
+      });
+      return {
+        status: 201,
+        told: { app, code },
+        writes: writes('app.created', owner.account, app, '/tally'),
+      };
+    });
+  }
+
+  issue(owner: IdealOwner, app: string): Call {
+    const code = this.id('code');
+    return this.#ofApp(owner, 'code.issue', app, (stored) => {
+      stored.openCodes.push(code);
+      return {
+        status: 201,
+        told: { code },
+        writes: writes('code.issued', owner.account, app),
+      };
+    });
+  }
+
+  read(owner: IdealOwner, app: string): Call {
+    return this.#ofApp(owner, 'app.read', app, ({ status }) => ({ status: 200, told: { value: status } }));
+  }
+
+  list(owner: IdealOwner): Call {
+    return this.#v1(owner, 'app.list', {}, ({ tally }) => ({ status: 200, told: { count: tally } }));
+  }
+
+  revoke(owner: IdealOwner, app: string): Call {
+    return this.#ofApp(owner, 'app.revoke', app, (stored) => {
+      if (stored.status === 'revoked' && stored.openCodes.length === 0) return { status: 200 };
+      Object.assign(stored, { status: 'revoked', credential: undefined, openCodes: [] });
+      return { status: 200, writes: writes('app.revoked', owner.account, app) };
+    });
+  }
+
+  remove(owner: IdealOwner, app: string): Call {
+    return this.#ofApp(owner, 'app.delete', app, () => {
+      this.apps.delete(app);
+      const account = this.accounts.get(owner.account);
+      if (account) account.tally -= 1;
+      return {
+        status: 204,
+        writes: writes('app.deleted', owner.account, app, '/tally'),
+      };
+    });
+  }
+
+  enroll(owner: IdealOwner, app: string, code: string, credential: string): Call {
+    return this.ask('enroll', { account: owner.account, app, code, credential }, () => {
+      const stored = this.apps.get(app);
+      if (!stored?.openCodes.includes(code)) return { status: 401, code: 'invalid_code' };
+      if (this.accounts.get(owner.account)?.disabled === true) return { status: 401, code: 'account_disabled' };
+      const openCodes = stored.openCodes.slice(stored.openCodes.indexOf(code) + 1);
+      Object.assign(stored, { status: 'active', credential, enrolled: true, openCodes });
+      this.credentials.set(credential, app);
+      return { status: 200, writes: writes('app.enrolled', owner.account, app) };
+    });
+  }
+
+  poll(owner: IdealOwner, app: string, credential: string): Call {
+    return this.ask('poll', { account: owner.account, app, credential }, () => {
+      if (this.apps.get(app)?.credential !== credential) return { status: 401, code: 'invalid_credential' };
+      const isDisabled = this.accounts.get(owner.account)?.disabled === true;
+      return isDisabled ? { status: 401, code: 'account_disabled' } : { status: 200 };
+    });
+  }
+
+  store(owner: IdealOwner, value: string | undefined): Call {
+    const kind = value === undefined ? 'otel.purge' : 'otel.write';
+    return this.#v1(owner, kind, value === undefined ? {} : { value }, () => {
+      this.endpoints.set(owner.account, value);
+      return { status: 200, writes: { action: kind, account: owner.account, places: ['/otel'] } };
+    });
+  }
+
+  #v1(owner: IdealOwner, kind: Call['kind'], facts: Facts, decide: (account: ModelAccount) => Verdict): Call {
+    return this.ask(kind, { account: owner.account, key: owner.key, ...facts }, () => {
+      const account = this.accounts.get(owner.account);
+      if (account?.keys.has(owner.key) !== true) return refused;
+      return account.disabled ? { status: 401, code: 'account_disabled' } : decide(account);
+    });
+  }
+
+  #ofApp(owner: IdealOwner, kind: Call['kind'], app: string, decide: (app: ModelApp) => Verdict): Call {
+    return this.#v1(owner, kind, { app }, () => {
+      const stored = this.apps.get(app);
+      return stored?.account === owner.account ? decide(stored) : notFound;
+    });
+  }
+}

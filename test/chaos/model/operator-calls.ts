@@ -1,0 +1,49 @@
+import type { Call } from '../judgement/history.ts';
+import { Ideal } from './service.ts';
+
+/** An account of the ideal service. */
+export interface IdealOwner {
+  readonly account: string;
+  readonly key: string;
+}
+
+export const notFound = { status: 404, code: 'not_found' };
+
+/** What the operator asks of the ideal service. */
+export class OperatorCalls extends Ideal {
+  owner(): IdealOwner {
+    const account = this.id('account');
+    const key = this.id('key');
+    this.accounts.set(account, { disabled: false, tally: 0, keys: new Set([key]) });
+    this.taintOf.set(account, this.id('taint'));
+    return { account, key };
+  }
+
+  disable(owner: IdealOwner, disabled: boolean): Call {
+    return this.ask(disabled ? 'account.disable' : 'account.enable', { account: owner.account }, () => {
+      const account = this.accounts.get(owner.account);
+      if (account?.disabled === disabled || !account) return { status: 200 };
+      account.disabled = disabled;
+      return { status: 200, writes: { action: 'account.changed', account: owner.account, places: [''] } };
+    });
+  }
+
+  addKey(owner: IdealOwner): Call {
+    const target = this.id('key');
+    return this.ask('key.create', { account: owner.account }, () => {
+      this.accounts.get(owner.account)?.keys.add(target);
+      return {
+        status: 201,
+        told: { target },
+        writes: { action: 'key.created', account: owner.account, places: [`/key/${target}`] },
+      };
+    });
+  }
+
+  revokeKey(owner: IdealOwner, target: string): Call {
+    return this.ask('key.revoke', { account: owner.account, target }, () => {
+      if (this.accounts.get(owner.account)?.keys.delete(target) !== true) return notFound;
+      return { status: 204, writes: { action: 'key.revoked', account: owner.account, places: [`/key/${target}`] } };
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { called, finds, later, scene, stored, storedApp, type Crime } from './violation.ts';
+
+/** What was acknowledged and is not there, or is there again. */
+export const LOST: readonly Crime[] = [
+  finds('kept', 'an app that was created is gone', (outcome, { app }) =>
+    stored(outcome, storedApp(outcome, app, undefined)),
+  ),
+  finds('kept', 'an enrolled app waits for its daemon', (outcome, { app }) =>
+    stored(outcome, storedApp(outcome, app, { status: 'pending', credential: undefined })),
+  ),
+  finds('kept', "an enrolled app has another's credential", (outcome, { app }) =>
+    stored(outcome, storedApp(outcome, app, { credential: 'another' })),
+  ),
+  {
+    rule: 'kept',
+    words: 'a revoked app is active',
+    commit(ideal) {
+      const { owner, app, credential } = scene(ideal);
+      later(ideal, () => ideal.revoke(owner, app));
+      return (history, outcome) => ({
+        history,
+        outcome: stored(outcome, storedApp(outcome, app, { status: 'active', credential })),
+      });
+    },
+  },
+  {
+    rule: 'kept',
+    words: 'a deleted app is back in the store',
+    commit(ideal) {
+      const { owner, app } = scene(ideal);
+      const before = ideal.apps.get(app);
+      later(ideal, () => ideal.remove(owner, app));
+      return (history, outcome) => ({
+        history,
+        outcome: stored(outcome, {
+          apps: new Map([...outcome.state.apps, ...(before ? [[app, before] as const] : [])]),
+        }),
+      });
+    },
+  },
+  {
+    rule: 'kept',
+    words: 'an older configuration is stored',
+    commit(ideal) {
+      const { owner } = scene(ideal);
+      for (const value of ['https://old', 'https://new']) later(ideal, () => ideal.store(owner, value));
+      return (history, outcome) => ({
+        history,
+        outcome: stored(outcome, { endpoints: new Map([...outcome.state.endpoints, [owner.account, 'https://old']]) }),
+      });
+    },
+  },
+  {
+    rule: 'kept',
+    words: 'a created app is not found by a later read',
+    commit(ideal) {
+      const { owner, app } = scene(ideal);
+      const read = later(ideal, () => ideal.read(owner, app));
+      return (history, outcome) => ({ history: called(history, { ...read, status: 404, code: 'not_found' }), outcome });
+    },
+  },
+  {
+    rule: 'kept',
+    words: 'a deleted app is read',
+    commit(ideal) {
+      const { owner, app } = scene(ideal);
+      later(ideal, () => ideal.remove(owner, app));
+      const read = later(ideal, () => ideal.read(owner, app));
+      return (history, outcome) => ({ history: called(history, { ...read, status: 200, code: '' }), outcome });
+    },
+  },
+  {
+    rule: 'kept',
+    words: 'a key that was made is gone',
+    commit(ideal) {
+      const { owner } = scene(ideal);
+      later(ideal, () => ideal.addKey(owner));
+      const left = { disabled: false, tally: 1, keys: new Set([owner.key]) };
+      return (history, outcome) => ({
+        history,
+        outcome: stored(outcome, { accounts: new Map([...outcome.state.accounts, [owner.account, left]]) }),
+      });
+    },
+  },
+];

@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/records.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { putAll } from '../../support/records/backups.ts';
+import { auditOf, issueCode, revoke, sendEnroll, setOtel } from '../../support/service/daemon.ts';
+import { until } from '../../support/time/until.ts';
+import {
+  connectedTo,
+  musterCommand,
+  musterHere,
+  musterProcess,
+  type Ended,
+} from '../../support/service/muster-command.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  KEY_FILE_TEXT,
+  Muster,
+  OPERATOR_TOKEN,
+  poll,
+  tenant,
+  type Tenant,
+} from '../../support/service/muster.ts';
+
+let root: string;
+let file: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'muster-'));
+  file = join(root, 'backup');
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+/** Where a store lies: what a service and a restore are told of it. */
+interface Place {
+  readonly dataDir: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function newPlace(kind: 'sqlite' | 'etcd'): Place {
+  const dataDir = mkdtempSync(join(root, 'data-'));
+  writeFileSync(join(dataDir, 'keys'), KEY_FILE_TEXT);
+  const etcd = { MUSTER_STORE: `etcd:${inject('etcd') ?? ''}`, MUSTER_ETCD_PREFIX: `/${randomUUID()}/` };
+  return { dataDir, env: kind === 'etcd' ? etcd : {} };
+}
+
+const serviceAt = ({ dataDir, env }: Place): Promise<Muster> => Muster.start({ dataDir, env });
+
+const backupOf = (muster: Muster, ...args: string[]): Promise<Ended> =>
+  musterHere(['backup', file, ...args], connectedTo(muster));
+
+const environmentAt = ({ dataDir, env }: Place): Readonly<Record<string, string>> => ({
+  MUSTER_DATA_DIR: dataDir,
+  MUSTER_KEY_FILE: join(dataDir, 'keys'),
+  MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+  ...env,
+});
+
+const restoreTo = (place: Place, ...args: string[]): Promise<Ended> =>
+  musterHere(['restore', file, ...args], environmentAt(place));
+
+/** A small fleet with something of everything. */
+async function livedIn(muster: Muster) {
+  const owner = await tenant(muster);
+  await setOtel(muster, owner.apiKey, { authHeader: 'Bearer collector-secret' });
+  const running = await createApp(muster, owner.apiKey, 'running');
+  const credential = await enroll(muster, running);
+  const { etag } = Object.fromEntries((await poll(muster, credential)).headers) as { etag: string };
+  const cutOff = await createApp(muster, owner.apiKey, 'cut off');
+  const dead = await enroll(muster, cutOff);
+  await revoke(muster, owner.apiKey, cutOff.appId);
+  const waiting = await createApp(muster, owner.apiKey, 'waiting');
+  return { owner, running, credential, etag, cutOff, dead, waiting };
+}
+type Lived = Awaited<ReturnType<typeof livedIn>>;
+
+const appsOf = (muster: Muster, { apiKey }: Tenant) => call(`${muster.api}/v1/apps`, { token: apiKey });
+
+async function seeAll(muster: Muster, lived: Lived, keptCodes: boolean): Promise<void> {
+  const polled = await poll(muster, lived.credential, { 'if-none-match': lived.etag });
+  expect([polled.status, polled.body['otel']]).toMatchObject([
+    200,
+    { headers: { Authorization: 'Bearer collector-secret' } },
+  ]);
+  expect(polled.headers.get('etag')).not.toBe(lived.etag);
+  expect((await poll(muster, lived.dead)).status).toBe(401);
+  expect((await sendEnroll(muster, lived.cutOff)).status).toBe(401);
+  expect((await sendEnroll(muster, lived.running)).status).toBe(401);
+  expect((await sendEnroll(muster, lived.waiting)).status).toBe(keptCodes ? 200 : 401);
+  const anew = await issueCode(muster, lived.owner.apiKey, lived.waiting.appId);
+  expect((await sendEnroll(muster, anew)).status).toBe(200);
+}
+
+type Kind = 'sqlite' | 'etcd';
+
+/** Where each backup is restored to, and whether open codes are kept. */
+const WAYS: readonly (readonly [from: Kind, to: readonly (readonly [to: Kind, keep: boolean])[]])[] = [
+  [
+    'sqlite',
+    [
+      ['sqlite', false],
+      ['sqlite', true],
+      ['etcd', true],
+    ],
+  ],
+  [
+    'etcd',
+    [
+      ['sqlite', true],
+      ['etcd', false],
+    ],
+  ],
+];
+const isThere = (kind: Kind): boolean => kind === 'sqlite' || inject('etcd') !== undefined;
+
+describe.each(WAYS)('from %s', (from, ways) => {
+  test.skipIf(!isThere(from))(
+    'to either store all is there: apps, audit, credentials, what is revoked and used; open codes are void unless kept',
+    async () => {
+      const source = newPlace(from);
+      let lived: Lived;
+      let before: { apps: object; audit: readonly object[] };
+      {
+        await using muster = await serviceAt(source);
+        lived = await livedIn(muster);
+        before = {
+          apps: (await appsOf(muster, lived.owner)).body,
+          audit: await auditOf(muster, lived.owner.accountId),
+        };
+        const made = await backupOf(muster);
+        expect(made).toEqual({
+          code: 0,
+          stdout: '',
+          stderr: expect.stringMatching(/^Backed up \d+ entries as of revision \d+\.\n$/) as string,
+        });
+      }
+      for (const [to, keep] of ways.filter(([to]) => isThere(to))) {
+        const target = newPlace(to);
+        const restored = await restoreTo(target, ...(keep ? ['--keep-codes'] : []));
+        expect(restored, `to ${to}`).toEqual({
+          code: 0,
+          stdout: '',
+          stderr: expect.stringMatching(/^Restored \d+ entries of /) as string,
+        });
+        await using muster = await serviceAt(target);
+        expect((await appsOf(muster, lived.owner)).body, `to ${to}`).toEqual(before.apps);
+        expect(await auditOf(muster, lived.owner.accountId), `to ${to}`).toEqual(before.audit);
+        await seeAll(muster, lived, keep);
+      }
+    },
+  );
+});
+
+test('a backup while many write is whole: every app that it has can be enrolled, and none is half there', async () => {
+  const source = newPlace('sqlite');
+  let owner: Tenant;
+  const created = new Map<string, string>();
+  {
+    await using muster = await serviceAt(source);
+    owner = await tenant(muster);
+    const ended = new AbortController();
+    const writers = Array.from({ length: 4 }, async () => {
+      while (!ended.signal.aborted) {
+        const app = await createApp(muster, owner.apiKey).catch(() => undefined);
+        if (app) created.set(app.appId, app.enrollCode);
+      }
+    });
+    expect(await musterCommand(['backup', file], connectedTo(muster))).toMatchObject({ code: 0 });
+    ended.abort();
+    await Promise.all(writers);
+  }
+  const target = newPlace('sqlite');
+  const restored = await musterCommand(['restore', file, '--keep-codes'], environmentAt(target));
+  expect(restored).toMatchObject({ code: 0, stdout: '' });
+  await using muster = await serviceAt(target);
+  const { apps } = (await appsOf(muster, owner)).body as { apps: { appId: string }[] };
+  const audit = await auditOf(muster, owner.accountId);
+  const creations = audit.filter(({ action }) => action === 'app.created').map(({ appId }) => appId ?? '');
+  expect(creations.toSorted()).toEqual(apps.map(({ appId }) => appId).toSorted());
+  for (const { appId } of apps) {
+    const enrollCode = created.get(appId);
+    if (enrollCode !== undefined) await enroll(muster, { appId, enrollCode });
+  }
+});
+
+describe('the file', () => {
+  test('is for its owner alone, is not replaced unless forced, and leaves nothing beside it', async () => {
+    await using muster = await serviceAt(newPlace('sqlite'));
+    writeFileSync(file, 'mine');
+    expect(await backupOf(muster)).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') as string });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(await backupOf(muster, '--force')).toMatchObject({ code: 0 });
+    expect(readFileSync(file, 'utf8')).toContain('"muster":"backup"');
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+    expect(readdirSync(root).filter((name) => name.includes('backup'))).toEqual(['backup']);
+    const piped = await musterCommand(['backup', '-'], connectedTo(muster));
+    expect([piped.code, piped.stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('"muster":"backup"')]);
+  });
+
+  test.each([
+    ['a directory', () => root],
+    ['a device', () => '/dev/null'],
+  ])('does not take the place of %s, even forced', async (_what, path) => {
+    const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    const { code, stderr } = await musterHere(['backup', '--force', path()], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is no file: name one')]);
+  });
+
+  test('holds no secret in plain text', async () => {
+    await using muster = await serviceAt(newPlace('sqlite'));
+    const { owner, credential, waiting, running } = await livedIn(muster);
+    expect(await backupOf(muster)).toMatchObject({ code: 0 });
+    const text = readFileSync(file, 'utf8');
+    const secrets = [owner.apiKey, credential, waiting.enrollCode, running.enrollCode, OPERATOR_TOKEN];
+    for (const secret of [...secrets, 'collector-secret', KEY_FILE_TEXT.slice(2).trim()]) {
+      for (const form of [
+        secret,
+        Buffer.from(secret).toString('base64').slice(0, -4),
+        Buffer.from(secret).toString('hex'),
+      ]) {
+        expect([secret, text.includes(form)]).toEqual([secret, false]);
+      }
+    }
+  });
+
+  test('that is truncated, altered or another one is refused, and writes nothing', async () => {
+    {
+      await using muster = await serviceAt(newPlace('sqlite'));
+      await livedIn(muster);
+      expect(await backupOf(muster)).toMatchObject({ code: 0 });
+    }
+    const whole = readFileSync(file, 'utf8');
+    const target = newPlace('sqlite');
+    for (const [text, words] of [
+      [whole.slice(0, -20), /breaks off/],
+      [whole.replace('running', 'runninG'), /altered or damaged/],
+      ['{}\n', /no backup of Muster/],
+    ] as const) {
+      writeFileSync(file, text);
+      const refused = await restoreTo(target);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(words);
+      expect(refused.stderr.trimEnd().split('\n')).toHaveLength(1);
+    }
+    writeFileSync(file, whole);
+    expect(await restoreTo(target)).toMatchObject({ code: 0 });
+    const again = await restoreTo(target);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('not empty')]);
+  });
+});
+
+test('nothing is restored under a running service, and its key file is missed where it is another', async () => {
+  const source = newPlace('sqlite');
+  await using muster = await serviceAt(source);
+  await livedIn(muster);
+  expect(await backupOf(muster)).toMatchObject({ code: 0 });
+  const refused = await musterCommand(['restore', file], environmentAt(source));
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/in use.*stop the service/s)]);
+  const target = newPlace('sqlite');
+  writeFileSync(join(target.dataDir, 'keys'), `1:${Buffer.alloc(32, 9).toString('base64')}\n`);
+  expect((await restoreTo(target)).stderr).toMatch(/1 collector headers are sealed under keys that are not in the key/);
+});
+
+test('without a service: exit code 1, in one line, and no file', async () => {
+  const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+  const { code, stderr } = await musterHere(['backup', file], env);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^muster: .*cannot be reached.*start it.*\n$/)]);
+  expect(existsSync(file)).toBe(false);
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test('a service does not start on what an interrupted restore left', async () => {
+  const { dataDir } = newPlace('sqlite');
+  {
+    await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+    await putAll(store, { [KEYS.restoring]: { at: 1 }, [KEYS.day]: { day: '2026-06-01' } });
+  }
+  const { code, stderr } = await musterCommand(['serve'], {
+    MUSTER_DATA_DIR: dataDir,
+    MUSTER_OPS_LISTEN: '127.0.0.1:0',
+  });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^muster cannot start: A restore was not finished\. .*empty it .* and restore again\.\n$/),
+  ]);
+});
+
+test('an interrupted backup leaves no file, and says so', async () => {
+  await using muster = await serviceAt(newPlace('sqlite'));
+  const stalled = createServer((_request, response) => response.writeHead(200).flushHeaders());
+  await once(stalled.listen(0, '127.0.0.1'), 'listening');
+  const { port } = stalled.address() as AddressInfo;
+  const command = musterProcess(['backup', file], {
+    ...connectedTo(muster),
+    MUSTER_OPS_URL: `http://127.0.0.1:${port}`,
+  });
+  await until(() => readdirSync(root).some((name) => name.endsWith('.partial')));
+  command.child.kill('SIGTERM');
+  const { code, stderr } = await command.ended;
+  stalled.close();
+  stalled.closeAllConnections();
+  expect([code, stderr]).toEqual([1, 'muster: interrupted: nothing was written.\n']);
+  expect(readdirSync(root).filter((name) => !name.startsWith('data-'))).toEqual([]);
+});

@@ -1,0 +1,166 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { KEYS } from '../../../../src/domain/records/records.ts';
+import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { putAll } from '../../../support/records/backups.ts';
+import { selfSigned } from '../../../support/http/certificates.ts';
+import { connectedTo, musterCommand, musterHere } from '../../../support/service/muster-command.ts';
+import { KEY_FILE_TEXT, Muster } from '../../../support/service/muster.ts';
+
+let dataDir: string;
+let env: Record<string, string>;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
+  writeFileSync(join(dataDir, 'keys'), KEY_FILE_TEXT, { mode: 0o600 });
+  env = {
+    MUSTER_DATA_DIR: dataDir,
+    // Nobody listens there, and `0` is always free.
+    MUSTER_OPS_URL: 'http://127.0.0.1:9',
+    MUSTER_API_LISTEN: '127.0.0.1:0',
+    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+    MUSTER_OPS_LISTEN: '127.0.0.1:0',
+  };
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+interface Diagnosis {
+  readonly code: number | string | null;
+  readonly findings: readonly string[];
+}
+
+async function diagnosed(more: Readonly<Record<string, string>> = {}): Promise<Diagnosis> {
+  const { code, stdout } = await musterHere(['doctor'], { ...env, ...more });
+  const findings = stdout.trimEnd().split('\n');
+  for (const line of findings) expect(line).toMatch(/^(?:ok {2}|warn|fail) {2}\S.{12} {2}\S/);
+  return { code, findings };
+}
+
+const failsOf = ({ findings }: Diagnosis): string[] => findings.filter((line) => line.startsWith('fail'));
+
+test('a place where nothing was started yet is well; only the service is missing', async () => {
+  const diagnosis = await diagnosed();
+  expect(diagnosis.code).toBe(0);
+  expect(diagnosis.findings.filter((line) => !line.startsWith('ok'))).toEqual([
+    expect.stringMatching(/^warn {2}service .*127\.0\.0\.1:9 cannot be reached.*start it/),
+  ]);
+});
+
+test('where the service must run, it is a fault that it cannot be reached; what it would hold is left alone', async () => {
+  const { code, stdout } = await musterCommand(['doctor', '--running'], env);
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^fail {2}service .*127\.0\.0\.1:9 cannot be reached/m);
+  expect(stdout).not.toMatch(/^\w+ +port /m);
+});
+
+test('the certificates of the listeners: how long they are valid, or what is wrong', async () => {
+  const { cert, key } = selfSigned(dataDir, 'api');
+  const [certFile, keyFile, other] = ['tls.crt', 'tls.key', 'other.key'].map((name) => join(dataDir, name));
+  for (const [path, text] of [
+    [certFile, cert],
+    [keyFile, key],
+    [other, selfSigned(dataDir, 'other').key],
+  ] as const) {
+    writeFileSync(path ?? '', text);
+  }
+  const paths = { MUSTER_API_TLS_CERT_FILE: certFile ?? '', MUSTER_API_TLS_KEY_FILE: keyFile ?? '' };
+  const well = await diagnosed(paths);
+  expect(well.code).toBe(0);
+  expect(well.findings).toContainEqual(
+    expect.stringMatching(/^warn {2}certificate .*api listener is valid for [01] days/),
+  );
+  const mismatched = await diagnosed({ ...paths, MUSTER_API_TLS_KEY_FILE: other ?? '' });
+  expect(mismatched.code).toBe(3);
+  expect(failsOf(mismatched)).toEqual([
+    expect.stringMatching(/certificate .*api: the key is not that of the certificate/),
+  ]);
+});
+
+test('a running service is asked: it is ready, takes the token, knows its key, and holds the store', async () => {
+  await using muster = await Muster.start({ dataDir });
+  const { code, findings } = await diagnosed(connectedTo(muster));
+  expect([code, findings.filter((line) => !line.startsWith('ok'))]).toEqual([0, []]);
+  for (const says of [
+    /service .* is ready/,
+    /token .* takes/,
+    /keys .* key 1 writes/,
+    /store .* held by the running/,
+  ]) {
+    expect(findings.filter((line) => says.test(line))).toHaveLength(1);
+  }
+});
+
+test('a wrong token is told, and never shown', async () => {
+  await using muster = await Muster.start({ dataDir });
+  const token = 'another-operator-token-0123456789-abc';
+  const diagnosis = await diagnosed({ ...connectedTo(muster), MUSTER_OPERATOR_TOKEN: token });
+  expect(diagnosis.code).toBe(3);
+  expect(failsOf(diagnosis)).toEqual([expect.stringMatching(/token .*does not know the operator token: set MUSTER_/)]);
+  expect(diagnosis.findings.join('\n')).not.toContain(token);
+});
+
+test('a clock that is off by more than half a minute is told', async () => {
+  await using server = createHttpServer((_request, response) => {
+    response.writeHead(200, { Date: new Date(Date.UTC(2001, 1, 1)).toUTCString(), Connection: 'close' }).end('{}');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const diagnosis = await diagnosed({ MUSTER_OPS_URL: `http://127.0.0.1:${port}` });
+  expect(diagnosis.code).toBe(3);
+  expect(failsOf(diagnosis)[0]).toMatch(/clock .* s behind this one: set both by NTP/);
+});
+
+test.each([
+  ['a wrong variable', { MUSTER_CURRENCY: 'hunter2' }, /configuration +MUSTER_CURRENCY: must be a currency/],
+  ['a key file that is none', { MUSTER_KEY_FILE: 'package.json' }, /key file +package.json: line 1: expected N:/],
+  ['an etcd that is not there', { MUSTER_STORE: 'etcd:http://127.0.0.1:1' }, /store +.*127\.0\.0\.1:1/],
+  ['an address that is no URL', { MUSTER_OPS_URL: 'hunter2' }, /service +MUSTER_OPS_URL: must be http/],
+])('%s fails, with what to do', async (_what, more, says) => {
+  const given = {
+    MUSTER_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789',
+    MUSTER_KEY_FILE: join(dataDir, 'keys'),
+  };
+  const diagnosis = await diagnosed({ ...given, ...more });
+  expect(diagnosis.code).toBe(3);
+  expect(failsOf(diagnosis)).toEqual([expect.stringMatching(says)]);
+  expect(diagnosis.findings.join('\n')).not.toContain('hunter2');
+});
+
+test('a key file that others may read is a warning', async () => {
+  chmodSync(join(dataDir, 'keys'), 0o644);
+  const { code, findings } = await diagnosed();
+  expect(code).toBe(0);
+  expect(findings.find((line) => line.includes('key file'))).toMatch(/^warn .*mode 644\): chmod 600/);
+});
+
+test('a port that another program has', async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as AddressInfo;
+  const diagnosis = await diagnosed({ MUSTER_DEVICE_LISTEN: `127.0.0.1:${port}` });
+  squatter.close();
+  expect(diagnosis.code).toBe(3);
+  expect(failsOf(diagnosis)).toEqual([expect.stringMatching(/port .* is taken .* set MUSTER_DEVICE_LISTEN/)]);
+});
+
+test.each([
+  ['an interrupted restore', { [KEYS.restoring]: { at: 1 } }, /format .*restore was not finished.*restore again/],
+  ['the store of a newer Muster', { [KEYS.format]: { format: 99 } }, /format .*99 is of a newer Muster/],
+  [
+    'a key that writes and is not in the key file',
+    { [KEYS.format]: { format: 1 }, [KEYS.writingKey]: { number: 7, fingerprint: 'f' } },
+    /keys .*key 7 writes and is not in the key file/,
+  ],
+])('%s is found in a store that nobody holds', async (_what, records, says) => {
+  {
+    await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+    await putAll(store, records);
+  }
+  const diagnosis = await diagnosed();
+  expect(diagnosis.code).toBe(3);
+  expect(failsOf(diagnosis)).toEqual([expect.stringMatching(says)]);
+});

@@ -1,0 +1,178 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { money } from '../../src/cli/commands/usage.ts';
+import { printable, table } from '../../src/cli/terminal/table.ts';
+import { COMPILED } from '../support/service/compiled.ts';
+import { connectedTo, musterCommand, musterHere, type Ended } from '../support/service/muster-command.ts';
+import { call, createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../support/service/muster.ts';
+
+let muster: Muster;
+let owner: Tenant;
+beforeAll(async () => {
+  muster = await Muster.start();
+  owner = await tenant(muster);
+  await createApp(muster, owner.apiKey);
+  const accounts = `${muster.ops}/operator/v1/accounts`;
+  const body = { name: '\u001b[31mred', entitlement: 'standard' };
+  await call(accounts, { method: 'POST', token: OPERATOR_TOKEN, body });
+});
+afterAll(() => muster[Symbol.asyncDispose]());
+
+const run = (...args: string[]): Promise<Ended> => musterHere(args, connectedTo(muster));
+
+test('as a process: data goes to stdout, words to stderr, and the exit code says which of them count', async () => {
+  expect(await musterCommand(['usage', '-o', 'csv'], connectedTo(muster))).toEqual({
+    code: 0,
+    stdout: 'month,accountId,name,day,activeDaemons,late\r\n',
+    stderr: '',
+  });
+  const stderr = expect.stringMatching(/unknown command/) as string;
+  expect(await musterCommand(['nonsense'])).toEqual({ code: 2, stdout: '', stderr });
+  const refused = await musterCommand(['audit', 'list', '--account', '0'.repeat(16)], connectedTo(muster));
+  expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/ answers 404: /) as string });
+});
+
+describe('usage', () => {
+  test('as a table: a line an account, and the total; what others named moves no terminal', async () => {
+    const { code, stdout } = await run('usage');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^ACCOUNT +NAME +NIGHTS +LATE +DAEMON-NIGHTS +EUR$/);
+    expect(lines).toHaveLength(4);
+    expect(lines.at(-1)).toMatch(/^total +0 +0\.00$/);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('as JSON and as csv, of one account and of a month', async () => {
+    const json = await run('usage', '-o', 'json', '-a', owner.accountId, '-m', '2026-01');
+    expect(JSON.parse(json.stdout)).toMatchObject({ month: '2026-01', accounts: [{ accountId: owner.accountId }] });
+    const csv = await run('usage', '--output', 'csv');
+    expect(csv).toMatchObject({ code: 0, stdout: 'month,accountId,name,day,activeDaemons,late\r\n' });
+  });
+});
+
+describe('audit', () => {
+  test('is listed oldest first, for people and as one object a line', async () => {
+    const { code, stdout } = await run('audit', 'list', '--account', owner.accountId);
+    expect(code).toBe(0);
+    const actions = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/)[2]);
+    expect(actions).toEqual(expect.arrayContaining(['account.created', 'app.created']));
+    const json = await run('audit', 'list', '--account', owner.accountId, '-o', 'json');
+    const entries = json.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { action: string });
+    expect(entries.map(({ action }) => action)).toEqual(actions);
+  });
+
+  test('verifies, all accounts or one', async () => {
+    const all = await run('audit', 'verify');
+    expect(all.code).toBe(0);
+    expect(all.stdout.trimEnd().split('\n')).toHaveLength(3);
+    const one = await run('audit', 'verify', '--account', owner.accountId, '-o', 'json');
+    expect(JSON.parse(one.stdout)).toMatchObject([{ accountId: owner.accountId, faultCount: 0 }]);
+  });
+});
+
+test('keys: what writes, and that there is nothing to rotate to', async () => {
+  const status = await run('keys', 'status');
+  expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^ *1 +\d+ +0 +1 of 1 +writes$/m)]);
+  const rotated = await run('keys', 'rotate');
+  expect([rotated.code, rotated.stdout, rotated.stderr]).toEqual([
+    0,
+    '',
+    expect.stringMatching(/Key 1 writes already: add a line/),
+  ]);
+});
+
+describe('wrong usage: exit code 2, in words, before anything is asked', () => {
+  test.each([
+    [['backup'], /missing required argument 'file'/],
+    [['usage', '--month', '2026-13'], /It is written YYYY-MM/],
+    [['usage', '--token', 'hunter2'], /unknown option '--token'/],
+    [['usage', '-o', 'xml'], /Allowed choices are table, json, csv/],
+    [['audit', 'list'], /required option '-a, --account <id>' not specified/],
+    [['audit', 'verify', '-a', '../accounts'], /An account id is 16/],
+  ])('muster %j', async (args, words) => {
+    const { code, stdout, stderr } = await musterHere(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(words);
+  });
+
+  test.each([
+    ['without a token', {}, /MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: set one/],
+    ['with a token that is none', { MUSTER_OPERATOR_TOKEN: 'hunter2' }, /MUSTER_OPERATOR_TOKEN: .*at least 32/],
+    ['with a URL that is none', { MUSTER_OPS_URL: 'hunter2' }, /MUSTER_OPS_URL: must be http/],
+    ['with a secret in the URL', { MUSTER_OPS_URL: 'http://x:hunter2@127.0.0.1' }, /MUSTER_OPS_URL: must be http/],
+  ])('%s', async (_what, env, words) => {
+    const { code, stdout, stderr } = await musterHere(['usage'], { MUSTER_DATA_DIR: '/nowhere', ...env });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(words);
+    expect(stderr).not.toContain('hunter2');
+  });
+});
+
+test('a refusal of the service: exit code 1 and its words; a wrong token says what to set', async () => {
+  const unknown = await run('audit', 'list', '--account', '0'.repeat(16));
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^muster: .* answers 404: .*\n$/)]);
+  const token = 'another-operator-token-0123456789-abc';
+  const wrong = await musterHere(['usage'], { MUSTER_OPS_URL: muster.ops, MUSTER_OPERATOR_TOKEN: token });
+  expect([wrong.code, wrong.stderr]).toEqual([
+    1,
+    expect.stringMatching(/does not know the operator token: set MUSTER_/),
+  ]);
+  expect(wrong.stderr).not.toContain(token);
+});
+
+test('help and version go to stdout with exit code 0', async () => {
+  const help = await musterHere(['--help']);
+  expect([help.code, help.stderr]).toEqual([0, '']);
+  for (const name of ['serve', 'backup', 'restore', 'usage', 'audit', 'keys', 'doctor', 'Exit codes:']) {
+    expect(help.stdout).toContain(name);
+  }
+  expect(await musterHere(['--version'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+/) as string,
+  });
+});
+
+test('the launcher that npm links runs the same command, and passes its exit code on', () => {
+  const launcher = join(import.meta.dirname, '../../bin/muster.mjs');
+  const runs = (...args: string[]): [number | null, string] => {
+    const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], {
+      encoding: 'utf8',
+      env: { ...COMPILED },
+    });
+    return [status, stdout];
+  };
+  expect(runs('--version')).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
+  expect(runs('nonsense')).toEqual([2, '']);
+});
+
+test('serve is configured as the service is', async () => {
+  const { code, stderr } = await musterHere(['serve'], { MUSTER_LOG_LEVEL: 'hunter2' });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/configuration is wrong\.\nMUSTER_LOG_LEVEL: must be/)]);
+});
+
+test.each([
+  [0, 'EUR', '0.00'],
+  [5, 'EUR', '0.05'],
+  [123_456, 'EUR', '1234.56'],
+  [123_456, 'JPY', '123456'],
+  [1234, 'KWD', '1.234'],
+])('%d minor units of %s are %s', (minor, currency, text) => {
+  expect(money(minor, currency)).toBe(text);
+});
+
+test('a table has numbers to the right, and nothing that moves a terminal', () => {
+  const rows = [
+    ['a', 1],
+    ['\u009b2Jb', 20],
+  ];
+  expect(table(['NAME', 'N'], rows)).toBe('NAME   N\na      1\n\uFFFD2Jb  20\n');
+  expect(printable('a\u202eb\nc')).toBe('a\uFFFDb\uFFFDc');
+});

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
+import { findEtcd } from '../support/etcd/etcd-binary.ts';
+import { call } from '../support/service/muster.ts';
+import { Cluster } from './support/cluster.ts';
+import { buildImage } from './support/node/image.ts';
+import { eventually } from './support/control-plane/program.ts';
+import { Release } from './support/release.ts';
+import { SteadyLoad } from './support/steady-load.ts';
+import { describeOn } from './support/control-plane/tools.ts';
+
+/* Owners call the API all the while, through its Service, and notice none of what is done to the pods. */
+
+const ACCOUNTS = 8;
+const REQUESTS_FIRST = 20;
+
+describeOn('cluster', 'under a steady load through the Service', () => {
+  let cluster: Cluster;
+  let etcd: EtcdCluster;
+  let release: Release;
+  let keys: readonly string[];
+  let load: SteadyLoad;
+  beforeAll(async () => {
+    const image = await buildImage();
+    cluster = await Cluster.start({ nodes: 2 });
+    await cluster.load(image.archive);
+    const address = cluster.hostAddress;
+    etcd = await EtcdCluster.start({ binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address });
+    release = await Release.prepare(cluster, image, etcd);
+    await release.install();
+    keys = await accounts(release, ACCOUNTS);
+  });
+  afterAll(async () => {
+    await cluster[Symbol.asyncDispose]();
+    await etcd[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    await release.settled(2);
+    load = new SteadyLoad(`${(await release.addresses()).api}/v1/apps`, keys);
+    await goesOn(load);
+  });
+  afterEach(() => load.stop());
+
+  /** What failed until now, after some more requests: a pod may lose one as long as it is there. */
+  const failed = async (): Promise<readonly string[]> => {
+    await release.nobodyLeaves();
+    await goesOn(load);
+    await load.stop();
+    const failures = load.failures.map(({ why }) => why);
+    const times = load.failures.map(({ startedAt }) => startedAt);
+    const within =
+      times.length === 0 ? '' : ` within ${((Math.max(...times) - Math.min(...times)) / 1000).toFixed(1)} s`;
+    const kinds = [...new Set(failures)].join(' ');
+    tell(`${load.answered} requests answered, ${failures.length} failed${within} ${kinds}`);
+    return failures;
+  };
+
+  test('a rolling update loses no request', async () => {
+    const before = await release.pods();
+    await release.upgrade('podAnnotations.round=second');
+    const after = await release.settled(2);
+    expect(after.filter(({ name }) => before.some((pod) => pod.name === name))).toEqual([]);
+    expect(await failed()).toEqual([]);
+  });
+
+  test('draining nodes loses no request, and stops at the disruption budget', async () => {
+    const drain = (node: string, timeout: string): Promise<string> =>
+      cluster.kubectl(['drain', node, '--ignore-daemonsets', '--delete-emptydir-data', `--timeout=${timeout}`]);
+    await drain('node2', '300s');
+    const pods = await release.settled(2);
+    expect(pods.map(({ node }) => node)).toEqual(['node1', 'node1']);
+    // One may go, and has no place to come back to; without it, the other one must stay.
+    await expect(drain('node1', '60s')).rejects.toThrow("violate the pod's disruption budget");
+    expect((await release.pods()).filter(({ ready }) => ready)).toHaveLength(1);
+    await cluster.kubectl(['uncordon', 'node1', 'node2']);
+    await release.settled(2);
+    expect(await failed()).toEqual([]);
+  });
+
+  test("deleting the leader's pod loses no request, and another leads", async () => {
+    const leader = await release.leader();
+    const deletedAt = performance.now();
+    await release.kubectl(['delete', 'pod', leader.name, '--wait=false']);
+    expect((await release.leader()).name).not.toBe(leader.name);
+    tellHandOver(deletedAt);
+    await release.settled(2);
+    expect(await failed()).toEqual([]);
+  });
+
+  test("killing the leader's pod loses what it had in hand at most, and another leads", async () => {
+    const leader = await release.leader();
+    const killedAt = performance.now();
+    await release.kubectl(['delete', 'pod', leader.name, '--grace-period=0', '--force']);
+    expect((await release.leader()).name).not.toBe(leader.name);
+    tellHandOver(killedAt);
+    await release.settled(2);
+    expectOfOnePod(await failed());
+  });
+
+  test('a crash of the leader loses what it had in hand, and somebody leads again', async () => {
+    const leader = await release.leader();
+    const crashedAt = performance.now();
+    cluster.nodes.find(({ name }) => name === leader.node)?.crash(leader.uid);
+    // Whoever that is: the crashed one is soon back, and wants to lead as much as the other one.
+    await release.leader();
+    tellHandOver(crashedAt);
+    await release.settled(2);
+    expectOfOnePod(await failed());
+  });
+});
+
+/** Until Kubernetes sees that a pod is gone, its Service still sends there. Whoever lives refuses nobody. */
+function expectOfOnePod(failures: readonly string[]): void {
+  for (const why of failures) expect(['ECONNREFUSED', 'ECONNRESET']).toContain(why);
+}
+
+/** API keys of so many accounts. */
+async function accounts(release: Release, count: number): Promise<string[]> {
+  const [{ ops }, token] = await Promise.all([release.addresses(), release.operatorToken()]);
+  const made = Array.from({ length: count }, async () => {
+    const url = `${ops}/operator/v1/accounts`;
+    const account = await call(url, { method: 'POST', token, body: { name: 'load', entitlement: 'standard' } });
+    const key = await call(`${url}/${String(account.body['accountId'])}/api-keys`, { method: 'POST', token });
+    if (key.status !== 201) throw new Error(`POST api-keys: ${account.status} ${key.status} ${key.text}`);
+    return String(key.body['apiKey']);
+  });
+  return await Promise.all(made);
+}
+
+/** Resolves after some more answers. */
+async function goesOn(load: SteadyLoad): Promise<void> {
+  const enough = load.answered + REQUESTS_FIRST;
+  await eventually('requests are answered', () => load.answered >= enough);
+}
+
+const tellHandOver = (since: number): void =>
+  tell(`a controller leads again after ${((performance.now() - since) / 1000).toFixed(1)} s`);
+
+const tell = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { Muster } from '../support/service/muster.ts';
+import { ApiFront, type FrontRequest, type Meddling } from './support/api-front.ts';
+import { ControlPlane } from './support/control-plane/control-plane.ts';
+import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from './support/operated.ts';
+import { describeOn } from './support/control-plane/tools.ts';
+
+/* An API server that comes and goes, refuses, forgets and interrupts: what was wished for comes about, and once. */
+
+const WATCHES = 6;
+/** At each look: pauses after failures pass soon, and answers of a slow machine are not late by it. */
+const STEP_MS = 500;
+
+describeOn('control plane', 'the operator and a troubled API server', () => {
+  const clock = new FakeClock(Date.now());
+  let plane: ControlPlane;
+  let front: ApiFront;
+  let muster: Muster;
+  let team: Namespace;
+  let rounds = 0;
+  let name = '';
+  beforeAll(async () => {
+    plane = await ControlPlane.start();
+    await installCrds(plane);
+    team = await Namespace.create(plane, 'team', { looking: () => clock.advance(STEP_MS) });
+    front = await ApiFront.start(plane);
+    muster = await Muster.start({ clock, env: operating(front.kubeconfig, team.name) });
+    await team.eventually('all watches', () => front.watching === WATCHES);
+  });
+  afterAll(async () => {
+    await muster[Symbol.asyncDispose]();
+    await front[Symbol.asyncDispose]();
+    await plane[Symbol.asyncDispose]();
+  });
+  beforeEach(() => {
+    name = `acme-${(rounds += 1)}`;
+  });
+  afterEach(() => {
+    front.meddle = () => undefined;
+  });
+
+  const wish = async (): Promise<void> =>
+    await team.applyAll([
+      { kind: 'FleetApiKey', name, spec: { accountRef: { name }, secretRef: { name } } },
+      { kind: 'FleetAccount', name, spec: {} },
+    ]);
+
+  /** An account with one key, which works: nothing is missing, and nothing is there twice. */
+  async function expectSettled(): Promise<void> {
+    const { status } = await team.ready('facct', name, 'Synced');
+    const key = await team.ready('fkey', name, 'Issued');
+    expect(await apiKeysOf(muster, status['accountId'])).toEqual([key.status['keyId']]);
+    expect(await works(muster, await team.secret(name, 'apiKey'))).toBe(true);
+    const { body } = await operatorApi(muster, 'accounts?limit=1000');
+    const accounts = (body['accounts'] as { name: string }[]).filter((account) => account.name === name);
+    expect(accounts).toHaveLength(1);
+  }
+
+  /** The first request of each kind and object is meddled with, and every further one of an even number is not. */
+  function everyOther(meddle: (request: FrontRequest) => Meddling | Promise<Meddling>): () => number {
+    const seen = new Map<string, number>();
+    let meddled = 0;
+    front.meddle = (request) => {
+      const what = `${request.method} ${request.path} ${request.watch}`;
+      const before = seen.get(what) ?? 0;
+      seen.set(what, before + 1);
+      if (before % 2 === 1) return undefined;
+      meddled += 1;
+      return meddle(request);
+    };
+    return () => meddled;
+  }
+  const isWrite = ({ method }: FrontRequest): boolean => method !== 'GET';
+
+  test('a calm one is asked a few times, and no more', async () => {
+    const from = front.seen.length;
+    await wish();
+    await expectSettled();
+    await team.eventually('all to be said', async () => (await team.events(name)).length >= 2);
+    expect(front.counts(from)).toMatchObject({
+      'PATCH fleetaccounts/*': 1,
+      'PATCH fleetapikeys/*': 1,
+      'POST secrets': 1,
+    });
+    expect(Object.keys(front.counts(from)).filter((what) => what.startsWith('GET'))).toEqual([]);
+  });
+
+  test('watches that break off go on where they were, without a listing', async () => {
+    const from = front.seen.length;
+    expect(front.cutWatches()).toBe(WATCHES);
+    await wish();
+    await expectSettled();
+    await team.eventually('all watches', () => front.watching === WATCHES);
+    const listings = front.seen.slice(from).filter(({ method, watch }) => method === 'GET' && !watch);
+    expect(listings).toEqual([]);
+  });
+
+  test.each<[string, Meddling]>([
+    [
+      'an event',
+      { answer: { status: 200, body: { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } } } },
+    ],
+    ['an answer', { answer: { status: 410, body: { kind: 'Status', code: 410, reason: 'Expired' } } }],
+  ])('a revision that is gone, as %s tells, is listed anew', async (_how, gone) => {
+    const expired = everyOther((request) => (request.watch ? gone : undefined));
+    const from = front.seen.length;
+    front.cutWatches();
+    await wish();
+    await expectSettled();
+    await team.eventually('all watches', () => front.watching === WATCHES);
+    expect(expired()).toBeGreaterThanOrEqual(WATCHES);
+    const listings = front.seen.slice(from).filter(({ method, watch }) => method === 'GET' && !watch);
+    expect(listings.length).toBeGreaterThanOrEqual(WATCHES);
+  });
+
+  test('429 is waited for', async () => {
+    const body = { kind: 'Status', code: 429, reason: 'TooManyRequests', message: 'later' };
+    const sentAway = everyOther(() => ({ answer: { status: 429, headers: { 'retry-after': '1' }, body } }));
+    front.cutWatches();
+    await wish();
+    await expectSettled();
+    await team.eventually('all watches', () => front.watching === WATCHES);
+    expect(sentAway()).toBeGreaterThan(WATCHES);
+  });
+
+  test('500 and broken connections are tried again', async () => {
+    let requests = 0;
+    everyOther(() => ((requests += 1) % 2 === 0 ? 'cut' : { answer: { status: 500 } }));
+    front.cutWatches();
+    await wish();
+    await expectSettled();
+    await team.eventually('all watches', () => front.watching === WATCHES);
+  });
+
+  test('a conflict at every write: somebody else writes each time', async () => {
+    let conflicts = 0;
+    const meddled = everyOther(async (request) => {
+      if (request.method !== 'PATCH') return undefined;
+      const [kind = '', object = ''] = request.path
+        .replace(/\/status$/, '')
+        .split('/')
+        .slice(-2);
+      await team.patch(kind, object, { metadata: { annotations: { touched: `${(conflicts += 1)}` } } });
+      return undefined;
+    });
+    const from = front.seen.length;
+    await wish();
+    await expectSettled();
+    expect(meddled()).toBeGreaterThan(0);
+    // What is settled may be written once more, and that write may still be under way.
+    const refused = (): number => front.seen.slice(from).filter(({ status }) => status === 409).length;
+    await team.eventually('each write that met another to be refused', () => refused() === conflicts);
+    expect(conflicts).toBeGreaterThanOrEqual(4);
+  });
+
+  test('every write is done, and its answer lost', async () => {
+    const lost = everyOther((request) => (isWrite(request) ? 'answer lost' : undefined));
+    await wish();
+    await expectSettled();
+    expect(lost()).toBeGreaterThanOrEqual(5);
+    front.meddle = () => undefined;
+    await team.delete('fkey', name);
+  });
+
+  test('it goes away and comes back, and what was wished for meanwhile comes about', async () => {
+    await wish();
+    await plane.stopApiServer();
+    await plane.startApiServer();
+    await expectSettled();
+    await plane.stopApiServer();
+    await plane.startApiServer();
+    name = `${name}-after`;
+    await wish();
+    await expectSettled();
+  });
+
+  test('one that never answers is given up on, and found again', async () => {
+    let hanging = 0;
+    front.meddle = () => {
+      hanging += 1;
+      return new Promise(() => undefined);
+    };
+    front.cutWatches();
+    await team.eventually('every watch to hang', () => hanging >= WATCHES);
+    front.meddle = () => undefined;
+    await wish();
+    await expectSettled();
+  });
+});

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { command } from '../control-plane/command.ts';
+import { toolPath } from '../control-plane/tools.ts';
+
+const SCRIPTS = join(import.meta.dirname, '../../../../.ci/kubernetes');
+
+export interface Image {
+  /** As pods name it. */
+  readonly name: string;
+  /** The path of the archive that nodes load. */
+  readonly archive: string;
+}
+
+/** Muster's own image of the files as they are; built when they have changed, which takes minutes the first time. */
+export async function buildImage(): Promise<Image> {
+  const [name = '', archive = ''] = (await command(join(SCRIPTS, 'image.sh'), [])).trim().split('\n');
+  return { name, archive };
+}
+
+/** The archive of the image that holds a pod's namespaces. */
+export async function pauseArchive(): Promise<string> {
+  return (await command(join(SCRIPTS, 'pause-image.sh'), [toolPath('pause')])).trim();
+}

@@ -1,0 +1,298 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig, VARIABLES, type Config } from '../../src/config/config.ts';
+
+const TOKEN = 'operator-token-0123456789-abcdefgh';
+const KEYS = `1:${Buffer.alloc(32, 1).toString('base64')}\n`;
+
+const dir = mkdtempSync(join(tmpdir(), 'muster-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+let files = 0;
+function file(content: string): string {
+  const path = join(dir, `file-${(files += 1)}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** What etcd needs, so that one variable can be tried at a time. */
+const onEtcd = (more: Record<string, string> = {}): Record<string, string> => ({
+  MUSTER_STORE: 'etcd:http://127.0.0.1:2379',
+  MUSTER_OPERATOR_TOKEN: TOKEN,
+  MUSTER_KEY_FILE: file(KEYS),
+  ...more,
+});
+
+function refusal(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return expect.unreachable('the configuration was taken');
+}
+
+describe('README.md', () => {
+  const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
+  const rows = [...readme.matchAll(/^\| `(MUSTER_\w+)` +\|(?: +`([^`]+)`)?/gm)];
+
+  test('has a row for each variable of the program, and for no other', () => {
+    expect(rows.map(([, name]) => name)).toHaveLength(VARIABLES.length);
+    expect(new Set(rows.map(([, name]) => name))).toEqual(new Set(VARIABLES));
+  });
+
+  test.each(rows.flatMap(([, name = '', value]) => (value === undefined ? [] : [[name, value]])))(
+    'is right about the default of %s: %s',
+    (name, value) => {
+      expect(readConfig({ [name]: value })).toEqual(readConfig({}));
+      const others = onEtcd();
+      if (name !== 'MUSTER_STORE') expect(readConfig({ ...others, [name]: value })).toEqual(readConfig(others));
+    },
+  );
+});
+
+test('without a variable it is an embedded store in ./.muster, on this machine alone', () => {
+  expect(readConfig({ UNRELATED: 'x' })).toEqual({
+    store: { kind: 'sqlite', path: '.muster/muster.db' },
+    dataDir: './.muster',
+    listen: {
+      api: { host: '127.0.0.1', port: 8080 },
+      device: { host: '127.0.0.1', port: 8081 },
+      ops: { host: '127.0.0.1', port: 8082 },
+    },
+    tls: { api: undefined, device: undefined },
+    drainDelayMs: 0,
+    operatorTokens: undefined,
+    keyFile: undefined,
+    keyFilePath: undefined,
+    pollIntervalSeconds: 60,
+    deviceRatePerMinute: 60,
+    concurrencyMax: { api: 2_000, device: 10_000, ops: 200 },
+    roles: new Set(['api', 'device', 'controller']),
+    metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
+    auditRetentionDays: 400,
+    rateWindow: 'shared',
+    kubernetes: undefined,
+    logLevel: 'info',
+  } satisfies Config);
+});
+
+test('on etcd the prefix is /muster/, the history is its own, the quota etcd’s own, and there is neither TLS nor user', () => {
+  expect(readConfig(onEtcd()).store).toEqual({
+    kind: 'etcd',
+    endpoints: ['http://127.0.0.1:2379'],
+    prefix: '/muster/',
+    compact: true,
+    quotaBytes: 2_147_483_648,
+    tls: undefined,
+    auth: undefined,
+  });
+});
+
+test('an empty variable is one that is not set', () => {
+  expect(readConfig(Object.fromEntries(VARIABLES.map((name) => [name, ''])))).toEqual(readConfig({}));
+});
+
+describe('a good value is taken', () => {
+  test.each<[Record<string, string>, object]>([
+    [{ MUSTER_STORE: 'sqlite:/var/lib/m.db' }, { store: { kind: 'sqlite', path: '/var/lib/m.db' } }],
+    [{ MUSTER_STORE: 'sqlite:' }, { store: { kind: 'sqlite', path: '.muster/muster.db' } }],
+    [{ MUSTER_DATA_DIR: '/data' }, { dataDir: '/data', store: { path: '/data/muster.db' } }],
+    [{ MUSTER_API_LISTEN: '0.0.0.0:80' }, { listen: { api: { host: '0.0.0.0', port: 80 } } }],
+    [{ MUSTER_DEVICE_LISTEN: '[::1]:0' }, { listen: { device: { host: '::1', port: 0 } } }],
+    [{ MUSTER_OPS_LISTEN: 'ops.internal:65535' }, { listen: { ops: { host: 'ops.internal', port: 65_535 } } }],
+    [{ MUSTER_OPERATOR_TOKEN: 'x'.repeat(32) }, { operatorTokens: ['x'.repeat(32)] }],
+    [{ MUSTER_POLL_INTERVAL_SECONDS: '1' }, { pollIntervalSeconds: 1 }],
+    [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
+    [{ MUSTER_DEVICE_RATE_PER_MINUTE: '100000' }, { deviceRatePerMinute: 100_000 }],
+    [{ MUSTER_API_CONCURRENCY: '1' }, { concurrencyMax: { api: 1 } }],
+    [{ MUSTER_DEVICE_CONCURRENCY: '1000000' }, { concurrencyMax: { device: 1_000_000 } }],
+    [{ MUSTER_OPS_CONCURRENCY: '7' }, { concurrencyMax: { ops: 7 } }],
+    [{ MUSTER_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+    [{ MUSTER_RATE_WINDOW: 'local' }, { rateWindow: 'local' }],
+    [{ MUSTER_ROLES: 'api' }, { roles: new Set(['api']) }],
+    [{ MUSTER_ROLES: 'controller,device' }, { roles: new Set(['device', 'controller']) }],
+    [{ MUSTER_METERING_DELAY_SECONDS: '0' }, { metering: { delaySeconds: 0 } }],
+    [{ MUSTER_METERING_DELAY_SECONDS: '3600' }, { metering: { delaySeconds: 3600 } }],
+    [{ MUSTER_PRICE_PER_DAEMON_MONTH: '2' }, { metering: { pricePerDaemonMonth: '2' } }],
+    [{ MUSTER_PRICE_PER_DAEMON_MONTH: '999999999.123456' }, { metering: { pricePerDaemonMonth: '999999999.123456' } }],
+    [{ MUSTER_CURRENCY: 'JPY' }, { metering: { currency: 'JPY' } }],
+    [{ MUSTER_AUDIT_RETENTION_DAYS: '1' }, { auditRetentionDays: 1 }],
+  ])('%j', (env, expected) => {
+    expect(readConfig(env)).toMatchObject(expected);
+  });
+
+  test.each<[Record<string, string>, object]>([
+    [{ MUSTER_STORE: 'etcd:https://a:2379,https://b:2379' }, { endpoints: ['https://a:2379', 'https://b:2379'] }],
+    [{ MUSTER_ETCD_COMPACT: 'never' }, { compact: false }],
+    [{ MUSTER_ETCD_PREFIX: 'team-a/muster_1.2/' }, { prefix: 'team-a/muster_1.2/' }],
+    [{ MUSTER_ETCD_QUOTA_BYTES: '8589934592' }, { quotaBytes: 8_589_934_592 }],
+    [{ MUSTER_ETCD_USERNAME: 'm', MUSTER_ETCD_PASSWORD: 'p w' }, { auth: { username: 'm', password: 'p w' } }],
+    [
+      { MUSTER_ETCD_USERNAME: 'm', MUSTER_ETCD_PASSWORD_FILE: file('from a file\n') },
+      { auth: { username: 'm', password: 'from a file' } },
+    ],
+    [{ MUSTER_STORE: 'etcd:http://[::1]:65535' }, { endpoints: ['http://[::1]:65535'] }],
+    [{ MUSTER_STORE: 'etcd:https://a:1', MUSTER_ETCD_CA_FILE: file('CA') }, { tls: { ca: Buffer.from('CA') } }],
+    [
+      {
+        MUSTER_STORE: 'etcd:https://a:1',
+        MUSTER_ETCD_CERT_FILE: file('CERT'),
+        MUSTER_ETCD_KEY_FILE: file('KEY'),
+      },
+      { tls: { certificate: Buffer.from('CERT'), key: Buffer.from('KEY') } },
+    ],
+  ])('with etcd: %j', (env, expected) => {
+    expect(readConfig(onEtcd(env)).store).toMatchObject(expected);
+  });
+});
+
+describe('a bad value is refused by the variable’s name and the rule', () => {
+  test.each([
+    ['MUSTER_STORE', 'postgres://db', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:127.0.0.1:2379', /http:\/\/ or https:\/\//],
+    ['MUSTER_STORE', 'etcd:http://a:1,', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://root:hunter2@a:1', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://a:1/path', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://a:1?x', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://:2379', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://etcd', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:1,http://b', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:65536', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:0', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:1,https://b:1', /all http:\/\/ or all https:\/\//],
+    ['MUSTER_ETCD_CA_FILE', file('CA'), /need https:\/\/ URLs/],
+    ['MUSTER_API_LISTEN', '8080', /host:port/],
+    ['MUSTER_API_LISTEN', ':8080', /host:port/],
+    ['MUSTER_DEVICE_LISTEN', '127.0.0.1:65536', /at most 65535/],
+    ['MUSTER_DEVICE_LISTEN', '::1:8080', /host:port/],
+    ['MUSTER_OPS_LISTEN', 'http://127.0.0.1:8082', /host:port/],
+    ['MUSTER_OPS_LISTEN', '127.0.0.1:-1', /host:port/],
+    ['MUSTER_OPERATOR_TOKEN', 'x'.repeat(31), /at least 32/],
+    ['MUSTER_OPERATOR_TOKEN', `${'x'.repeat(31)} y`, /without spaces/],
+    ['MUSTER_OPERATOR_TOKEN', 'ü'.repeat(40), /printable ASCII/],
+    ['MUSTER_OPERATOR_TOKEN', 'x'.repeat(1025), /1024/],
+    ['MUSTER_OPERATOR_TOKEN_FILE', '/nowhere/token', /cannot be read \(ENOENT\)/],
+    ['MUSTER_OPERATOR_TOKEN_FILE', tmpdir(), /cannot be read \(EISDIR\)/],
+    ['MUSTER_OPERATOR_TOKEN_FILE', file('\n\n'), /no token/],
+    ['MUSTER_OPERATOR_TOKEN_FILE', file(`${TOKEN}\nshort\n`), /line 2 must have at least 32/],
+    ['MUSTER_KEY_FILE', '/nowhere/keys', /cannot be read \(ENOENT\)/],
+    ['MUSTER_POLL_INTERVAL_SECONDS', '0', /from 1 to 86400/],
+    ['MUSTER_POLL_INTERVAL_SECONDS', '86401', /from 1 to 86400/],
+    ['MUSTER_POLL_INTERVAL_SECONDS', '60s', /whole number/],
+    ['MUSTER_POLL_INTERVAL_SECONDS', '1e2', /whole number/],
+    ['MUSTER_DEVICE_RATE_PER_MINUTE', '0', /from 1 to 100000/],
+    ['MUSTER_DEVICE_RATE_PER_MINUTE', '100001', /from 1 to 100000/],
+    ['MUSTER_DEVICE_RATE_PER_MINUTE', ' 60', /whole number/],
+    ['MUSTER_ROLES', 'api,', /api,device,controller/],
+    ['MUSTER_ROLES', 'api,panel', /api,device,controller/],
+    ['MUSTER_ROLES', 'api,api', /api,device,controller/],
+    ['MUSTER_METERING_DELAY_SECONDS', '3601', /from 0 to 3600/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '1.0000001', /6 after it/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '-1', /decimal/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '1,50', /decimal/],
+    ['MUSTER_PRICE_PER_DAEMON_MONTH', '1e3', /decimal/],
+    ['MUSTER_CURRENCY', 'eur', /ISO 4217/],
+    ['MUSTER_CURRENCY', 'XXY', /ISO 4217/],
+    ['MUSTER_AUDIT_RETENTION_DAYS', '0', /from 1 to 36500/],
+    ['MUSTER_RATE_WINDOW', 'global', /local or shared/],
+    ['MUSTER_LOG_LEVEL', 'INFO', /debug, info, warn, error or silent/],
+    ['MUSTER_ETCD_COMPACT', 'yes', /own or never/],
+    ['MUSTER_ETCD_PREFIX', '/muster', /must end in \//],
+    ['MUSTER_ETCD_PREFIX', '/mu ster/', /A-Z a-z 0-9/],
+    ['MUSTER_ETCD_PREFIX', `${'x'.repeat(200)}/`, /at most 200/],
+    ['MUSTER_ETCD_CA_FILE', '/nowhere/ca', /cannot be read/],
+    ['MUSTER_ETCD_CERT_FILE', file('CERT'), /set both or neither/],
+    ['MUSTER_ETCD_KEY_FILE', file('KEY'), /set both or neither/],
+    ['MUSTER_ETCD_USERNAME', 'm', /together with MUSTER_ETCD_PASSWORD/],
+    ['MUSTER_ETCD_PASSWORD', 'p', /MUSTER_ETCD_USERNAME/],
+    ['MUSTER_ETCD_PASSWORD_FILE', file('p'), /MUSTER_ETCD_USERNAME/],
+    ['MUSTER_ETCD_PASSWORD_FILE', '/nowhere/password', /cannot be read/],
+    ['MUSTER_ETCD_PASSWORD_FILE', file('\n'), /no password in it/],
+    ['MUSTER_ETCD_QUOTA_BYTES', '999999', /from 1000000 to/],
+    ['MUSTER_ETCD_QUOTA_BYTES', '2GB', /whole number/],
+  ])('%s=%.40s', (name, value, rule) => {
+    const words = refusal(onEtcd({ [name]: value }));
+    expect(words).toContain(name);
+    expect(words).toMatch(rule);
+  });
+
+  test('a client certificate for etcd without TLS', () => {
+    const pair = { MUSTER_ETCD_CERT_FILE: file('CERT'), MUSTER_ETCD_KEY_FILE: file('KEY') };
+    expect(refusal(onEtcd(pair))).toMatch(/^MUSTER_ETCD_CERT_FILE: certificates need https:\/\/ URLs/);
+  });
+
+  test('a password of etcd that is set twice', () => {
+    const words = refusal(
+      onEtcd({ MUSTER_ETCD_USERNAME: 'm', MUSTER_ETCD_PASSWORD: 'p', MUSTER_ETCD_PASSWORD_FILE: file('p') }),
+    );
+    expect(words).toMatch(/^MUSTER_ETCD_PASSWORD and MUSTER_ETCD_PASSWORD_FILE: set one/);
+  });
+
+  test('several at once, each on a line', () => {
+    const words = refusal({
+      MUSTER_LOG_LEVEL: 'loud',
+      MUSTER_API_LISTEN: 'here',
+      MUSTER_POLL_INTERVAL_SECONDS: 'often',
+    });
+    const named = words.split('\n').map((line) => line.split(':')[0]);
+    expect(named).toEqual(['MUSTER_API_LISTEN', 'MUSTER_POLL_INTERVAL_SECONDS', 'MUSTER_LOG_LEVEL']);
+  });
+
+  test.each(VARIABLES)('never by its value: a secret that was pasted into %s', (name) => {
+    for (const secret of [
+      'hunter2 is my\u0001 password',
+      'etcd:http://root:hunter2@host',
+      `hunter2${'é'.repeat(1100)}`,
+    ]) {
+      try {
+        readConfig(onEtcd({ [name]: secret }));
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigError);
+        expect((error as Error).message).toContain('MUSTER_');
+        expect((error as Error).message).not.toContain('hunter2');
+        expect(String((error as Error).cause)).not.toContain('hunter2');
+      }
+    }
+  });
+});
+
+describe('the operator’s tokens', () => {
+  test('a file may hold several, for rotation: each is valid, beside that of the variable', () => {
+    const env = {
+      MUSTER_OPERATOR_TOKEN: TOKEN,
+      MUSTER_OPERATOR_TOKEN_FILE: file(`${'a'.repeat(32)}\r\n\n${'b'.repeat(40)}\n`),
+    };
+    expect(readConfig(env).operatorTokens).toEqual([TOKEN, 'a'.repeat(32), 'b'.repeat(40)]);
+  });
+
+  test('a line that is none is refused by its number, never by its text', () => {
+    const words = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\nhunter2\n`) });
+    expect(words).toMatch(/line 2/);
+    expect(words).not.toContain('hunter2');
+  });
+});
+
+describe('with etcd nothing is made up, since every replica must have the same', () => {
+  test.each([
+    ['MUSTER_OPERATOR_TOKEN', /MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: .*must be set/],
+    ['MUSTER_KEY_FILE', /MUSTER_KEY_FILE: .*must be set.*openssl rand -base64 32/],
+  ])('without %s it is refused, in words that say what to do', (name, words) => {
+    const env = onEtcd();
+    delete env[name];
+    expect(refusal(env)).toMatch(words);
+    expect(readConfig({ ...env, MUSTER_STORE: 'sqlite:' })).toMatchObject({ store: { kind: 'sqlite' } });
+  });
+
+  test('without both, both are named', () => {
+    expect(refusal({ MUSTER_STORE: 'etcd:http://a:1' }).split('\n')).toHaveLength(2);
+  });
+
+  test('a token from a file is enough', () => {
+    const { MUSTER_OPERATOR_TOKEN: _token, ...env } = onEtcd({ MUSTER_OPERATOR_TOKEN_FILE: file(TOKEN) });
+    expect(readConfig(env).operatorTokens).toEqual([TOKEN]);
+  });
+});

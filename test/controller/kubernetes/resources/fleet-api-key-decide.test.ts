@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest';
+import {
+  decideFleetApiKey,
+  type FleetApiKeyFacts,
+  type FleetApiKeyResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
+import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import { anAccount } from '../../../support/kubernetes/an-account.ts';
+import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+
+const HOUR = 3_600_000;
+const NOW = 1000 * HOUR;
+
+const account = anAccount('a'.repeat(16));
+
+const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
+const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
+const pending = { keyId: 'k2', hash: 'h2' };
+const base: LinkRecord = { kind: 'FleetApiKey', namespace: 'team', name: 'ci', accountId: account.id, generation: 1 };
+
+const resourceWith = (
+  spec: Partial<FleetApiKeyResource['spec']> = {},
+  more: Partial<FleetApiKeyResource> = {},
+): FleetApiKeyResource =>
+  asResource(
+    'FleetApiKey',
+    { accountRef: { name: 'acme' }, secretRef: { name: 'secret', key: 'apiKey' }, ...spec },
+    { name: 'ci', ...more },
+  );
+
+interface Given extends Partial<Omit<FleetApiKeyFacts, 'link'>> {
+  readonly link?: Partial<LinkRecord> | undefined;
+}
+
+/** A key that is in its Secret and registered. */
+const factsWith = (given: Given = {}): FleetApiKeyFacts => ({
+  account: { is: 'ready', account },
+  room: true,
+  registered: { key: true, previousKey: true },
+  secret: { own: true, digest: 'h1' },
+  ...given,
+  link: 'link' in given && !given.link ? undefined : { record: { ...base, key, ...given.link }, revision: 3 },
+});
+
+const decide = (resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at = NOW) =>
+  decideFleetApiKey(resource, facts, { at, refused: [] });
+
+const ISSUE = { do: 'issue' };
+const rotating = resourceWith({ rotation: { interval: '2h', overlap: '30m' } });
+const HALF_HOUR = HOUR / 2;
+
+describe('what is done first', () => {
+  test.each<[string, Given, object | undefined]>([
+    ['nothing was ever made', { link: undefined, secret: undefined }, ISSUE],
+    [
+      'a key was noted, but its Secret was never written',
+      { link: { key: undefined, pending }, secret: undefined },
+      ISSUE,
+    ],
+    [
+      'a key was noted, and the Secret holds another value',
+      { link: { key: undefined, pending }, secret: { own: true, digest: 'foreign' } },
+      ISSUE,
+    ],
+    [
+      'a key was noted, and the Secret lacks the value',
+      { link: { key: undefined, pending }, secret: { own: true, digest: undefined } },
+      ISSUE,
+    ],
+    [
+      'the Secret holds what was noted: the same hash is registered',
+      { link: { key: undefined, pending }, secret: { own: true, digest: 'h2' } },
+      { do: 'register', overlapMs: 600_000 },
+    ],
+    [
+      'the same while a key works: it becomes the one before',
+      { link: { pending }, secret: { own: true, digest: 'h2' } },
+      { do: 'register', overlapMs: 600_000 },
+    ],
+    ['all is as it should be', {}, undefined],
+    ['a key was noted, and then the reason for it went away', { link: { pending } }, undefined],
+    ['the Secret was deleted', { secret: undefined }, ISSUE],
+    ['the Secret was overwritten', { secret: { own: true, digest: 'foreign' } }, ISSUE],
+    ['the key before still works', { link: { previousKey } }, undefined],
+    [
+      'the key before has had its time',
+      { link: { previousKey: { ...previousKey, validUntil: NOW } } },
+      { do: 'revoke', keyId: 'k0', after: { ...base, key } },
+    ],
+    [
+      'the key before was revoked by somebody else',
+      { link: { previousKey }, registered: { key: true, previousKey: false } },
+      { do: 'note', after: { ...base, key } },
+    ],
+    [
+      'another key is due, and there is one before this one still',
+      { link: { previousKey }, secret: undefined },
+      { do: 'revoke', keyId: 'k0', after: { ...base, key } },
+    ],
+    [
+      'the Secret of another name has had its time',
+      { link: { oldSecret: 'old' } },
+      { do: 'removeSecret', name: 'old', after: { ...base, key } },
+    ],
+    ['the Secret of another name holds a key that still works', { link: { oldSecret: 'old', previousKey } }, undefined],
+    [
+      'the Secret’s name was changed, and changed back',
+      { link: { oldSecret: 'secret' } },
+      { do: 'note', after: { ...base, key } },
+    ],
+  ])('%s', (_when, given, step) => {
+    expect(stepOf(decide(resourceWith(), factsWith(given)))).toEqual(step);
+  });
+});
+
+describe('a key that was revoked outside of Kubernetes', () => {
+  const revoked = factsWith({ registered: { key: false, previousKey: false } });
+
+  test('stays revoked', () => {
+    expect(reasonOf(decide(resourceWith(), revoked))).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+  });
+
+  test('stays revoked when its Secret goes, and when its rotation is due', () => {
+    const facts = { ...revoked, secret: undefined };
+    expect(reasonOf(decide(rotating, facts, NOW + 10 * HOUR))).toMatchObject({ reason: 'ChangedOutside' });
+  });
+
+  test('has a successor once the spec has changed', () => {
+    expect(stepOf(decide(resourceWith({}, { generation: 2 }), revoked))).toEqual(ISSUE);
+  });
+
+  test('is told no more as the key', () => {
+    const decision = decide(resourceWith(), revoked);
+    expect('settled' in decision && decision.settled.status).toEqual({});
+  });
+});
+
+describe('a new generation', () => {
+  const second = (spec: Partial<FleetApiKeyResource['spec']> = {}) => resourceWith(spec, { generation: 2 });
+
+  test('that changes nothing about the key is noted', () => {
+    expect(stepOf(decide(second(), factsWith()))).toEqual({ do: 'note', after: { ...base, key, generation: 2 } });
+  });
+
+  test.each([
+    [{ secretRef: { name: 'renamed', key: 'apiKey' } }, undefined, 'another Secret'],
+    [{ secretRef: { name: 'secret', key: 'token' } }, { own: true, digest: undefined }, 'another key in it'],
+  ])('with %o issues another key (%s)', (spec, secret, _what) => {
+    expect(stepOf(decide(second(spec), factsWith({ secret })))).toEqual(ISSUE);
+  });
+});
+
+describe('rotation', () => {
+  test.each([
+    [HOUR - 1, undefined, 'a moment before'],
+    [HOUR, ISSUE, 'two hours after the issue'],
+  ])('in %d ms: %o (%s)', (inMs, step, _when) => {
+    expect(stepOf(decide(rotating, factsWith(), NOW + inMs))).toEqual(step);
+  });
+
+  test('overlaps as the spec says', () => {
+    const facts = factsWith({ link: { pending }, secret: { own: true, digest: 'h2' } });
+    expect(stepOf(decide(rotating, facts))).toEqual({ do: 'register', overlapMs: HALF_HOUR });
+  });
+
+  test('tells when it comes, and comes by itself', () => {
+    const decision = decide(rotating, factsWith());
+    expect('settled' in decision && decision.settled).toMatchObject({
+      status: { keyId: 'k1', nextRotationAt: new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z') },
+      againMs: HOUR,
+    });
+  });
+
+  test('comes by itself when the key before has had its time, where that is sooner', () => {
+    const facts = factsWith({ link: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } });
+    const decision = decide(rotating, facts);
+    expect('settled' in decision && decision.settled.againMs).toBe(HALF_HOUR);
+  });
+});
+
+describe('what keeps a key from being issued', () => {
+  const none: Given = { link: undefined, secret: undefined };
+
+  test.each(['AccountNotFound', 'AccountNotReady', 'AccountReplaced'] as const)('%s', (is) => {
+    expect(reasonOf(decide(resourceWith(), factsWith({ ...none, account: { is } })))).toMatchObject({ reason: is });
+  });
+
+  test('a Secret that Muster did not create', () => {
+    const facts = factsWith({ ...none, secret: { own: false, digest: 'h' } });
+    expect(reasonOf(decide(resourceWith(), facts))).toMatchObject({ status: 'False', reason: 'SecretNotOwned' });
+  });
+
+  test('an account that has no room, before the Secret is written', () => {
+    const facts = factsWith({ secret: undefined, room: false });
+    expect(reasonOf(decide(resourceWith(), facts))).toMatchObject({ reason: 'LimitReached' });
+  });
+
+  test('a refusal', () => {
+    const refused = [{ do: 'register', code: 'not_found', says: 'words' }] as const;
+    const decision = decideFleetApiKey(resourceWith(), factsWith(), { at: NOW, refused });
+    expect(reasonOf(decision)).toMatchObject({ reason: 'Refused', message: 'words' });
+  });
+});
+
+describe('a resource that is being deleted', () => {
+  const deleting = resourceWith({}, { deleting: true });
+
+  test.each<[string, Given, object | undefined]>([
+    [
+      'first gives the key before back',
+      { link: { previousKey } },
+      { do: 'revoke', keyId: 'k0', after: { ...base, key } },
+    ],
+    ['then the key, and its link in the same commit', {}, { do: 'revoke', keyId: 'k1', after: undefined }],
+    [
+      'then what is left of the link',
+      { registered: { key: false, previousKey: false } },
+      { do: 'note', after: undefined },
+    ],
+    ['forgets what was never registered', { link: { key: undefined, pending } }, { do: 'note', after: undefined }],
+    [
+      'does so without its account',
+      { account: { is: 'AccountNotFound' } },
+      { do: 'revoke', keyId: 'k1', after: undefined },
+    ],
+    ['goes when nothing is left', { link: undefined }, undefined],
+  ])('%s', (_what, given, step) => {
+    expect(stepOf(decide(deleting, factsWith(given)))).toEqual(step);
+  });
+});
+
+test('a key that was revoked while its successor was on the way has none: the successor is forgotten', () => {
+  const given: Given = {
+    link: { pending },
+    registered: { key: false, previousKey: true },
+    secret: { own: true, digest: 'h2' },
+  };
+  const step = stepOf(decide(resourceWith(), factsWith(given)));
+  expect(step).toMatchObject({ do: 'note' });
+  expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
+  // A person who changes the spec asks for it.
+  expect(stepOf(decide(resourceWith({}, { generation: 2 }), factsWith(given)))).toMatchObject({ do: 'register' });
+});

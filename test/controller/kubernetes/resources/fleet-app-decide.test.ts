@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest';
+import {
+  decideFleetApp,
+  type FleetAppFacts,
+  type FleetAppResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-app-decide.ts';
+import { newApp, revoked, withCode } from '../../../../src/domain/apps/app-state.ts';
+import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import { LIMITS } from '../../../../src/domain/limits.ts';
+import type { AppRecord } from '../../../../src/domain/records/records.ts';
+import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
+import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+
+const APP = 'p'.repeat(20);
+const DAY = 86_400_000;
+const EXPIRES = LIMITS.enrollCodeValidMs;
+
+const resourceWith = (
+  spec: Partial<FleetAppResource['spec']> = {},
+  more: Partial<FleetAppResource> = {},
+): FleetAppResource =>
+  asResource(
+    'FleetApp',
+    {
+      accountRef: { name: 'acme' },
+      desiredState: 'Active',
+      deletionPolicy: 'Delete',
+      enrollment: { issue: 'UntilEnrolled', secretRef: { name: 'box' } },
+      ...spec,
+    },
+    more,
+  );
+
+const pending = newApp('one', 0, 0);
+const issued = withCode(pending, { hash: 'h1', issuedAt: 0 });
+const active: AppRecord = { ...pending, status: 'active', credential: 'c', spent: [{ hash: 'h1', why: 'used' }] };
+const cutOff = revoked({ ...issued, status: 'active', credential: 'c' }, 1);
+const CODE = { hash: 'h1', expiresAt: EXPIRES };
+const CONTENT = { appId: 'A', serverUrl: 'U' };
+const WITH_CODE = { ...CONTENT, enrollCode: 'h1' };
+
+const LINK: LinkRecord = {
+  kind: 'FleetApp',
+  namespace: 'team',
+  name: 'one',
+  accountId: 'a',
+  generation: 1,
+  appId: APP,
+  secretName: 'box',
+};
+const linkOf = (more: Partial<LinkRecord> = {}): NonNullable<FleetAppFacts['link']> => ({
+  record: { ...LINK, ...more },
+  revision: 7,
+});
+const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
+  link: linkOf({ code: CODE }),
+  account: aReadyAccount('a'),
+  app: issued,
+  seenAt: null,
+  secret: { own: true, digests: WITH_CODE },
+  wanted: CONTENT,
+  ...facts,
+});
+const decide = (resource: FleetAppResource, facts: FleetAppFacts, at = DAY) =>
+  decideFleetApp(resource, facts, { at, refused: [] });
+
+describe('from nothing to a code in a Secret', () => {
+  test.each([
+    [{ link: undefined, app: undefined, secret: undefined }, { do: 'create' }, 'nothing is there'],
+    [{ link: linkOf(), app: pending, secret: undefined }, { do: 'issue' }, 'an app without a code'],
+    [
+      { link: linkOf({ pending: { hash: 'h1' } }), app: pending },
+      { do: 'register' },
+      'the Secret holds what was noted: its hash is registered',
+    ],
+    [
+      { link: linkOf({ pending: { hash: 'h1' } }), app: pending, secret: undefined },
+      { do: 'issue' },
+      'the process ended before the Secret was written: another is drawn',
+    ],
+    [
+      { link: linkOf({ pending: { hash: 'h2' } }), app: pending },
+      { do: 'issue' },
+      'the Secret holds what nobody noted: it is never registered',
+    ],
+  ] as const)('%# → %o (%s)', (facts, step, _why) => {
+    expect(stepOf(decide(resourceWith(), factsWith(facts)))).toEqual(step);
+  });
+
+  test('is Ready with the code in place', () => {
+    expect(reasonOf(decide(resourceWith(), factsWith()))).toMatchObject({ status: 'True', reason: 'CodeIssued' });
+  });
+
+  test('needs no code where none is asked for, but the Secret all the same', () => {
+    const resource = resourceWith({ enrollment: { issue: 'Never', secretRef: { name: 'box' } } });
+    const facts = factsWith({ link: linkOf(), app: pending, secret: undefined });
+    expect(stepOf(decide(resource, facts))).toEqual({ do: 'write', withoutCode: false });
+    const there = factsWith({ link: linkOf(), app: pending, secret: { own: true, digests: CONTENT } });
+    expect(reasonOf(decide(resource, there))).toMatchObject({ status: 'True', reason: 'Created' });
+  });
+});
+
+describe('a code', () => {
+  const inThreeDays = EXPIRES - 3 * DAY;
+  test.each([
+    ['UntilEnrolled', inThreeDays - 1, undefined, 'CodeIssued', 'is left alone until 3 days before it expires'],
+    ['UntilEnrolled', inThreeDays, { do: 'issue' }, undefined, 'is renewed from then on'],
+    ['UntilEnrolled', EXPIRES, { do: 'issue' }, undefined, 'is replaced once it has expired'],
+    ['Once', EXPIRES - 1, undefined, 'CodeIssued', 'of which there is one is not renewed'],
+  ] as const)('%s at %d → %o %s: %s', (issue, at, step, reason, _why) => {
+    const decision = decide(resourceWith({ enrollment: { issue, secretRef: { name: 'box' } } }), factsWith(), at);
+    expect(stepOf(decision)).toEqual(step);
+    expect(reasonOf(decision)?.reason).toBe(reason);
+  });
+
+  test('that expired, and was the only one, leaves the Secret and is told', () => {
+    const resource = resourceWith({ enrollment: { issue: 'Once', secretRef: { name: 'box' } } });
+    expect(stepOf(decide(resource, factsWith(), EXPIRES))).toEqual({ do: 'write', withoutCode: true });
+    const without = factsWith({ secret: { own: true, digests: CONTENT } });
+    expect(reasonOf(decide(resource, without, EXPIRES))).toMatchObject({ status: 'False', reason: 'CodeExpired' });
+  });
+
+  test('that was used leaves the Secret, and is not followed by another', () => {
+    expect(stepOf(decide(resourceWith(), factsWith({ app: active })))).toEqual({ do: 'write', withoutCode: true });
+    const without = factsWith({ app: active, secret: { own: true, digests: CONTENT } });
+    expect(reasonOf(decide(resourceWith(), without))).toMatchObject({ status: 'True', reason: 'Active' });
+  });
+
+  test('whose Secret was deleted or changed is followed by another', () => {
+    expect(stepOf(decide(resourceWith(), factsWith({ secret: undefined })))).toEqual({ do: 'issue' });
+    const changed = { own: true, digests: { ...WITH_CODE, enrollCode: 'x' } };
+    expect(stepOf(decide(resourceWith(), factsWith({ secret: changed })))).toEqual({ do: 'issue' });
+  });
+
+  test('for a Secret of another name is another one, and the old Secret goes', () => {
+    const link = linkOf({ code: CODE, secretName: 'old' });
+    const moved = decide(resourceWith(), factsWith({ link }));
+    expect(stepOf(moved)).toMatchObject({ do: 'note', after: { secretName: 'box', oldSecret: 'old' } });
+    const noted = linkOf({ code: CODE, oldSecret: 'old' });
+    const removal = stepOf(decide(resourceWith(), factsWith({ link: noted })));
+    expect(removal).toMatchObject({ do: 'removeSecret', name: 'old', after: { secretName: 'box' } });
+    expect(removal && 'after' in removal ? removal.after : {}).not.toHaveProperty('oldSecret');
+  });
+
+  test('goes with its Secret where the spec asks for none any more', () => {
+    const { enrollment: _none, ...spec } = resourceWith().spec;
+    const resource = { ...resourceWith(), spec };
+    const step = stepOf(decide(resource, factsWith({ app: active, secret: undefined })));
+    expect(step).toMatchObject({ do: 'note', after: { oldSecret: 'box' } });
+  });
+});
+
+describe('the Secret of an enrolled app', () => {
+  test.each([
+    [{ own: true, digests: { ...CONTENT, serverUrl: 'x' } }, 'another address'],
+    [{ own: true, digests: { serverUrl: 'U' } }, 'no appId'],
+    [undefined, 'it was deleted'],
+  ])('%o (%s) is put right', (secret, _what) => {
+    const decision = decide(resourceWith(), factsWith({ app: active, secret }));
+    expect(stepOf(decision)).toEqual({ do: 'write', withoutCode: false });
+  });
+
+  test('of another owner is never written', () => {
+    const decision = decide(resourceWith(), factsWith({ secret: { own: false, digests: {} } }));
+    expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'SecretNotOwned' });
+  });
+});
+
+describe('a code that nobody can have any more', () => {
+  test.each([
+    [{ issue: 'Never', secretRef: { name: 'box' } }, 'no code is wished'],
+    [undefined, 'no enrollment at all'],
+  ] as const)('is voided: %o (%s)', (enrollment, _why) => {
+    const { enrollment: _before, ...spec } = resourceWith().spec;
+    const resource = { ...resourceWith(), spec: { ...spec, ...(enrollment && { enrollment }) } };
+    expect(stepOf(decide(resource, factsWith()))).toEqual({ do: 'void' });
+  });
+});
+
+describe('less access', () => {
+  test.each([
+    [issued, 'a pending app'],
+    [active, 'an active one'],
+    [withCode(cutOff, { hash: 'h9', issuedAt: 2 }), 'a revoked one to which somebody issued a code'],
+  ])('%# is revoked at every look: %s', (app, _what) => {
+    const step = stepOf(decide(resourceWith({ desiredState: 'Revoked' }), factsWith({ app })));
+    expect(step).toMatchObject({ do: 'revoke' });
+  });
+
+  test('comes before all that is in the way of anything else', () => {
+    const facts = factsWith({ account: { is: 'AccountNotFound' }, secret: { own: false, digests: {} } });
+    expect(stepOf(decide(resourceWith({ desiredState: 'Revoked' }), facts))).toMatchObject({ do: 'revoke' });
+  });
+
+  test('is Ready once it is carried out and the dead code has left the Secret', () => {
+    const resource = resourceWith({ desiredState: 'Revoked' });
+    expect(stepOf(decide(resource, factsWith({ app: cutOff })))).toEqual({ do: 'write', withoutCode: true });
+    const facts = factsWith({ app: cutOff, secret: { own: true, digests: CONTENT } });
+    expect(reasonOf(decide(resource, facts))).toMatchObject({ status: 'True', reason: 'Revoked' });
+  });
+});
+
+describe('what was taken away outside', () => {
+  const stripped = { own: true, digests: CONTENT };
+
+  test('stays revoked', () => {
+    const decision = decide(resourceWith(), factsWith({ app: cutOff, secret: stripped }));
+    expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+  });
+
+  test('stays revoked though a code was drawn before: it is not registered any more', () => {
+    const link = linkOf({ code: { hash: 'h0', expiresAt: EXPIRES }, pending: { hash: 'h1' } });
+    const step = stepOf(decide(resourceWith(), factsWith({ link, app: cutOff })));
+    expect(step).toMatchObject({ do: 'note' });
+    expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
+  });
+
+  test('stays deleted', () => {
+    const decision = decide(resourceWith(), factsWith({ app: undefined }));
+    expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+  });
+
+  test.each([
+    [cutOff, { do: 'issue' }, 'a revoked app by another code'],
+    [undefined, { do: 'create' }, 'a deleted one by another app'],
+  ])('%# comes back with the next generation → %o (%s)', (app, step, _what) => {
+    const facts = factsWith({ app, secret: stripped });
+    expect(stepOf(decide(resourceWith({}, { generation: 2 }), facts))).toEqual(step);
+  });
+
+  test('is on its way back once a code is there, and a later look does not take that for an intrusion', () => {
+    const app = withCode(cutOff, { hash: 'h2', issuedAt: DAY });
+    const link = linkOf({ code: { hash: 'h2', expiresAt: DAY + EXPIRES } });
+    const facts = factsWith({ app, link, secret: { own: true, digests: { ...CONTENT, enrollCode: 'h2' } } });
+    expect(reasonOf(decide(resourceWith(), facts, 2 * DAY))).toMatchObject({ status: 'True', reason: 'CodeIssued' });
+  });
+
+  test('stays revoked though a code of earlier times expired by itself', () => {
+    const app = { ...cutOff, statusAt: EXPIRES + DAY, spent: [{ hash: 'h1', why: 'expired' as const }] };
+    const decision = decide(resourceWith(), factsWith({ app, secret: stripped }), EXPIRES + 2 * DAY);
+    expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+  });
+
+  test('has another code where the one after the revocation expired unused', () => {
+    const spent = [{ hash: 'h2', why: 'expired' as const }];
+    const app = { ...cutOff, statusAt: DAY, spent };
+    const link = linkOf({ code: { hash: 'h2', expiresAt: 2 * DAY + EXPIRES } });
+    const decision = decide(resourceWith(), factsWith({ app, link, secret: stripped }), 3 * DAY + EXPIRES);
+    expect(stepOf(decision)).toEqual({ do: 'issue' });
+  });
+
+  test('does not come back without a code', () => {
+    const resource = resourceWith({ enrollment: { issue: 'Never' } });
+    const facts = factsWith({ app: cutOff, link: linkOf(), secret: undefined });
+    const bare = { ...facts, link: linkOf({ secretName: undefined }) };
+    expect(reasonOf(decide(resource, bare))).toMatchObject({ status: 'False', reason: 'Revoked' });
+  });
+});
+
+test('an account without room is told, and asked again slowly', () => {
+  const refused = [{ do: 'create', code: 'limit_reached', says: undefined }] as const;
+  const facts = factsWith({ link: undefined, app: undefined });
+  const decision = decideFleetApp(resourceWith(), facts, { at: 0, refused });
+  expect(decision).toMatchObject({ settled: { againMs: 300_000 } });
+  expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'LimitReached' });
+});
+
+describe('the status', () => {
+  const statusOf = (facts: Partial<FleetAppFacts>, at = DAY): object => {
+    const decision = decide(resourceWith(), factsWith(facts), at);
+    return 'settled' in decision ? decision.settled : {};
+  };
+
+  test('tells the last contact in steps of five minutes, and looks again after one', () => {
+    const app = { ...active, platform: 'linux', agentVersion: '1.2.3' };
+    const seen = statusOf({ app, seenAt: DAY + 299_999, secret: { own: true, digests: CONTENT } });
+    expect(seen).toMatchObject({
+      status: {
+        appId: APP,
+        state: 'active',
+        platform: 'linux',
+        agentVersion: '1.2.3',
+        lastSeenAt: '1970-01-02T00:00:00Z',
+        enrollment: { consumed: true },
+      },
+      againMs: 300_000,
+    });
+  });
+
+  test.each([
+    [{ account: { is: 'AccountNotFound' } }, 'no account'],
+    [{ secret: { own: false, digests: {} } }, 'another’s Secret'],
+    [{ app: withCode(active, { hash: 'h1', issuedAt: 0 }) }, 'enrolled by another code'],
+  ] as const)(
+    'in the days of renewal is not looked at without pause where nothing is renewed: %# (%s)',
+    (facts, _why) => {
+      const told = statusOf(facts, EXPIRES - DAY);
+      expect(told).toMatchObject({ againMs: expect.any(Number) as number });
+      expect((told as { againMs: number }).againMs).toBeGreaterThanOrEqual(60_000);
+    },
+  );
+
+  test('tells when a code expires, and looks again in a while', () => {
+    expect(statusOf({})).toMatchObject({
+      status: { state: 'pending', enrollment: { expiresAt: '1970-01-31T00:00:00Z', consumed: false } },
+      againMs: 600_000,
+    });
+  });
+});
+
+describe('a resource that is being deleted', () => {
+  const leaving = (deletionPolicy: FleetAppResource['spec']['deletionPolicy']): FleetAppResource =>
+    resourceWith({ deletionPolicy }, { deleting: true });
+
+  test.each([
+    ['Delete', active, { do: 'delete' }],
+    ['Delete', undefined, { do: 'note', after: undefined }],
+    ['Revoke', active, { do: 'revoke', after: undefined }],
+    ['Revoke', cutOff, { do: 'note', after: undefined }],
+    ['Retain', active, { do: 'note', after: undefined }],
+  ] as const)('%s of %o → %o', (policy, app, step) => {
+    // Whatever has become of the account's own resource.
+    const facts = factsWith({ app, account: { is: 'AccountNotFound' } });
+    expect(stepOf(decide(leaving(policy), facts))).toEqual(step);
+  });
+
+  test('may go when nothing is left, and when what is left is refused', () => {
+    expect(decide(leaving('Delete'), factsWith({ link: undefined }))).toMatchObject({ settled: { findings: [] } });
+    const refused = [{ do: 'delete', code: 'not_found', says: undefined }] as const;
+    const decision = decideFleetApp(leaving('Delete'), factsWith({ app: active }), { at: 0, refused });
+    expect(stepOf(decision)).toEqual({ do: 'note', after: undefined });
+  });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
+import {
+  decideFleetOtelConfig,
+  type FleetOtelConfigFacts,
+  type FleetOtelConfigResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-otel-config-decide.ts';
+import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
+import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
+import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+
+const SPEC = {
+  accountRef: { name: 'acme' },
+  enabled: true,
+  endpoint: 'https://otel.example.com',
+  evidenceLevel: 'hashes',
+} as const;
+const link = (generation: number): FleetOtelConfigFacts['link'] => {
+  const record: LinkRecord = { kind: 'FleetOtelConfig', namespace: 'team', name: 'one', accountId: 'a', generation };
+  return { record, revision: 3 };
+};
+const rollout = (more: Partial<Rollout> = {}): Rollout => ({
+  revision: 4,
+  devices: 3,
+  applied: 3,
+  failed: 0,
+  pending: 0,
+  stale: 0,
+  failures: [],
+  ...more,
+});
+
+const resourceWith = (
+  spec: Partial<FleetOtelConfigResource['spec']> = {},
+  more: Partial<FleetOtelConfigResource> = {},
+): FleetOtelConfigResource => asResource('FleetOtelConfig', { ...SPEC, ...spec }, more);
+const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFacts => ({
+  link: link(1),
+  account: aReadyAccount('a', 'enterprise'),
+  first: 'one',
+  header: 'none',
+  stored: { enabled: true },
+  storedRevision: 9,
+  ours: true,
+  inSync: true,
+  rollout: rollout(),
+  sinceStatusMs: Infinity,
+  ...facts,
+});
+const decide = (resource: FleetOtelConfigResource, facts: FleetOtelConfigFacts) =>
+  decideFleetOtelConfig(resource, facts, { refused: [] });
+const findingsOf = (decision: ReturnType<typeof decide>): Readonly<Record<string, Finding>> =>
+  Object.fromEntries(
+    ('settled' in decision ? decision.settled.findings : []).map((finding) => [finding.type, finding]),
+  );
+
+describe('a configuration', () => {
+  test.each([
+    [{ link: undefined, stored: undefined, inSync: false }, { do: 'store' }, 'is stored'],
+    [{ inSync: false }, { do: 'store' }, 'that was changed outside is stored again'],
+    [{ inSync: false, link: link(0) }, { do: 'store' }, 'of a new generation is stored'],
+  ])('%# → %o (%s)', (facts, step, _why) => {
+    expect(stepOf(decide(resourceWith(), factsWith(facts)))).toEqual(step);
+  });
+
+  test('that is stored already becomes this resource’s', () => {
+    const step = stepOf(decide(resourceWith(), factsWith({ link: undefined })));
+    expect(step).toMatchObject({ do: 'note', after: { accountId: 'a', generation: 1 } });
+  });
+
+  test('in force is told with every condition', () => {
+    const decision = decide(resourceWith(), factsWith());
+    expect(Object.values(findingsOf(decision)).map(({ type, status }) => `${type}=${status}`)).toEqual([
+      'Ready=True',
+      'Accepted=True',
+      'Entitled=True',
+      'Synced=True',
+      'Delivered=True',
+    ]);
+    expect(decision).toMatchObject({ settled: { status: { revision: 4 } } });
+  });
+});
+
+describe('what cannot be accepted', () => {
+  const told = { reason: 'SecretNotFound', message: 'The Secret is not there.' };
+  test.each([
+    [{}, { first: 'older' }, 'Conflict', 'a second one of the account'],
+    [{ endpoint: 'http://collector.example.com' }, {}, 'InvalidEndpoint', 'plain http to the world'],
+    [{ endpoint: 'http://collector.example.com', enabled: false }, {}, 'InvalidEndpoint', 'also when switched off'],
+    [{ endpoint: '' }, {}, 'InvalidEndpoint', 'nowhere to export to'],
+    [{}, { header: told }, 'SecretNotFound', 'a header that cannot be had'],
+  ])('%o, %o: %s (%s)', (spec, facts, reason, _why) => {
+    const decision = decide(resourceWith(spec), factsWith({ link: undefined, inSync: false, ...facts }));
+    expect(stepOf(decision)).toBeUndefined();
+    expect(findingsOf(decision)).toMatchObject({
+      Ready: { status: 'False', reason },
+      Accepted: { status: 'False', reason },
+    });
+  });
+
+  test.each([
+    [{ endpoint: 'http://10.0.0.1:4318' }, 'plain http at home'],
+    [{ endpoint: '', enabled: false }, 'nowhere, switched off'],
+  ])('%o passes beside it: %s', (spec, _why) => {
+    expect(stepOf(decide(resourceWith(spec), factsWith({ inSync: false })))).toEqual({ do: 'store' });
+  });
+});
+
+test('one that was in force, and is not the first any more, leaves it to the first', () => {
+  const step = stepOf(decide(resourceWith(), factsWith({ first: 'older' })));
+  expect(step).toEqual({ do: 'note', after: undefined });
+});
+
+test('an account that is not Enterprise has nothing stored', () => {
+  const decision = decide(resourceWith(), factsWith({ account: aReadyAccount('a', 'standard'), inSync: false }));
+  expect(findingsOf(decision)).toMatchObject({
+    Ready: { status: 'False', reason: 'EnterpriseRequired' },
+    Entitled: { status: 'False', reason: 'EnterpriseRequired' },
+    Synced: { status: 'Unknown' },
+  });
+});
+
+describe('what was taken away outside', () => {
+  const purged = { stored: undefined, inSync: false };
+  const off = { stored: { enabled: false }, inSync: false };
+
+  test.each([
+    [purged, {}, 'purged'],
+    [off, {}, 'switched off'],
+  ])('%# stays so, %o: %s', (facts, _spec, _what) => {
+    const decision = decide(resourceWith(), factsWith(facts));
+    expect(findingsOf(decision)).toMatchObject({
+      Ready: { status: 'False', reason: 'ChangedOutside' },
+      Synced: { status: 'False', reason: 'ChangedOutside' },
+    });
+  });
+
+  test.each([
+    [{ ...purged, link: link(0) }, {}, 'a new generation stores it again'],
+    [{ ...off, link: link(0) }, {}, 'switched on by a new generation'],
+    [{ stored: { enabled: true }, inSync: false }, { enabled: false }, 'switched on outside: less is wished'],
+  ])('%# is stored where it is more that was given, or a person asks: %o %s', (facts, spec, _why) => {
+    expect(stepOf(decide(resourceWith(spec), factsWith(facts)))).toEqual({ do: 'store' });
+  });
+});
+
+describe('the delivery', () => {
+  test.each([
+    [rollout(), 'True', 'AllApplied'],
+    [rollout({ devices: 0, applied: 0 }), 'True', 'NoDevices'],
+    [rollout({ applied: 2, pending: 1 }), 'False', 'InProgress'],
+    [rollout({ applied: 2, stale: 1 }), 'False', 'InProgress'],
+    [rollout({ applied: 1, failed: 1, pending: 1 }), 'False', 'Failed'],
+  ])('%# is %s, %s', (facts, status, reason) => {
+    expect(findingsOf(decide(resourceWith(), factsWith({ rollout: facts })))['Delivered']).toMatchObject({
+      status,
+      reason,
+    });
+  });
+
+  const before = { revision: 4, delivery: { devices: 3, applied: 1, failed: 0, pending: 2 } };
+  test.each([
+    [49_999, 4, 1, 'within a minute it is told as it was'],
+    [50_000, 4, 3, 'then anew'],
+    [0, 5, 3, 'and at once for another revision'],
+  ])('after %d ms, revision %d: %d applied (%s)', (sinceStatusMs, revision, applied, _why) => {
+    const decision = decide(
+      resourceWith({}, { status: before }),
+      factsWith({ sinceStatusMs, rollout: rollout({ revision }) }),
+    );
+    expect(decision).toMatchObject({ settled: { status: { revision, delivery: { applied } } } });
+  });
+
+  test('keeps a resource no less Ready', () => {
+    const decision = decide(resourceWith(), factsWith({ rollout: rollout({ applied: 2, failed: 1 }) }));
+    expect(reasonOf(decision)).toMatchObject({ status: 'True' });
+  });
+});
+
+describe('a resource that is being deleted', () => {
+  const deleting = resourceWith({}, { deleting: true });
+  const standard = aReadyAccount('a', 'standard');
+  test.each([
+    [factsWith({ account: standard }), { do: 'purge' }, 'is purged, also without Enterprise'],
+    [factsWith({ stored: undefined }), { do: 'note', after: undefined }, 'was purged already'],
+    [factsWith({ link: undefined }), undefined, 'was never accepted: what is stored is another’s'],
+    [factsWith({ first: 'older' }), { do: 'note', after: undefined }, 'is described by an older one by now'],
+    [
+      factsWith({ ours: false }),
+      { do: 'note', after: undefined },
+      'belongs to an account that another namespace adopted',
+    ],
+  ])('%# → %o (%s)', (facts, step, _why) => {
+    expect(stepOf(decide(deleting, facts))).toEqual(step);
+  });
+});

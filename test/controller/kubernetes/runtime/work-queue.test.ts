@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+import { KubeError } from '../../../../src/controller/kubernetes/client/kube-api.ts';
+import { WorkQueue, type Work } from '../../../../src/controller/kubernetes/runtime/work-queue.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
+
+interface Running extends AsyncDisposable {
+  readonly queue: WorkQueue;
+  readonly clock: FakeClock;
+}
+
+/** A queue at work. By chance 1: every pause is as long as it may be. */
+function running(work: Work, concurrency = 4): Running {
+  const clock = new FakeClock();
+  const queue = new WorkQueue({ clock, random: () => 1, concurrency });
+  const ending = new AbortController();
+  const ended = queue.run(work, ending.signal);
+  return {
+    queue,
+    clock,
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await ended;
+    },
+  };
+}
+
+test('a key that is added often is looked at once', async () => {
+  const looks: string[] = [];
+  await using it = running(async (key) => void looks.push(key));
+  for (let i = 0; i < 100; i += 1) it.queue.add('a');
+  it.queue.add('b');
+  await until(() => it.queue.idle);
+  expect(looks).toEqual(['a', 'b']);
+});
+
+test('a key that is added while it is looked at is looked at again, and never twice at a time', async () => {
+  const looks: PromiseWithResolvers<void>[] = [];
+  await using it = running(async () => {
+    const look = Promise.withResolvers<void>();
+    looks.push(look);
+    await look.promise;
+    return undefined;
+  });
+  it.queue.add('a');
+  await until(() => looks.length === 1);
+  it.queue.add('a');
+  it.queue.add('b');
+  await until(() => looks.length === 2);
+  expect(it.queue.size, 'a and b are looked at, a waits').toBe(3);
+  for (const look of looks) look.resolve();
+  await until(() => looks.length === 3);
+  looks[2]?.resolve();
+  await until(() => it.queue.idle);
+});
+
+test('no more are looked at together than may be', async () => {
+  let together = 0;
+  let most = 0;
+  const gate = Promise.withResolvers<void>();
+  await using it = running(async () => {
+    together += 1;
+    most = Math.max(most, together);
+    await gate.promise;
+    together -= 1;
+    return undefined;
+  }, 3);
+  for (let i = 0; i < 20; i += 1) it.queue.add(`key-${i}`);
+  await until(() => together === 3);
+  gate.resolve();
+  await until(() => it.queue.idle);
+  expect(most).toBe(3);
+});
+
+test('a look that fails comes back, later each time, and from the beginning once it has gone well', async () => {
+  let fails = true;
+  let looks = 0;
+  await using it = running(async () => {
+    looks += 1;
+    if (fails) throw new Error('no');
+    return undefined;
+  });
+  it.queue.add('a');
+  for (const pauseMs of [1000, 2000, 4000, 8000]) {
+    const before = looks + (looks === 0 ? 1 : 0);
+    await until(() => looks === before && it.clock.sleeping === 1);
+    it.clock.advance(pauseMs - 1);
+    await until(() => it.clock.sleeping === 1);
+    expect(looks, `before ${pauseMs} ms`).toBe(before);
+    if (pauseMs === 8000) fails = false;
+    it.clock.advance(1);
+    await until(() => looks === before + 1);
+  }
+  await until(() => it.queue.idle);
+  fails = true;
+  it.queue.add('a');
+  await until(() => looks === 6 && it.clock.sleeping === 1);
+  it.clock.advance(1000);
+  await until(() => looks === 7);
+});
+
+test('what the server asks to wait for is waited for', async () => {
+  let looks = 0;
+  await using it = running(async () => {
+    looks += 1;
+    if (looks === 1) throw new KubeError('throttled', 429, 'later', 30_000);
+    return undefined;
+  });
+  it.queue.add('a');
+  await until(() => looks === 1 && it.clock.sleeping === 1);
+  it.clock.advance(29_999);
+  await until(() => it.clock.sleeping === 1);
+  expect(looks).toBe(1);
+  it.clock.advance(1001);
+  await until(() => looks === 2);
+});
+
+test('a look again in a while is overtaken by one that is wished for now', async () => {
+  let looks = 0;
+  await using it = running(async () => {
+    looks += 1;
+    return 60_000;
+  });
+  it.queue.add('a');
+  await until(() => looks === 1 && it.clock.sleeping === 1);
+  it.queue.add('a');
+  await until(() => looks === 2 && it.clock.sleeping === 1);
+  it.clock.advance(60_000);
+  await until(() => looks === 3);
+});
+
+test('what is forgotten does not come back', async () => {
+  const looks: string[] = [];
+  await using it = running(async (key) => {
+    looks.push(key);
+    return 1000;
+  });
+  it.queue.add('a');
+  it.queue.add('b');
+  await until(() => looks.length === 2 && it.clock.sleeping === 1);
+  it.queue.forget('a');
+  it.clock.advance(1000);
+  await until(() => looks.length === 3);
+  expect(looks).toEqual(['a', 'b', 'b']);
+});
+
+test('it ends when what is under way has ended', async () => {
+  const gate = Promise.withResolvers<void>();
+  const ending = new AbortController();
+  const queue = new WorkQueue({ clock: new FakeClock(), random: () => 1, concurrency: 1 });
+  let over = false;
+  queue.add('a');
+  const ended = queue
+    .run(async () => {
+      await gate.promise;
+      return undefined;
+    }, ending.signal)
+    .then(() => (over = true));
+  await until(() => queue.size === 1);
+  ending.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(over).toBe(false);
+  gate.resolve();
+  await ended;
+});

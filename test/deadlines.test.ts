@@ -1,7 +1,0 @@
-import { expect, test } from 'vitest';
-import { openedCore } from './support/opened-core.ts';
-
-test('H15: a service that is told nothing else answers within two seconds, and gives the store less', async () => {
-  await using opened = await openedCore({ place: () => ({}) });
-  expect(opened.core.deadlines).toEqual({ requestMs: 1900, storeMs: 1800 });
-});

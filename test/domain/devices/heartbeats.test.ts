@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
+import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
+import { createHeartbeats, type Heartbeats } from '../../../src/domain/devices/heartbeats.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { accountSchema, appSchema, KEYS, put } from '../../../src/domain/records/records.ts';
+import { packSeen, unpackSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { createLog } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics/service-metrics.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+const ACCOUNT = 'abcdefgh12345678';
+const ACCOUNT_RECORD = accountSchema.parse({ name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
+
+let store: Store;
+let memory: FleetMemory;
+let heartbeats: Heartbeats;
+beforeEach(async () => {
+  store = await openSqliteStore(':memory:');
+  memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+  memory.put({ key: KEYS.account(ACCOUNT), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
+  memory.settled();
+  heartbeats = createHeartbeats({
+    store,
+    memory,
+    clock: new FakeClock(),
+    log: createLog('silent'),
+    metrics: createMetrics('test'),
+  });
+});
+afterEach(() => store[Symbol.asyncDispose]());
+
+/** An app that memory holds. */
+function app(slot: number): AppEntry {
+  const id = String(slot).padStart(20, 'a');
+  const state = { name: '', status: 'active', statusAt: 1, createdAt: 1, slot, platform: '', agentVersion: '' };
+  const record = appSchema.parse({ ...state, connection: 'cloud', codes: [], spent: [] });
+  memory.put({ key: KEYS.app(ACCOUNT, id), value: JSON.stringify(record), revision: 2 });
+  return appEntry(id, ACCOUNT, { record, revision: 2 });
+}
+
+/** What another replica wrote; memory learns of it only if told. */
+async function writtenElsewhere(contacts: readonly (readonly [number, number])[], learn: boolean): Promise<void> {
+  const expectation = { key: KEYS.seen(ACCOUNT), revision: (await store.get(KEYS.seen(ACCOUNT)))?.revision ?? ABSENT };
+  const write = put(KEYS.seen(ACCOUNT), { packed: packSeen(new Map(contacts)) });
+  await store.commit({ expect: [expectation], write: [write], quiet: true });
+  const entry = await store.get(KEYS.seen(ACCOUNT));
+  if (learn && entry) memory.put(entry);
+}
+
+async function stored(): Promise<unknown> {
+  const entry = await store.get(KEYS.seen(ACCOUNT));
+  return entry && [...unpackSeen((JSON.parse(entry.value) as { packed: string }).packed)];
+}
+
+test('a round writes one record for all devices of an account, and nothing more when nobody came', async () => {
+  for (const slot of [0, 1, 2]) heartbeats.seen(app(slot), 1000 + slot);
+  expect(await heartbeats.flush()).toBeGreaterThan(0);
+  expect(await stored()).toEqual([
+    [0, 1000],
+    [1, 1001],
+    [2, 1002],
+  ]);
+  expect(await heartbeats.flush()).toBe(0);
+});
+
+test('of several contacts the latest counts, in whatever order they came', async () => {
+  const one = app(0);
+  for (const at of [1000, 3000, 2000]) heartbeats.seen(one, at);
+  await heartbeats.flush();
+  expect(await stored()).toEqual([[0, 3000]]);
+});
+
+test('what is older than the record moves nothing and writes nothing', async () => {
+  await writtenElsewhere([[0, 5000]], true);
+  heartbeats.seen(app(0), 4999);
+  expect(await heartbeats.flush()).toBe(0);
+  heartbeats.seen(app(0), 5001);
+  await heartbeats.flush();
+  expect(await stored()).toEqual([[0, 5001]]);
+});
+
+test.each([
+  [false, 'of which memory does not know yet'],
+  [true, 'of which it does'],
+])('is merged with the round of another replica, in the same round (%s: %s)', async (learned) => {
+  const [one, other] = [app(0), app(1)];
+  await writtenElsewhere(
+    [
+      [0, 9000],
+      [1, 1000],
+    ],
+    learned,
+  );
+  heartbeats.seen(one, 5000);
+  heartbeats.seen(other, 5000);
+  await heartbeats.flush();
+  expect(await stored()).toEqual([
+    [0, 9000],
+    [1, 5000],
+  ]);
+});
+
+test('the place of an app that is gone is cleared away', async () => {
+  await writtenElsewhere(
+    [
+      [0, 1000],
+      [7, 1000],
+    ],
+    true,
+  );
+  heartbeats.seen(app(0), 2000);
+  await heartbeats.flush();
+  expect(await stored()).toEqual([[0, 2000]]);
+});
+
+test('while memory is filled anew nothing is written, since the apps that are missing may be yet to come', async () => {
+  const one = app(0);
+  await writtenElsewhere(
+    [
+      [0, 1000],
+      [1, 1000],
+    ],
+    false,
+  );
+  memory.clear();
+  memory.put({ key: KEYS.account(ACCOUNT), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
+  heartbeats.seen(app(0), 2000);
+  expect(await heartbeats.flush()).toBe(0);
+  app(1);
+  memory.settled();
+  heartbeats.seen(one, 1500);
+  await heartbeats.flush();
+  expect(await stored()).toEqual([
+    [0, 2000],
+    [1, 1000],
+  ]);
+});
+
+test('what a store in trouble did not take is written in a later round', async () => {
+  const one = app(0);
+  const commit = store.commit.bind(store);
+  store.commit = () => Promise.reject(new Error('out of order'));
+  heartbeats.seen(one, 2000);
+  expect(await heartbeats.flush()).toBe(0);
+  heartbeats.seen(one, 1500);
+  store.commit = commit;
+  await heartbeats.flush();
+  expect(await stored()).toEqual([[0, 2000]]);
+});
+
+describe('many accounts on a store in trouble', () => {
+  const MANY = 500;
+  const accountIds = Array.from({ length: MANY }, (_, n) => `account${String(n).padStart(9, '0')}`);
+
+  function many() {
+    const clock = new FakeClock();
+    const unlucky = unluckyStore(store);
+    const logged: string[] = [];
+    const log = createLog('info', { write: (line) => void logged.push(line) });
+    const beats = createHeartbeats({ store: unlucky, memory, clock, log, metrics: createMetrics('test') });
+    const { record } = app(0);
+    for (const accountId of accountIds) {
+      memory.put({ key: KEYS.account(accountId), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
+      memory.put({ key: KEYS.app(accountId, 'a'.repeat(20)), value: JSON.stringify(record), revision: 2 });
+      beats.seen(appEntry('a'.repeat(20), accountId, { record, revision: 2 }), 1000);
+    }
+    return { clock, unlucky, logged, beats };
+  }
+
+  test('a round ends at the first outage, says so once, and leaves everything to the next', async () => {
+    const { unlucky, logged, beats } = many();
+    unlucky.outage(true);
+    expect(await beats.flush()).toBe(0);
+    expect(unlucky.calls.commit).toBeLessThanOrEqual(16);
+    expect(logged).toHaveLength(1);
+    unlucky.outage(false);
+    unlucky.calls.commit = 0;
+    await beats.flush();
+    expect(unlucky.calls.commit).toBe(MANY);
+    expect(await beats.flush()).toBe(0);
+  });
+
+  test('what is the trouble of one record alone does not keep the others from being written', async () => {
+    const { unlucky, logged, beats } = many();
+    const commit = unlucky.commit.bind(unlucky);
+    unlucky.commit = (change) =>
+      change.expect[0].key === KEYS.seen(accountIds[MANY - 1] ?? '')
+        ? Promise.reject(new StoreUnavailable('failed', 'commit: this one alone'))
+        : commit(change);
+    await beats.flush();
+    expect(unlucky.calls.commit).toBe(MANY - 1);
+    expect(logged).toHaveLength(1);
+  });
+
+  test('the last round is waited for no longer than its bound, and begins nothing after it', async () => {
+    const { clock, unlucky, beats } = many();
+    const release = unlucky.stall('commit');
+    const finished = beats.finish();
+    await until(() => unlucky.calls.commit === 16);
+    clock.advance(LIMITS.heartbeatFinishMs);
+    await finished;
+    release();
+    await store.head();
+    expect(unlucky.calls.commit).toBe(16);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test('the last round of a store that is well writes everything, and leaves no timer', async () => {
+    const { clock, unlucky, beats } = many();
+    await beats.finish();
+    expect(unlucky.calls.commit).toBe(MANY);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test('a round under way when the process stops begins no further account', async () => {
+    const { clock, unlucky, beats } = many();
+    const stopping = new AbortController();
+    const running = beats.run(stopping.signal);
+    const release = unlucky.stall('commit');
+    clock.advance(LIMITS.heartbeatFlushMs);
+    await until(() => unlucky.calls.commit === 16);
+    stopping.abort();
+    release();
+    await running;
+    expect(unlucky.calls.commit).toBe(16);
+    await beats.finish();
+    expect(unlucky.calls.commit).toBe(MANY);
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { createFleet } from '../../../src/domain/fleet/fleet.ts';
+import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { createKeyRotation, type KeyRotation } from '../../../src/domain/key-rotation/key-rotation.ts';
+import { DIRECTORY_GROUPS, KEYS, put } from '../../../src/domain/records/records.ts';
+import { createReplicas } from '../../../src/domain/replicas/replicas.ts';
+import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
+import { createLog } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics/service-metrics.ts';
+import { Directory } from '../../../src/store/watch-cache/watch-cache.ts';
+import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { keyLine } from '../../support/records/key-lines.ts';
+import { countedTurns } from '../../support/time/event-loop-turns.ts';
+import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & AsyncDisposable> {
+  const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+  const [clock, log, base] = [new FakeClock(), createLog('silent'), createMetrics('test')];
+  const metrics = { ...base, ...createControllerMetrics(base.registry) };
+  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  directory.start();
+  await until(() => directory.ready);
+  const keyRing = parseKeyRing(keyLine(1));
+  const replicas = createReplicas({ store, clock, log, metrics, replicaId: 'one', version: '0.0.0', keyRing });
+  const fleet = createFleet(store, directory, memory);
+  const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, draw: systemDraw() });
+  return { rotation, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
+}
+
+async function keepAnswers(store: Store, from: number, to: number): Promise<void> {
+  const answer = { keyNumber: 1, wrappedKey: '', box: '' };
+  for (let n = from; n < to; n += 100) {
+    const write = Array.from({ length: Math.min(100, to - n) }, (_, i) => {
+      const key = KEYS.kept('account', `name${String(n + i).padStart(6, '0')}`);
+      return put(key, { at: 1, slot: n + i, question: 'q', answer });
+    });
+    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write, quiet: true });
+  }
+}
+
+test('the status counts 20,000 kept answers and no more, and lets others have their turn meanwhile', async () => {
+  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  await using over = await rotationOver(store);
+  const { rotation } = over;
+  await keepAnswers(store, 0, 20_000);
+  const turns = countedTurns();
+  const all = await rotation.status();
+  expect([all.sealedUnder.get(1), all.countedAll]).toEqual([20_000, true]);
+  expect(turns.count()).toBeGreaterThanOrEqual(20);
+  turns.end();
+  await keepAnswers(store, 20_000, 20_001);
+  const [lists, some] = [store.calls.list, await rotation.status()];
+  expect([some.sealedUnder.get(1), some.countedAll]).toEqual([20_000, false]);
+  // Its pages, the live replicas, and the purges in two ranges.
+  expect(store.calls.list - lists).toBe(20 + 3);
+});

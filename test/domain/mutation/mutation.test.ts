@@ -1,0 +1,342 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
+import { auditSchema, KEYS, parseRecord, tallySchema } from '../../../src/domain/records/records.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
+import { onEachBackend, type Backend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  OPERATOR_TOKEN,
+  tenant,
+  type Answer,
+  type Muster,
+  type MusterOptions,
+  type Tenant,
+} from '../../support/service/muster.ts';
+import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
+import { unluckyStore, type CommitFate, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+interface Trouble {
+  readonly muster: Muster;
+  readonly unlucky: UnluckyStore;
+}
+interface Unlucky extends Tenant, Trouble {}
+
+/** A Muster whose store brings trouble, for all tests on the back-end. */
+function troubled(backend: Backend, options: () => MusterOptions = () => ({})): () => Promise<Unlucky> {
+  let trouble: Trouble;
+  beforeAll(async () => {
+    let unlucky: UnluckyStore | undefined;
+    const wrapStore = (store: Store): Store => (unlucky = unluckyStore(store));
+    const muster = await backend.fresh({ ...options(), wrapStore });
+    trouble = { muster, unlucky: unlucky ?? expect.unreachable('the store was wrapped') };
+  });
+  afterAll(() => trouble.muster[Symbol.asyncDispose]());
+
+  /** An account of its own: trouble comes to what is about it, and to nothing that the service does by itself. */
+  return async () => {
+    const { muster, unlucky } = trouble;
+    unlucky.fates.length = 0;
+    unlucky.full = undefined;
+    unlucky.outage(false);
+    const account = await tenant(muster);
+    unlucky.isAside = (key) => key.startsWith('rate/') || !key.includes(account.accountId);
+    return { ...account, muster, unlucky };
+  };
+}
+
+const create = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
+  call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: { name: 'app' } });
+const revoke = ({ muster, apiKey }: Unlucky, appId: string): Promise<Answer> =>
+  call(`${muster.api}/v1/apps/${appId}/revoke`, { method: 'POST', token: apiKey });
+const purge = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
+  call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: apiKey });
+const configure = ({ muster, apiKey }: Unlucky, endpoint: string): Promise<Answer> =>
+  call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body: { enabled: true, endpoint } });
+
+/** In the order of the commits: the clock stands still, and the keys are drawn. */
+async function actions({ unlucky, accountId }: Unlucky): Promise<string[]> {
+  const entries = await entriesOf(unlucky, KEYS.audits(accountId));
+  return entries
+    .toSorted((one, other) => one.revision - other.revision)
+    .map((entry) => parseRecord(auditSchema, entry).record.action)
+    .filter((action) => action !== 'key.created');
+}
+
+async function admittedBy({ muster }: Trouble): Promise<number> {
+  const { text } = await call(`${muster.ops}/metrics`);
+  return Number(/^muster_rate_decisions_total\{decision="admitted"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+/** As `stall`; released at the end of the test at the latest, so that nothing is left of one that failed. */
+function stalled({ unlucky }: Trouble, operation: 'get' | 'commit'): () => void {
+  const release = unlucky.stall(operation);
+  onTestFinished(release);
+  return release;
+}
+
+/** Resolves when the next such call about the account has come to the store. */
+function reached({ unlucky }: Trouble, operation: 'get' | 'commit'): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  unlucky.intercept(operation, 'before', async () => resolve());
+  return promise;
+}
+
+/** As many requests as an answer that is on its way may be behind. */
+const LOOKS_MAX = 100;
+
+/** The request is not answered a millisecond before its deadline, and is refused at it. */
+async function expectRefusedInTime(
+  { muster }: Trouble,
+  timers: SimulatedTimers,
+  answer: Promise<Answer>,
+): Promise<void> {
+  const answers: Answer[] = [];
+  void answer.then((one) => answers.push(one));
+  await timers.advance(DEADLINES.requestMs - 1);
+  // An answer that was sent by now would be here before this one.
+  await call(`${muster.ops}/livez`);
+  expect(answers, 'before the deadline').toEqual([]);
+  await timers.advance(1);
+  for (let looks = 0; answers.length === 0 && looks < LOOKS_MAX; looks += 1) await call(`${muster.ops}/livez`);
+  expect(answers, 'at the deadline').toMatchObject([unavailable]);
+}
+
+const unavailable = { status: 502, body: { error: { code: 'upstream_unavailable' } } };
+
+onEachBackend('a mutation', (backend) => {
+  // No loop of the service has its turn by itself.
+  const withTrouble = troubled(backend, () => ({ clock: new FakeClock() }));
+
+  test.each<[CommitFate[], string]>([
+    [['answer lost after commit'], 'the answer is lost: the marker tells that it happened'],
+    [['lost before commit'], 'the commit is lost: it is sent once more'],
+    [['lost before commit', 'conflict'], 'the second one meets somebody else, so it is planned anew'],
+  ])('%j happens once (%s)', async (fates) => {
+    const it = await withTrouble();
+    const app = await createApp(it.muster, it.apiKey);
+    for (const mutation of [() => create(it), () => revoke(it, app.appId), () => configure(it, 'https://a.example')]) {
+      it.unlucky.fates.push(...fates);
+      expect((await mutation()).status).toBeLessThan(300);
+      expect(it.unlucky.fates).toEqual([]);
+    }
+    expect(await actions(it)).toEqual(['account.created', 'app.created', 'app.created', 'app.revoked', 'otel.stored']);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('a create is planned anew where the count of the apps has moved since it was read (A10)', async () => {
+    const it = await withTrouble();
+    await createApp(it.muster, it.apiKey);
+    it.unlucky.intercept('commit', 'before', async () => {
+      // As another process does that creates the last ones that the account may have.
+      const entry = await it.unlucky.get(KEYS.tally(it.accountId));
+      const { record, revision } = parseRecord(tallySchema, entry ?? expect.unreachable('the account has an app'));
+      const full = JSON.stringify({ ...record, apps: LIMITS.appsPerAccountMax });
+      await it.unlucky.commit({
+        expect: [{ key: KEYS.tally(it.accountId), revision }],
+        write: [{ put: KEYS.tally(it.accountId), value: full }],
+      });
+    });
+    expect(await create(it)).toMatchObject({ status: 400, body: { error: { code: 'limit_reached' } } });
+  });
+
+  test('a commit whose answer was lost is not sent again where its marker is found', async () => {
+    const it = await withTrouble();
+    const sent = it.unlucky.calls.commit;
+    it.unlucky.fates.push('answer lost after commit');
+    expect((await create(it)).status).toBe(201);
+    expect(it.unlucky.calls.commit).toBe(sent + 1);
+  });
+
+  test('a lost commit that lands after all, before its repetition, is the one that counts', async () => {
+    const it = await withTrouble();
+    it.unlucky.fates.push('lost before commit');
+    it.unlucky.intercept('commit', 'before', () => Promise.resolve());
+    it.unlucky.intercept('commit', 'before', async () => {
+      const late = it.unlucky.changes.at(-1);
+      if (late) await it.unlucky.commit(late);
+    });
+    expect((await create(it)).status).toBe(201);
+    expect(await actions(it)).toEqual(['account.created', 'app.created']);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('what is unknown twice is 502, with all of it or nothing', async () => {
+    const it = await withTrouble();
+    it.unlucky.fates.push('lost before commit', 'lost before commit');
+    const refused = await create(it);
+    expect(refused).toMatchObject(unavailable);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(await actions(it)).toEqual(['account.created']);
+
+    it.unlucky.fates.push('answer lost after commit');
+    it.unlucky.down.add('get');
+    expect(await create(it)).toMatchObject(unavailable);
+    it.unlucky.down.delete('get');
+    expect(await actions(it)).toEqual(['account.created', 'app.created']);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('an enrollment whose answer is lost within the service burns nothing', async () => {
+    const it = await withTrouble();
+    const app = await createApp(it.muster, it.apiKey);
+    it.unlucky.fates.push('answer lost after commit');
+    const credential = await enroll(it.muster, app);
+    expect((await call(`${it.muster.device}/device/v1/config`, { token: credential })).status).toBe(200);
+    expect((await actions(it)).filter((action) => action === 'app.enrolled')).toHaveLength(1);
+  });
+
+  test.each([
+    ['create', (it: Unlucky) => create(it)],
+    ['revoke', (it: Unlucky, appId: string) => revoke(it, appId)],
+    ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
+    ['purge', (it: Unlucky) => purge(it)],
+  ])('a key that is revoked between authentication and commit does not %s', async (_, mutation) => {
+    const it = await withTrouble();
+    const app = await createApp(it.muster, it.apiKey);
+    await configure(it, 'https://a.example');
+    const before = await entriesOf(it.unlucky, KEYS.accounts);
+    it.unlucky.intercept('commit', 'before', async () => {
+      const path = `/operator/v1/accounts/${it.accountId}/api-keys/${it.keyId}`;
+      const gone = await call(it.muster.ops + path, { method: 'DELETE', token: OPERATOR_TOKEN });
+      expect(gone.status).toBe(204);
+    });
+    const refused = await mutation(it, app.appId);
+    expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_key' } } });
+    const after = await entriesOf(it.unlucky, KEYS.accounts);
+    const key = KEYS.apiKey(it.accountId, it.keyId);
+    expect(after).toEqual(before.filter((entry) => entry.key !== key));
+  });
+
+  test('an account that is disabled between authentication and commit changes nothing', async () => {
+    const it = await withTrouble();
+    it.unlucky.intercept('commit', 'before', () =>
+      call(`${it.muster.ops}/operator/v1/accounts/${it.accountId}`, {
+        method: 'PATCH',
+        token: OPERATOR_TOKEN,
+        body: { disabled: true },
+      }),
+    );
+    expect(await create(it)).toMatchObject({ status: 401, body: { error: { code: 'account_disabled' } } });
+    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toEqual([]);
+  });
+
+  test('conflicts end with success, and a storm of them with a clean refusal', async () => {
+    const it = await withTrouble();
+    const app = await createApp(it.muster, it.apiKey);
+    const conflicts = (count: number): void => void it.unlucky.fates.push(...Array<CommitFate>(count).fill('conflict'));
+    conflicts(5);
+    expect((await create(it)).status).toBe(201);
+    conflicts(5);
+    expect((await revoke(it, app.appId)).status).toBe(200);
+    conflicts(100);
+    expect(await create(it)).toMatchObject(unavailable);
+    expect(it.unlucky.fates.length).toBeGreaterThan(0);
+    it.unlucky.fates.length = 0;
+    expect(await actions(it)).toEqual(['account.created', 'app.created', 'app.created', 'app.revoked']);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('a nearly full store refuses what grows it, and takes what frees and revokes', async () => {
+    const it = await withTrouble();
+    const [kept, gone] = [await createApp(it.muster, it.apiKey), await createApp(it.muster, it.apiKey)];
+    await enroll(it.muster, kept);
+    await configure(it, 'https://a.example');
+    it.unlucky.full = 0.8;
+    expect(await create(it)).toMatchObject(unavailable);
+    const code = await call(`${it.muster.api}/v1/apps/${kept.appId}/enroll-code`, { method: 'POST', token: it.apiKey });
+    expect(code).toMatchObject(unavailable);
+    expect((await revoke(it, kept.appId)).status).toBe(200);
+    const deleted = await call(`${it.muster.api}/v1/apps/${gone.appId}`, { method: 'DELETE', token: it.apiKey });
+    expect(deleted.status).toBe(204);
+    expect((await purge(it)).status).toBe(200);
+    it.unlucky.full = 0.79;
+    expect((await create(it)).status).toBe(201);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('64 creates at once on one account are a few commits', async () => {
+    const it = await withTrouble();
+    const before = it.unlucky.calls.commit;
+    const release = stalled(it, 'commit');
+    const admitted = await admittedBy(it);
+    const answers = Array.from({ length: 64 }, () => create(it));
+    // All are past the rate window: what is left of them is the body, which has come.
+    await until(async () => (await admittedBy(it)) === admitted + 64);
+    release();
+    expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([201]));
+    expect(it.unlucky.calls.commit - before).toBeLessThanOrEqual(8);
+    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(64);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+});
+
+onEachBackend('a mutation and the deadline of its request', (backend) => {
+  const withTrouble = troubled(backend, () => ({ deadlines: DEADLINES }));
+
+  test.each([
+    ['create', (it: Unlucky) => create(it)],
+    ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
+  ])('a commit that hangs is answered by it: %s', async (_, mutation) => {
+    const it = await withTrouble();
+    const release = stalled(it, 'commit');
+    const hangs = reached(it, 'commit');
+    {
+      using timers = simulatedTimers();
+      const answer = mutation(it);
+      await hangs;
+      await expectRefusedInTime(it, timers, answer);
+    }
+    release();
+    await until(async () => (await actions(it)).length === 2);
+    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('requests that were answered by then while they queued are not carried out behind it', async () => {
+    const it = await withTrouble();
+    const release = stalled(it, 'commit');
+    const hangs = reached(it, 'commit');
+    {
+      using timers = simulatedTimers();
+      const admitted = await admittedBy(it);
+      const first = create(it);
+      await hangs;
+      const all = [first, create(it), create(it)];
+      const answers: Answer[] = [];
+      for (const one of all) void one.then((answer) => answers.push(answer));
+      while ((await admittedBy(it)) < admitted + 3);
+      // The bodies of the last two may come a turn later than they were admitted.
+      while (answers.length < 3) {
+        await timers.advance(100);
+        await nextTurn();
+      }
+      expect(answers).toMatchObject([unavailable, unavailable, unavailable]);
+    }
+    release();
+    await until(async () => (await create(it)).status === 201);
+    expect((await actions(it)).filter((action) => action === 'app.created')).toHaveLength(2);
+  });
+
+  test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
+    const it = await withTrouble();
+    it.unlucky.fates.push('lost before commit');
+    const release = stalled(it, 'get');
+    {
+      using timers = simulatedTimers();
+      const asked = reached(it, 'get');
+      const answer = create(it);
+      await asked;
+      await expectRefusedInTime(it, timers, answer);
+      // Simulated time stands still: the one that hangs finds that its own is over.
+      release();
+    }
+    // It waits for its turn behind the first.
+    expect((await create(it)).status).toBe(201);
+    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,150 @@
+import { setImmediate } from 'node:timers/promises';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { DEADLINES } from '../../../../src/domain/limits.ts';
+import { KEYS } from '../../../../src/domain/records/records.ts';
+import { bucketOf, NO_WINDOW, putWindow } from '../../../../src/domain/rate-window/shared/record.ts';
+import { WINDOW_RULES } from '../../../../src/domain/rate-window/shared/rules.ts';
+import {
+  createSharedRateWindow,
+  type SharedRateWindow,
+} from '../../../../src/domain/rate-window/shared/shared-window.ts';
+import { ABSENT, type Store, StoreUnavailable } from '../../../../src/store/port.ts';
+import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { type UnluckyStore, unluckyStore } from '../../../support/store/faulty-store.ts';
+import { until } from '../../../support/time/until.ts';
+
+const log = pino({ level: 'silent' });
+const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
+const windowOn = (store: Store, clock: FakeClock, replicaId = 'me'): SharedRateWindow =>
+  createSharedRateWindow({ store, clock, deadlines: DEADLINES, log, metrics, replicaId });
+
+test('a stop while the watch is being opened is not held up', async () => {
+  await using real = await openSqliteStore(':memory:');
+  const store = unluckyStore(real);
+  const answer = store.stall('list');
+  const stopping = new AbortController();
+  const run = windowOn(store, new FakeClock()).run(stopping.signal);
+  await until(() => store.calls.list === 1);
+  stopping.abort();
+  answer();
+  await run;
+  expect(store.watching).toBe(0);
+});
+
+test('a record that nobody can read costs an account that seldom calls a minute, and no more', async () => {
+  await using store = await openSqliteStore(':memory:');
+  const key = KEYS.rateWindow('a');
+  await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }], quiet: true });
+  const clock = new FakeClock();
+  const stopping = new AbortController();
+  const window = windowOn(store, clock);
+  const run = window.run(stopping.signal);
+  expect(await window.charge('a')).toMatchObject({ admitted: false, freesInSeconds: 62 });
+  // Until the replica has forgotten the account, too.
+  for (let ms = 0; ms < 80_000; ms += 500) {
+    clock.advance(500);
+    await setImmediate();
+  }
+  expect(await window.charge('a')).toMatchObject({ admitted: true });
+  stopping.abort();
+  await run;
+});
+
+test('what another returned while the watch was broken is found when it listens again', async () => {
+  await using real = await openSqliteStore(':memory:');
+  const [store, clock, stopping] = [unluckyStore(real), new FakeClock(), new AbortController()];
+  const [one, other] = [windowOn(store, clock, 'one'), windowOn(real, clock, 'other')];
+  const run = one.run(stopping.signal);
+  await until(() => store.watching === 1);
+  // The other does not listen: what it has taken ahead is not returned when it is asked for.
+  await other.charge('a');
+  const burst = Promise.all(Array.from({ length: 600 }, async () => (await one.charge('a')).admitted));
+  let isOver = false;
+  void burst.then(() => (isOver = true));
+  await until(() => {
+    clock.advance(50);
+    return isOver;
+  });
+  expect((await burst).filter(Boolean)).toHaveLength(560);
+  store.sever();
+  await other.finish();
+  expect((await one.charge('a')).admitted, 'not known while it is deaf').toBe(false);
+  clock.advance(500);
+  await until(() => store.watchesOpened === 2);
+  await setImmediate();
+  expect((await one.charge('a')).admitted).toBe(true);
+  stopping.abort();
+  await run;
+});
+
+describe('a request that waits until it was answered with 502', () => {
+  /** It comes, and is too late when the commit for it is answered; `meanwhile` happens before. */
+  async function late(
+    store: UnluckyStore,
+    spent: number,
+    meanwhile: (window: SharedRateWindow) => void = () => undefined,
+  ) {
+    const clock = new FakeClock();
+    const before = putWindow('a', { ...NO_WINDOW, spent: [{ at: bucketOf(clock.now(), WINDOW_RULES), units: spent }] });
+    await store.commit({ expect: [{ key: before.put, revision: ABSENT }], write: [before], quiet: true });
+    store.isAside = () => false;
+    const [read, committed] = [store.stall('get'), store.stall('commit')];
+    const window = windowOn(store, clock);
+    const decision = Promise.resolve(window.charge('a'));
+    await until(() => store.calls.get === 1);
+    clock.advance(1700);
+    read();
+    await until(() => store.calls.commit === 1);
+    clock.advance(300);
+    meanwhile(window);
+    committed();
+    return decision;
+  }
+
+  test('has what was charged for it: others may have been refused over that', async () => {
+    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    expect(await late(store, 450)).toMatchObject({ admitted: true });
+  });
+
+  test('leaves it to one that came meanwhile, and is in time', async () => {
+    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    let other: Promise<unknown> | undefined;
+    const decision = late(store, 450, (window) => {
+      other = Promise.resolve(window.charge('a'));
+    });
+    await expect(decision).rejects.toThrow(StoreUnavailable);
+    expect(await other).toMatchObject({ admitted: true });
+    expect(store.calls.commit).toBe(1);
+  });
+
+  test('has nothing of a slice, which is there for others', async () => {
+    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    await expect(late(store, 300)).rejects.toThrow(StoreUnavailable);
+  });
+});
+
+test('a slice that was used is settled before it ends, one that was not ends unsettled', async () => {
+  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  store.isAside = () => false;
+  const [clock, stopping] = [new FakeClock(), new AbortController()];
+  const window = windowOn(store, clock);
+  const run = window.run(stopping.signal);
+  await until(() => store.watching === 1);
+  await window.charge('a');
+  const passed = async (ms: number): Promise<number> => {
+    for (let since = 0; since < ms; since += 500) {
+      clock.advance(500);
+      await setImmediate();
+    }
+    return store.calls.commit;
+  };
+  expect(await passed(30_000)).toBe(1);
+  await passed(1000);
+  // Settled, and taken anew.
+  await until(() => store.calls.commit === 2);
+  expect(await passed(90_000), 'nobody needs it').toBe(2);
+  stopping.abort();
+  await run;
+});

@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest';
+import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/records/format.ts';
+import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../src/domain/records/records.ts';
+import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+async function putAll(store: Store, entries: Readonly<Record<string, string>>): Promise<void> {
+  const write = Object.entries(entries).map(([key, value]) => ({ put: key, value }));
+  const { outcome } = await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+  expect(outcome).toBe('committed');
+}
+
+async function formatOf(store: Store): Promise<number | undefined> {
+  const entry = await store.get(KEYS.format);
+  return entry && parseRecord(formatSchema, entry).record.format;
+}
+
+/** A made-up step from format 1 to 2: every word under `word/` is written in capitals, one commit each. */
+const capitals = async (store: Store): Promise<void> => {
+  for (const { key, value, revision } of await entriesOf(store, 'word/')) {
+    if (value === value.toUpperCase()) continue;
+    const write = [{ put: key, value: value.toUpperCase() }];
+    await store.commit({ expect: [{ key, revision }], write });
+  }
+};
+/** From format 2 to 3. */
+const exclaimed = async (store: Store): Promise<void> => {
+  for (const { key, value, revision } of await entriesOf(store, 'word/')) {
+    if (value.endsWith('!')) continue;
+    await store.commit({ expect: [{ key, revision }], write: [{ put: key, value: `${value}!` }] });
+  }
+};
+const MIGRATIONS: Migrations = new Map([
+  [1, capitals],
+  [2, exclaimed],
+]);
+const TO_3 = { migrations: MIGRATIONS, format: 3 };
+
+const WORDS = { format: '{"format":1}', 'word/a': 'one', 'word/b': 'two', 'word/c': 'three' };
+const words = async (store: Store): Promise<string[]> => (await entriesOf(store, 'word/')).map(({ value }) => value);
+
+onEachStore('the format of the records', (stores) => {
+  test('an empty store takes the format of this program', async () => {
+    await using store = await stores.open();
+    await settleFormat(store);
+    expect(await formatOf(store)).toBe(FORMAT);
+  });
+
+  test('the same format is left alone', async () => {
+    await using store = await stores.open();
+    await settleFormat(store);
+    const before = await store.head();
+    await settleFormat(store);
+    expect(await store.head()).toEqual(before);
+  });
+
+  test('a newer one is refused in words, and nothing is touched', async () => {
+    await using store = await stores.open();
+    await putAll(store, { format: `{"format":${FORMAT + 1}}`, 'word/a': 'one' });
+    const before = await store.head();
+    await expect(settleFormat(store)).rejects.toThrow(
+      `The store was written by a newer Muster (format ${FORMAT + 1}; this program knows up to ${FORMAT}).`,
+    );
+    expect(await store.head()).toEqual(before);
+  });
+
+  test('one that no migration begins from is refused in words', async () => {
+    await using store = await stores.open();
+    await putAll(store, WORDS);
+    await expect(settleFormat(store, { migrations: new Map(), format: 2 })).rejects.toThrow(
+      "The store's format 1 is too old",
+    );
+    expect(await formatOf(store)).toBe(1);
+  });
+
+  test('an older one is migrated forward, step by step, and keeps what a newer minor version wrote', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, format: '{"format":1,"since":"later"}' });
+    await settleFormat(store, TO_3);
+    expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":3,"since":"later"}');
+  });
+
+  test('a migration that is stopped in the middle is run again', async () => {
+    await using store = await stores.open();
+    await putAll(store, WORDS);
+    for (const fates of [['passes', 'lost before commit'] as const, ['passes', 'answer lost after commit'] as const]) {
+      await expect(settleFormat(unluckyStore(store, fates), TO_3)).rejects.toMatchObject({
+        reason: 'timeout',
+      });
+      expect(await formatOf(store)).toBeLessThan(3);
+    }
+    await settleFormat(store, TO_3);
+    expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
+    expect(await formatOf(store)).toBe(3);
+  });
+
+  test('two replicas that migrate at once end where one would', async () => {
+    await using store = await stores.open();
+    await putAll(store, WORDS);
+    // One is through with both steps while the other is about to write what the first step found.
+    const late = unluckyStore(store);
+    late.intercept('commit', 'before', () => settleFormat(store, TO_3));
+    await Promise.all([settleFormat(late, TO_3), settleFormat(unluckyStore(store), TO_3)]);
+    expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
+    expect(await formatOf(store)).toBe(3);
+  });
+
+  test('two replicas that meet in an empty store agree', async () => {
+    await using store = await stores.open();
+    const late = unluckyStore(store);
+    late.intercept('commit', 'before', () => settleFormat(store));
+    await settleFormat(late);
+    expect(await formatOf(store)).toBe(FORMAT);
+  });
+});
+
+/** The record of a replica of a version that did not tell which format it knows. */
+const OLD_REPLICA = JSON.stringify({
+  replicaId: 'old',
+  startedAt: 1,
+  version: '0.0.1',
+  keyNumbers: [1],
+  fingerprints: { 1: 'f' },
+  clock: 1,
+});
+
+onEachStore('a format that is raised while an older replica runs', (stores) => {
+  const TO_2 = { migrations: MIGRATIONS, format: 2 };
+
+  /** Until it waits for the older one; where it goes on without, the test finds that. */
+  async function asleep(clock: FakeClock, settling: Promise<void>): Promise<void> {
+    let isOver = false;
+    const over = (): void => void (isOver = true);
+    settling.then(over, over);
+    await until(() => isOver || clock.sleeping === 1);
+  }
+
+  test('is raised at once, and the records are migrated when the older one has gone', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
+    const clock = new FakeClock();
+    const warned: string[] = [];
+    const settling = settleFormat(store, { ...TO_2, clock, warn: (message) => void warned.push(message) });
+    await asleep(clock, settling);
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"migratingFrom":1}');
+    expect(await newerFormat(store, 1)).toBe(2);
+    await expect(refuseNewerFormat(store, 1)).rejects.toThrow('written by a newer Muster (format 2');
+    expect(await words(store)).toEqual(['one', 'two', 'three']);
+    const entry = await store.get(KEYS.replica('old'));
+    await store.commit({
+      expect: [{ key: KEYS.replica('old'), revision: entry?.revision ?? ABSENT }],
+      write: [{ remove: KEYS.replica('old') }],
+    });
+    clock.advance(1000);
+    await settling;
+    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":2}');
+    expect(warned).toEqual([
+      'The store is to be brought to format 2, and there is 1 replica of an older version: this waits for it to end.',
+    ]);
+  });
+
+  test('a replica that knows the format is not waited for', async () => {
+    await using store = await stores.open();
+    const knowing = JSON.stringify({ ...(JSON.parse(OLD_REPLICA) as object), format: 2 });
+    await putAll(store, { ...WORDS, [KEYS.replica('new')]: knowing });
+    await settleFormat(store, { ...TO_2, clock: new FakeClock() });
+    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
+  });
+
+  test('where the older one stays: refused in words after a minute, nothing migrated; the next start does it', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
+    const clock = new FakeClock();
+    const settling = settleFormat(store, { ...TO_2, clock });
+    const refused = settling.catch((error: unknown) => String(error));
+    await asleep(clock, settling);
+    clock.advance(59_999);
+    await asleep(clock, settling);
+    clock.advance(1000);
+    expect(await refused).toContain('while there is 1 replica of an older version: end it');
+    expect(await words(store)).toEqual(['one', 'two', 'three']);
+    const entry = await store.get(KEYS.replica('old'));
+    await store.commit({
+      expect: [{ key: KEYS.replica('old'), revision: entry?.revision ?? ABSENT }],
+      write: [{ remove: KEYS.replica('old') }],
+    });
+    await settleFormat(store, { ...TO_2, clock });
+    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
+    expect(await formatOf(store)).toBe(2);
+  });
+
+  test('a start that is asked to end meanwhile ends', async () => {
+    await using store = await stores.open();
+    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
+    const clock = new FakeClock();
+    const ending = new AbortController();
+    const settling = settleFormat(store, { ...TO_2, clock, signal: ending.signal });
+    await asleep(clock, settling);
+    ending.abort();
+    await expect(settling).rejects.toThrow('aborted');
+    expect(await words(store)).toEqual(['one', 'two', 'three']);
+  });
+});

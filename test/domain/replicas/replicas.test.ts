@@ -1,0 +1,269 @@
+import { expect, test } from 'vitest';
+import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { FORMAT, KEYS, put } from '../../../src/domain/records/records.ts';
+import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
+import { readWritingKey } from '../../../src/domain/keys/active-key.ts';
+import { createLog } from '../../../src/log.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { unluckyStore } from '../../support/store/faulty-store.ts';
+
+const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
+const ringOf = (...lines: string[]): KeyRing => parseKeyRing(lines.join(''));
+
+interface Told {
+  live: number;
+  skewSeconds: number;
+}
+
+function replica(
+  store: Store,
+  replicaId: string,
+  {
+    clock = new FakeClock(),
+    keyRing = ringOf(line(1)),
+    knows,
+  }: { clock?: FakeClock; keyRing?: KeyRing; knows?: readonly string[] } = {},
+): Replicas & { clock: FakeClock; told: Told } {
+  const told: Told = { live: 0, skewSeconds: 0 };
+  const metrics = {
+    replicasLive: (count: number) => void (told.live = count),
+    clockSkew: (seconds: number) => void (told.skewSeconds = seconds),
+  };
+  const replicas = createReplicas({
+    store,
+    clock,
+    log: createLog('silent'),
+    metrics,
+    replicaId,
+    version: '0.0.0',
+    keyRing,
+    ...(knows && { knows }),
+  });
+  return {
+    announce: () => replicas.announce(),
+    round: () => replicas.round(),
+    live: () => replicas.live(),
+    everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
+    registration: () => replicas.registration(),
+    othersDisagree: () => replicas.othersDisagree(),
+    release: () => replicas.release(),
+    clock,
+    told,
+  };
+}
+
+const idsOf = async (replicas: Replicas): Promise<string[]> => (await replicas.live()).map((one) => one.replicaId);
+
+onEachStore('the registry of replicas', (stores) => {
+  test('shows what each knows, until it is released', async () => {
+    await using store = await stores.open();
+    const [one, other] = [replica(store, 'one'), replica(store, 'other', { keyRing: ringOf(line(1), line(2)) })];
+    expect([await one.announce(), await other.announce()]).toEqual([undefined, undefined]);
+    await one.round();
+    expect(one.told.live).toBe(2);
+    expect(await one.live()).toMatchObject([
+      { replicaId: 'one', keyNumbers: [1], version: '0.0.0', startedAt: one.clock.now(), clock: one.clock.now() },
+      { replicaId: 'other', keyNumbers: [1, 2] },
+    ]);
+    await other.release();
+    await one.round();
+    expect([await idsOf(one), one.told.live]).toEqual([['one'], 1]);
+  });
+
+  test('a change of records is known when every live replica says so, and an older version says nothing', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'one', { knows: ['labels', 'colours'] });
+    const other = replica(store, 'other', { knows: ['labels'] });
+    for (const each of [one, other]) await each.announce();
+    expect(await one.everyReplicaKnows('labels')).toBe(true);
+    expect(await one.everyReplicaKnows('colours')).toBe(false);
+    expect((await one.live()).map(({ format }) => format)).toEqual([FORMAT, FORMAT]);
+    // As the version before this field writes it.
+    const { format: _format, knows: _knows, ...old } = (await other.live())[1] ?? { format: 0, knows: [] };
+    const joined = await store.hold(KEYS.replica('old'), JSON.stringify({ ...old, replicaId: 'old' }), 15_000);
+    expect(await one.everyReplicaKnows('labels')).toBe(false);
+    expect(await one.live()).toMatchObject([{ replicaId: 'old', format: 1, knows: [] }, {}, {}]);
+    if (joined !== 'taken') await joined.release();
+    expect(await one.everyReplicaKnows('labels')).toBe(true);
+  });
+
+  test('never holds a byte of a key', async () => {
+    await using store = await stores.open();
+    await replica(store, 'one', { keyRing: ringOf(line(1), line(2)) }).announce();
+    const values = [await store.get(KEYS.replica('one')), await store.get(KEYS.writingKey)].map((one) => one?.value);
+    for (const value of values) {
+      for (const fill of [1, 2]) {
+        expect(value).not.toContain(Buffer.alloc(32, fill).toString('base64').slice(0, 12));
+        expect(value).not.toContain(Buffer.alloc(32, fill).toString('hex').slice(0, 12));
+      }
+    }
+  });
+
+  test('a key that comes to the ring is announced with the next round', async () => {
+    await using store = await stores.open();
+    const ring = new LiveKeyRing(ringOf(line(1)));
+    const one = replica(store, 'one', { keyRing: ring });
+    await one.round();
+    ring.replace(ringOf(line(1), line(2)));
+    await one.round();
+    expect(await one.live()).toMatchObject([{ keyNumbers: [1, 2] }]);
+  });
+
+  test('whose record was taken away announces again, and joins again', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'one');
+    await one.announce();
+    const entry = await store.get(KEYS.replica('one'));
+    const joined = await readWritingKey(store);
+    await store.commit({
+      expect: [{ key: KEYS.replica('one'), revision: entry?.revision ?? -1 }],
+      write: [{ remove: KEYS.replica('one') }],
+    });
+    await one.round();
+    expect(await idsOf(one)).toEqual(['one']);
+    expect((await readWritingKey(store))?.revision).toBeGreaterThan(joined?.revision ?? Number.MAX_SAFE_INTEGER);
+    // And no more than that: a rotation is not in anybody's way afterwards.
+    const again = await readWritingKey(store);
+    await one.round();
+    expect((await readWritingKey(store))?.revision).toBe(again?.revision);
+  });
+
+  test('an outage ends one round, and the next one is well', async () => {
+    await using store = unluckyStore(await stores.open());
+    const one = replica(store, 'one');
+    store.down.add('hold');
+    await expect(one.round()).rejects.toThrow('down');
+    store.down.delete('hold');
+    store.fates.push('lost before commit');
+    await expect(one.round()).rejects.toThrow('lost');
+    await one.round();
+    expect(await idsOf(one)).toEqual(['one']);
+    expect(await readWritingKey(store)).toMatchObject({ record: { number: 1 } });
+  });
+});
+
+onEachStore('who may join', (stores) => {
+  test('the first one of all lets its newest key write; later ones change nothing', async () => {
+    await using store = await stores.open();
+    await replica(store, 'one', { keyRing: ringOf(line(3), line(5)) }).announce();
+    await replica(store, 'other', { keyRing: ringOf(line(5), line(7)) }).announce();
+    expect((await readWritingKey(store))?.record).toEqual({
+      number: 5,
+      fingerprint: ringOf(line(5)).fingerprint(5),
+    });
+  });
+
+  test.each<[string, KeyRing, RegExp | undefined]>([
+    ['the key that writes, and a newer one', ringOf(line(5), line(7)), undefined],
+    ['only the key that writes', ringOf(line(5)), undefined],
+    ['an older one alone', ringOf(line(3)), /key 5 writes and is not in the key file/],
+    ['a newer one alone', ringOf(line(7)), /key 5 writes and is not in the key file/],
+    ['another key under its number', ringOf(line(5, 9)), /another one than the key 5 that writes/],
+  ])('%s', async (_, keyRing, words) => {
+    await using store = await stores.open();
+    await replica(store, 'one', { keyRing: ringOf(line(5)) }).announce();
+    const refused = await replica(store, 'other', { keyRing }).announce();
+    if (words) expect(refused).toMatch(words);
+    else expect(refused).toBeUndefined();
+  });
+
+  test('whose keys change joins again: a rotation that relied on what it announced before looks again', async () => {
+    await using store = await stores.open();
+    const ring = new LiveKeyRing(ringOf(line(1), line(2)));
+    const one = replica(store, 'one', { keyRing: ring });
+    await replica(store, 'first', { keyRing: ringOf(line(1)) }).announce();
+    await one.round();
+    const looked = await readWritingKey(store);
+    ring.replace(ringOf(line(1)));
+    await one.round();
+    const { outcome } = await store.commit({
+      expect: [{ key: KEYS.writingKey, revision: looked?.revision ?? -1 }],
+      write: [put(KEYS.writingKey, { number: 2, fingerprint: '' })],
+    });
+    expect(outcome).toBe('conflict');
+  });
+
+  test('that loses the key that writes says so, and is well once it is back', async () => {
+    await using store = await stores.open();
+    const ring = new LiveKeyRing(ringOf(line(1), line(2)));
+    const one = replica(store, 'one', { keyRing: ring });
+    expect(await one.announce()).toBeUndefined();
+    ring.replace(ringOf(line(1)));
+    for (let n = 0; n < 2; n += 1) expect(await one.announce()).toMatch(/key 2 writes and is not in the key file/);
+    ring.replace(ringOf(line(2)));
+    expect(await one.announce()).toBeUndefined();
+  });
+
+  test('many at once on an empty store all join', async () => {
+    await using store = await stores.open();
+    const all = Array.from({ length: 8 }, (_, n) => replica(store, `r${n}`, { keyRing: ringOf(line(1), line(2)) }));
+    expect(new Set(await Promise.all(all.map((one) => one.announce())))).toEqual(new Set([undefined]));
+    expect((await readWritingKey(store))?.record.number).toBe(2);
+  });
+});
+
+onEachStore('the clocks of replicas', (stores) => {
+  /** Everybody announces and looks, `rounds` times, 5 s apart. */
+  async function rounds(all: readonly ReturnType<typeof replica>[], count: number): Promise<void> {
+    for (let n = 0; n < count; n += 1) {
+      for (const { clock } of all) clock.advance(5000);
+      for (const one of all) await one.round();
+    }
+  }
+
+  test('that agree raise no alarm', async () => {
+    await using store = await stores.open();
+    const all = ['a', 'b', 'c'].map((id) => replica(store, id));
+    await rounds(all, 3);
+    expect(all.map((one) => [one.othersDisagree(), one.told.skewSeconds])).toEqual(all.map(() => [false, 0]));
+  });
+
+  test('of three one that is an hour ahead is outvoted, also where it was so from its start', async () => {
+    await using store = await stores.open();
+    const wrong = replica(store, 'c', { clock: new FakeClock(Date.UTC(2026, 5, 1, 13)) });
+    const all = [replica(store, 'a'), replica(store, 'b'), wrong];
+    for (const one of all) await one.announce();
+    await wrong.round();
+    expect(wrong.othersDisagree()).toBe(true);
+    await rounds(all, 2);
+    expect(all.map((one) => one.othersDisagree())).toEqual([false, false, true]);
+    for (const one of all) expect(one.told.skewSeconds).toBeGreaterThan(3500);
+  });
+
+  test('of two neither knows who is wrong; set right, both are trusted again', async () => {
+    await using store = await stores.open();
+    const all = [replica(store, 'a'), replica(store, 'b')];
+    const [, second] = all;
+    await rounds(all, 2);
+    second?.clock.jump(40_000);
+    await rounds(all, 2);
+    expect(all.map((one) => one.othersDisagree())).toEqual([true, true]);
+    second?.clock.jump(-40_000);
+    await rounds(all, 2);
+    expect(all.map((one) => one.othersDisagree())).toEqual([false, false]);
+  });
+
+  test('one that is silent is not taken for one that is behind', async () => {
+    await using store = await stores.open();
+    const [silent, looking] = [replica(store, 'a'), replica(store, 'b')];
+    await silent.round();
+    for (let n = 0; n < 40; n += 1) {
+      looking.clock.advance(5000);
+      await looking.round();
+      expect(looking.othersDisagree()).toBe(false);
+    }
+  });
+
+  test('a look that was slow for minutes raises no alarm', async () => {
+    await using store = unluckyStore(await stores.open());
+    const [one, other] = [replica(store, 'a'), replica(store, 'b')];
+    for (const each of [one, other, one]) await each.round();
+    for (const each of [one, other]) each.clock.advance(5000);
+    await other.round();
+    store.intercept('list', 'after', async () => one.clock.advance(300_000));
+    await one.round();
+    expect([one.othersDisagree(), one.told.skewSeconds]).toEqual([false, 0]);
+  });
+});

@@ -1,0 +1,112 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { systemDraw } from '../../src/domain/credentials/random-ids.ts';
+import { keptKeyRing, keptOperatorTokens } from '../../src/service/generated-secrets.ts';
+import { createLog } from '../../src/log.ts';
+import { startService } from '../../src/service/service.ts';
+import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
+
+const draw = systemDraw();
+let dir: string;
+beforeEach(() => {
+  dir = scratchDirectory('muster');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const kept = (name: string, text: string): void => writeFileSync(join(dir, name), text);
+
+describe('it makes only what is missing', () => {
+  const startAndStop = async (env: Record<string, string>): Promise<void> => {
+    const listen = '127.0.0.1:0';
+    const config = readConfig({
+      MUSTER_DATA_DIR: join(dir, 'data'),
+      MUSTER_API_LISTEN: listen,
+      MUSTER_DEVICE_LISTEN: listen,
+      MUSTER_OPS_LISTEN: listen,
+      ...env,
+    });
+    const service = await startService({ config, log: createLog('silent') });
+    await service.stop();
+  };
+  const made = (name: string): boolean => existsSync(join(dir, 'data', name));
+
+  test('with neither configured both, readable by their owner alone', async () => {
+    await startAndStop({});
+    for (const name of ['operator-token', 'keys']) expect(statSync(join(dir, 'data', name)).mode & 0o777).toBe(0o600);
+  });
+
+  test('with a token configured no token', async () => {
+    await startAndStop({ MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN });
+    expect([made('operator-token'), made('keys')]).toEqual([false, true]);
+  });
+
+  test('with a key file configured no keys', async () => {
+    kept('configured', KEY_FILE_TEXT);
+    await startAndStop({ MUSTER_KEY_FILE: join(dir, 'configured') });
+    expect([made('operator-token'), made('keys')]).toEqual([true, false]);
+  });
+});
+
+test('what was made is kept, and nothing else lies there', () => {
+  const first = [keptOperatorTokens(dir, draw), keptKeyRing(dir, draw).key(1)];
+  const text = readFileSync(join(dir, 'keys'), 'utf8');
+  expect([keptOperatorTokens(dir, draw), keptKeyRing(dir, draw).key(1)]).toEqual(first);
+  expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(text);
+  expect(readdirSync(dir).sort()).toEqual(['keys', 'operator-token']);
+});
+
+test('who makes one at the same moment is not overwritten', () => {
+  const racing = {
+    ...draw,
+    bytes: (count: number) => {
+      kept('keys', KEY_FILE_TEXT);
+      return draw.bytes(count);
+    },
+  };
+  keptKeyRing(dir, racing);
+  expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(KEY_FILE_TEXT);
+  expect(readdirSync(dir)).toEqual(['keys']);
+});
+
+test('the kept token file may hold several, for rotation', () => {
+  kept('operator-token', `${'a'.repeat(32)}\n\n${'b'.repeat(40)}\r\n`);
+  expect(keptOperatorTokens(dir, draw)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
+});
+
+describe('a kept file that is wrong is refused by its path and the rule, never by what stands there', () => {
+  const refusal = (read: () => unknown): string => {
+    try {
+      read();
+    } catch (error) {
+      if (error instanceof ConfigError) return error.message;
+      throw error;
+    }
+    return expect.unreachable('it was taken');
+  };
+
+  test.each([
+    ['', /no token in it/, 'as an earlier crash may have left it'],
+    ['hunter2\n', /line 1 must have at least 32 characters/, 'too short'],
+    [`${OPERATOR_TOKEN}\nhunter2 ${'x'.repeat(40)}\n`, /line 2 must be printable ASCII without spaces/, 'a space'],
+  ])('operator-token: %j (%s, %s)', (text, rule) => {
+    kept('operator-token', text);
+    const words = refusal(() => keptOperatorTokens(dir, draw));
+    expect(words).toContain(`${join(dir, 'operator-token')}: `);
+    expect(words).toMatch(rule);
+    expect(words).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['', /no key in it/],
+    ['1:hunter2\n', /line 1: expected/],
+  ])('keys: %j', (text, rule) => {
+    kept('keys', text);
+    const words = refusal(() => keptKeyRing(dir, draw));
+    expect(words).toContain(`${join(dir, 'keys')}: `);
+    expect(words).toMatch(rule);
+    expect(words).not.toMatch(/hunter2|MUSTER_KEY_FILE/);
+  });
+});

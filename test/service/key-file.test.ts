@@ -1,0 +1,96 @@
+import { renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
+import { watchedKeyFile, type KeyFile } from '../../src/service/key-file.ts';
+import { createLog } from '../../src/log.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
+
+const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
+
+let dir: string;
+let path: string;
+let logged: string[];
+beforeEach(() => {
+  dir = scratchDirectory('muster');
+  path = join(dir, 'keys');
+  logged = [];
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const says = (text: string): void => writeFileSync(path, text);
+function opened(text: string): KeyFile {
+  says(text);
+  return watchedKeyFile(path, parseKeyRing(text), createLog('info', { write: (one) => void logged.push(one) }));
+}
+const errors = (): string[] => logged.filter((one) => (JSON.parse(one) as { level: string }).level === 'error');
+
+test('a key that was added is known, the others stay', async () => {
+  const { ring, reread } = opened(line(1));
+  says(line(1) + line(2));
+  await reread();
+  expect([ring.numbers, ring.newest]).toEqual([[1, 2], 2]);
+  expect(ring.key(2)).toEqual(Buffer.alloc(32, 2));
+});
+
+test('a key that was removed is gone, its fingerprint too', async () => {
+  const { ring, reread } = opened(line(1) + line(2));
+  says(line(2));
+  await reread();
+  expect([ring.numbers, ring.key(1), ring.fingerprint(1)]).toEqual([[2], undefined, undefined]);
+});
+
+test('a mounted secret: the name leads to another file', async () => {
+  const { ring, reread } = opened(line(1));
+  unlinkSync(path);
+  writeFileSync(join(dir, 'next'), line(1) + line(2));
+  symlinkSync(join(dir, 'next'), join(dir, 'link'));
+  renameSync(join(dir, 'link'), path);
+  await reread();
+  expect(ring.numbers).toEqual([1, 2]);
+});
+
+test('a file that says the same changes nothing and says nothing', async () => {
+  const { ring, reread } = opened(line(1));
+  const { numbers } = ring;
+  says(`# a remark\n${line(1)}`);
+  await reread();
+  expect(ring.numbers).toBe(numbers);
+  expect(logged).toEqual([]);
+});
+
+describe('trouble keeps the keys from before, with one error line for each trouble', () => {
+  test.each<[string, () => void, RegExp]>([
+    ['not there', () => unlinkSync(path), /ENOENT/],
+    ['empty, as while it is being written', () => says(''), /no key in it/],
+    ['half a line', () => says(line(1) + line(2).slice(0, 20)), /line 2: expected/],
+    ['a directory', () => (unlinkSync(path), symlinkSync(dir, path)), /EISDIR/],
+    ['another key under a number that is known', () => says(line(1, 9) + line(2)), /key 1 is another one than before/],
+    ['more than any key file has', () => says(line(1) + '#'.repeat(70_000)), /more than 65536 bytes/],
+  ])('%s', async (_, breaks, words) => {
+    const { ring, reread } = opened(line(1));
+    breaks();
+    await reread();
+    await reread();
+    expect(ring.numbers).toEqual([1]);
+    expect(ring.key(1)).toEqual(Buffer.alloc(32, 1));
+    expect(errors()).toHaveLength(1);
+    expect(errors()[0]).toMatch(words);
+    expect(errors()[0]).not.toContain(line(2).slice(2, 16));
+
+    rmSync(path, { force: true });
+    says(line(1) + line(2));
+    await reread();
+    expect(ring.numbers).toEqual([1, 2]);
+    unlinkSync(path);
+    await reread();
+    expect(errors()).toHaveLength(2);
+  });
+});
+
+test('two keys of one number have two fingerprints, one key has one; none tells the key', () => {
+  const [one, same, other] = [line(1), line(1), line(1, 2)].map((text) => parseKeyRing(text).fingerprint(1));
+  expect(one).toBe(same);
+  expect(one).not.toBe(other);
+  expect(one).toMatch(/^[0-9a-f]{16}$/);
+});

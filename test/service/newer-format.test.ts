@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { FORMAT_LOOK_EVERY_MS } from '../../src/domain/records/format.ts';
+import { FORMAT, formatSchema, KEYS, parseRecord, put } from '../../src/domain/records/records.ts';
+import type { Store } from '../../src/store/port.ts';
+import { onEachBackend } from '../support/store/backends.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { call, createApp, tenant } from '../support/service/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
+import { until } from '../support/time/until.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
+
+/* A running Muster, and one that starts, whose store a newer Muster takes over. test/system has whole processes. */
+
+/** Whoever has not noticed by then never will. */
+const ROUNDS_MAX = 300;
+
+/** As a newer Muster begins its migration. */
+async function raise(store: Store): Promise<void> {
+  const entry = await store.get(KEYS.format);
+  if (!entry) throw new Error('the store has no format');
+  const { record, revision } = parseRecord(formatSchema, entry);
+  const { outcome } = await store.commit({
+    expect: [{ key: KEYS.format, revision }],
+    write: [put(KEYS.format, { ...record, format: FORMAT + 1, migratingFrom: FORMAT })],
+  });
+  expect(outcome).toBe('committed');
+}
+
+onEachBackend('a format that becomes newer', (backend) => {
+  describe.each(['api,device', 'controller', 'api,device,controller'])('with the roles %s', (roles) => {
+    test('is noticed by the first look after an outage', async () => {
+      const clock = new FakeClock();
+      let store: UnluckyStore | undefined;
+      await using muster = await backend.fresh({
+        clock,
+        env: { MUSTER_ROLES: roles },
+        wrapStore: (real) => (store = unluckyStore(real)),
+      });
+      if (!store) throw new Error('the store was not opened');
+      let outdated: number | undefined;
+      void muster.service.outdated.then((format) => (outdated = format));
+      const looks = (): number => muster.logged.filter((line) => line.includes('"loop":"format"')).length;
+      let rounds = 0;
+      const passed = (): boolean => {
+        clock.advance(FORMAT_LOOK_EVERY_MS);
+        rounds += 1;
+        return true;
+      };
+      store.down.add('get');
+      await until(() => passed() && looks() > 0);
+      expect(outdated).toBeUndefined();
+      store.down.delete('get');
+      await raise(store);
+      rounds = 0;
+      await until(() => passed() && (outdated !== undefined || rounds === ROUNDS_MAX));
+      expect(outdated).toBe(FORMAT + 1);
+    });
+  });
+
+  test('between the first look of a start and its announcement is refused, as before the first look', async () => {
+    const { store: choice, env } = backend.place();
+    let isRaised = false;
+    const start = backend.fresh({
+      ...(choice !== undefined && { store: choice }),
+      ...(env && { env }),
+      wrapStore(real) {
+        const late = unluckyStore(real);
+        late.intercept('hold', 'before', async () => {
+          isRaised = true;
+          await raise(real);
+        });
+        return late;
+      },
+    });
+    await expect(start).rejects.toThrow(`written by a newer Muster (format ${FORMAT + 1}`);
+    expect(isRaised).toBe(true);
+  });
+
+  test('is looked at before a commit while the replica is away from the registry, and none goes through', async () => {
+    const { store: choice, env } = backend.place();
+    const lost = new AbortController();
+    let store: Store | undefined;
+    // Time stands still, so that no round of the replica's own notices.
+    await using muster = await backend.fresh({
+      ...(choice !== undefined && { store: choice }),
+      ...(env && { env }),
+      clock: new FakeClock(),
+      wrapStore: (real) => (store = losingReplicas(real, lost.signal)),
+    });
+    if (!store) throw new Error('the store was not opened');
+    const { apiKey } = await tenant(muster);
+    const app = await createApp(muster, apiKey);
+    lost.abort();
+    expect((await createApp(muster, apiKey)).appId, 'away, and nobody has raised the format').not.toBe(app.appId);
+    await raise(store);
+    const { revision } = await store.head();
+    for (const path of ['/v1/apps', `/v1/apps/${app.appId}/revoke`]) {
+      expect(await call(`${muster.api}${path}`, { method: 'POST', token: apiKey })).toMatchObject({ status: 502 });
+    }
+    expect((await store.head()).revision).toBe(revision);
+  });
+});
+
+/** Of the records that announce replicas, each is lost for its holder once the signal aborts. */
+const losingReplicas = (store: Store, lost: AbortSignal): Store =>
+  wrappedStore(store, {
+    async hold(key, value, ttlMs) {
+      const held = await store.hold(key, value, ttlMs);
+      if (held === 'taken' || !key.startsWith(KEYS.replicas)) return held;
+      const { revision } = held;
+      return { revision, lost, rewrite: (next) => held.rewrite(next), release: () => held.release() };
+    },
+  });

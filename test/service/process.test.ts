@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MainProgram } from '../support/service/main-program.ts';
+import { call, KEY_FILE_TEXT, Muster } from '../support/service/muster.ts';
+import { until } from '../support/time/until.ts';
+
+/* How the program starts, or does not; test/system/process.test.ts has how it ends. */
+
+let root: string;
+let dataDir: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'muster-'));
+  dataDir = join(root, 'not', 'there', 'yet');
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const start = (env: Record<string, string> = {}): MainProgram => new MainProgram({ MUSTER_DATA_DIR: dataDir, ...env });
+
+describe('it does not start', () => {
+  test('with a wrong configuration: exit code 2, the names and rules, no value', async () => {
+    await using program = start({ MUSTER_LOG_LEVEL: 'hunter2', MUSTER_API_LISTEN: 'hunter2' });
+    expect(await program.exited).toEqual({ code: 2, signal: null });
+    expect(program.stderr).toMatch(/MUSTER_API_LISTEN: must be host:port/);
+    expect(program.stderr).toMatch(/MUSTER_LOG_LEVEL: must be/);
+    expect(program.stderr + program.stdout.join('')).not.toMatch(/hunter2|at .*\.ts:\d/);
+  });
+
+  test('with a key file that is none: exit code 2, the line and the rule, not what stands there', async () => {
+    const keys = join(root, 'keys');
+    writeFileSync(keys, `${KEY_FILE_TEXT}2:hunter2\n`);
+    await using program = start({ MUSTER_KEY_FILE: keys });
+    expect((await program.exited).code).toBe(2);
+    expect(program.stderr).toMatch(/MUSTER_KEY_FILE: line 2: expected N:<base64 of 32 bytes>/);
+    expect(program.stderr + program.stdout.join('')).not.toContain('hunter2');
+  });
+
+  test('where the port of a listener is taken: exit code 1, and which', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1');
+    await once(squatter, 'listening');
+    const { port } = squatter.address() as AddressInfo;
+    const taken = (name: string): string =>
+      `The ${name} listener cannot listen on 127.0.0.1:${port}: the address is already in use.`;
+    await using program = start({ MUSTER_OPS_LISTEN: `127.0.0.1:${port}` });
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+    expect(program.stderr).toContain(taken('ops'));
+    for (const name of ['api', 'device']) {
+      const env = { [`MUSTER_${name.toUpperCase()}_LISTEN`]: `127.0.0.1:${port}` };
+      await expect(Muster.start({ env })).rejects.toThrow(taken(name));
+    }
+    squatter.close();
+  });
+
+  test('where another process has the store: exit code 1, in words; the first goes on', async () => {
+    mkdirSync(dataDir, { recursive: true });
+    await using first = await Muster.start({ dataDir });
+    await using second = start();
+    expect((await second.exited).code).toBe(1);
+    expect(second.stderr).toMatch(/muster\.db is in use by another process/);
+    expect((await call(`${first.ops}/livez`)).status).toBe(200);
+  });
+
+  test('where the data directory cannot be: exit code 1, and where', async () => {
+    writeFileSync(join(root, 'not'), 'a file');
+    await using program = start();
+    expect((await program.exited).code).toBe(1);
+    expect(program.stderr).toContain(dataDir);
+  });
+});
+
+describe('what it keeps and what it says', () => {
+  const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+  function expectPrivate(): void {
+    const files = readdirSync(dataDir);
+    expect(files).toContain('muster.db');
+    expect(files.map((name) => [name, modeOf(join(dataDir, name))])).toEqual(files.map((name) => [name, '600']));
+  }
+  const besideTheStore = (): string[] => readdirSync(dataDir).filter((name) => !name.startsWith('muster.db'));
+
+  test('token and keys made by itself lie in files for its user alone; it logs JSON, one object a line', async () => {
+    await using program = start({ MUSTER_OPERATOR_TOKEN: '' });
+    await program.listening;
+    expect(besideTheStore().toSorted()).toEqual(['keys', 'operator-token']);
+    expectPrivate();
+    expect(modeOf(dataDir)).toBe('700');
+    program.kill('SIGTERM');
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    for (const line of program.stdout) expect(JSON.parse(line)).toMatchObject({ level: 'info', service: 'muster' });
+    expect(program.stdout.at(-1)).toContain('muster has stopped');
+  });
+
+  test('token and keys that are given are not kept; its files are closed though the directory was open', async () => {
+    mkdirSync(dataDir, { recursive: true });
+    chmodSync(dataDir, 0o755);
+    const keys = join(root, 'keys');
+    writeFileSync(keys, KEY_FILE_TEXT);
+    await using program = start({ MUSTER_KEY_FILE: keys });
+    await program.listening;
+    expect(besideTheStore()).toEqual([]);
+    expectPrivate();
+  });
+
+  test('nothing is said where it is told to be silent', async () => {
+    await using silent = start({ MUSTER_LOG_LEVEL: 'silent' });
+    await until(() =>
+      readdirSync(root, { recursive: true, encoding: 'utf8' }).some((path) => path.endsWith('muster.db')),
+    );
+    silent.kill('SIGTERM');
+    await silent.exited;
+    expect([silent.stdout, silent.stderr]).toEqual([[], '']);
+  });
+});

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, inject, test } from 'vitest';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { call, Muster } from '../../support/service/muster.ts';
+import { until } from '../../support/time/until.ts';
+
+const url = inject('etcd');
+const NOON = Date.UTC(2026, 5, 1, 12);
+
+async function gauge({ ops }: Muster, name: string): Promise<number> {
+  const { text } = await call(`${ops}/metrics`);
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+describe.skipIf(url === undefined)('three replicas on one etcd', () => {
+  test('one whose clock is an hour ahead trusts it no longer, the others trust theirs, and all tell', async () => {
+    const env = { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` };
+    const clocks = [NOON, NOON, NOON + 3_600_000].map((now) => new FakeClock(now));
+    const start = (clock: FakeClock | undefined): Promise<Muster> =>
+      Muster.start({ store: `etcd:${url}`, env, ...(clock && { clock }) });
+    await using one = await start(clocks[0]);
+    await using other = await start(clocks[1]);
+    await using wrong = await start(clocks[2]);
+    const all = [one, other, wrong];
+
+    await until(async () => {
+      for (const clock of clocks) clock.advance(1000);
+      const skews = await Promise.all(all.map((muster) => gauge(muster, 'muster_clock_skew_seconds')));
+      return skews.every((skew) => skew > 3500);
+    });
+    expect(await Promise.all(all.map((muster) => gauge(muster, 'muster_replicas')))).toEqual([3, 3, 3]);
+    expect(await Promise.all(all.map((muster) => gauge(muster, 'muster_clock_trusted')))).toEqual([1, 1, 0]);
+    expect(wrong.logged.some((line) => line.includes('the clocks of other replicas contradict this one'))).toBe(true);
+  });
+});

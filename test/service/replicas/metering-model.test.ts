@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, inject, test } from 'vitest';
+import { endOfDay } from '../../../src/time/utc-days.ts';
+import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
+import { KEYS, put } from '../../../src/domain/records/records.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { auditedNights } from '../../support/metering/audited-ledger.ts';
+import { runs } from '../../support/run/effort.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { Muster, type MusterOptions } from '../../support/service/muster.ts';
+import { countsOf, HOUR_MS, ledgerOf } from '../../support/metering/metering.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { troubled, WanderingFleet, type Member, type Trouble } from '../../support/metering/random-fleet.ts';
+import { anyStep, type Step } from '../../support/metering/random-steps.ts';
+
+/* Days of whole services with their troubles, drawn from a seed: at the end the ledger is what the audit tells. */
+
+const NOON = Date.UTC(2028, 1, 27, 12);
+/** Another one may be asked for. */
+const SEED = Number(process.env['NIGHTS_SEED'] ?? 4);
+
+/** Starts services on one place for records; each keeps its clock over its restarts. */
+function opener(place: MusterOptions): (number: number, awayMs: number) => Promise<Member> {
+  const clocks: FakeClock[] = [];
+  return async (number, awayMs) => {
+    const clock = (clocks[number] ??= new FakeClock(NOON));
+    clock.advance(awayMs);
+    const trouble: Trouble = { controllerDown: false, stall: undefined };
+    let store: UnluckyStore | undefined;
+    const wrapStore = (opened: Store): Store => (store = unluckyStore(troubled(opened, trouble)));
+    const muster = await Muster.start({ ...place, clock, wrapStore });
+    if (!store) throw new Error('the store was not wrapped');
+    return { muster, store, clock, trouble };
+  };
+}
+
+async function wander(size: number, place: MusterOptions, steps: readonly Step[]): Promise<void> {
+  await using fleet = await WanderingFleet.start(size, NOON, opener(place));
+  for (const step of steps) await fleet.take(step);
+  const last = await fleet.settle();
+  const { store } = fleet.member(0);
+  expect(await countsOf(store)).toEqual(await auditedNights(store, last));
+  const before = await ledgerOf(store);
+  for (const { day, computedAt, late } of before.values()) {
+    expect({ day, late }).toEqual({ day, late: computedAt > endOfDay(day) + HOUR_MS });
+  }
+  // Once more the last three nights: what they are rebuilt from is kept so long.
+  await rewind(store, daysBefore(last, 3));
+  await fleet.settle();
+  for (const [key, record] of before) expect((await ledgerOf(store)).get(key)).toEqual(record);
+  const differing = fleet.members
+    .flatMap(({ muster }) => muster.logged)
+    .filter((line) => line.includes('another result'));
+  expect(differing).toEqual([]);
+}
+
+async function rewind(store: Store, through: string): Promise<void> {
+  const revision = (await store.get(KEYS.metered))?.revision ?? 0;
+  await store.commit({ expect: [{ key: KEYS.metered, revision }], write: [put(KEYS.metered, { through })] });
+}
+
+test('whatever happens to a service over days, the ledger is what the audit tells', { timeout: 240_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60 }), async (steps) => {
+      const dataDir = scratchDirectory('muster-nights');
+      try {
+        await wander(1, { dataDir }, steps);
+      } finally {
+        rmSync(dataDir, { recursive: true, force: true });
+      }
+    }),
+    { numRuns: runs(6), endOnFailure: true, seed: SEED },
+  );
+});
+
+const url = inject('etcd');
+test.skipIf(url === undefined)('and to two of them whose clocks are apart', { timeout: 240_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 25, maxLength: 40 }), async (steps) => {
+      await wander(2, { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` } }, steps);
+    }),
+    { numRuns: runs(2), endOnFailure: true, seed: SEED },
+  );
+});

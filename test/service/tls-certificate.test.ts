@@ -1,0 +1,126 @@
+import { rmSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { watchedCertificate, type CertificateFiles } from '../../src/service/tls-certificate.ts';
+import { ConfigError } from '../../src/config/config.ts';
+import { createLog } from '../../src/log.ts';
+import { selfSigned, type SelfSigned } from '../support/http/certificates.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { MountedSecret } from '../support/records/mounted-secret.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
+
+const DAY_MS = 86_400_000;
+
+let dir: string;
+let [first, second]: SelfSigned[] = [];
+let mounts = 0;
+let secret: MountedSecret;
+let clock: FakeClock;
+let presented: string[];
+let logged: { level: string; msg: string; why?: string; expiresAt?: string }[];
+beforeAll(() => {
+  dir = scratchDirectory('muster');
+  [first, second] = [selfSigned(dir, 'first'), selfSigned(dir, 'second')];
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+beforeEach(() => {
+  clock = new FakeClock(Date.now());
+  presented = [];
+  logged = [];
+  secret = new MountedSecret(join(dir, `mount-${(mounts += 1)}`), files(first));
+});
+
+const files = ({ cert = '', key = '' }: Partial<SelfSigned> = {}): Record<string, string> => ({
+  'tls.crt': cert,
+  'tls.key': key,
+});
+
+function watched(): CertificateFiles {
+  const paths = { certificate: secret.path('tls.crt'), key: secret.path('tls.key') };
+  const log = createLog('info', { write: (line) => void logged.push(JSON.parse(line) as (typeof logged)[number]) });
+  return watchedCertificate('api', paths, { clock, log, renewed: ({ pair }) => presented.push(pair.cert.toString()) });
+}
+const errors = (): (string | undefined)[] => logged.filter(({ level }) => level === 'error').map(({ why }) => why);
+
+describe('a renewal', () => {
+  test('of a mounted Secret is presented, with its expiry', async () => {
+    const { reread, current } = watched();
+    expect(Math.abs(current.expiresAt - Date.now() - DAY_MS)).toBeLessThan(DAY_MS / 2);
+    secret.renew(files(second));
+    await reread();
+    expect(presented).toEqual([second?.cert]);
+    expect(errors()).toEqual([]);
+  });
+
+  test('that says the same is none', async () => {
+    const { reread } = watched();
+    secret.renew(files(first));
+    await reread();
+    expect([presented, logged]).toEqual([[], []]);
+  });
+
+  test('file by file: not before both are there', async () => {
+    const { reread } = watched();
+    secret.renew(files({ ...first, cert: second?.cert ?? '' }));
+    await reread();
+    expect([presented, errors()]).toEqual([[], ['the key is not that of the certificate']]);
+    secret.renew(files(second));
+    await reread();
+    expect(presented).toEqual([second?.cert]);
+    expect(logged.at(-1)?.msg).toBe('the certificate files can be used again');
+  });
+});
+
+describe('what cannot be used leaves the old one, is told once, and is taken once it can be', () => {
+  test.each([
+    ['no certificate', () => files({ ...second, cert: 'hunter2' }), 'the certificate is no PEM certificate'],
+    ['an empty certificate', () => files({ ...second, cert: '' }), 'the certificate is no PEM certificate'],
+    ['no key', () => files({ ...second, key: 'hunter2' }), /^certificate and key are no PEM pair \(\w+\)$/],
+    ['the key of another', () => files({ ...second, key: first?.key ?? '' }), 'the key is not that of the certificate'],
+    ['a certificate without end', () => files({ ...second, cert: 'x'.repeat(1_048_577) }), /more than 1048576 bytes/],
+  ])('%s', async (_what, content, words) => {
+    const { reread } = watched();
+    secret.renew(content());
+    await reread();
+    await reread();
+    expect(presented).toEqual([]);
+    expect(errors()).toEqual([expect.stringMatching(words)]);
+    expect(JSON.stringify(logged)).not.toContain('hunter2');
+    secret.renew(files(second));
+    await reread();
+    expect(presented).toEqual([second?.cert]);
+  });
+
+  test('a file that is gone', async () => {
+    const { reread } = watched();
+    unlinkSync(secret.path('tls.key'));
+    await reread();
+    expect([presented, errors()]).toEqual([[], ['a file cannot be read (ENOENT)']]);
+  });
+
+  test('one that has expired meanwhile', async () => {
+    const { reread } = watched();
+    secret.renew(files(second));
+    clock.advance(2 * DAY_MS);
+    await reread();
+    expect([presented, errors()]).toEqual([[], [expect.stringMatching(/^the new certificate has expired, \d{4}-/)]]);
+  });
+});
+
+describe('at the start', () => {
+  test('what cannot be used is refused, by the names of the variables and the rule', () => {
+    secret.renew(files({ ...first, key: second?.key ?? '' }));
+    expect(watched).toThrow(ConfigError);
+    expect(watched).toThrow('MUSTER_API_TLS_CERT_FILE, …_KEY_FILE: the key is not that of the certificate');
+    secret.renew({ 'tls.crt': first?.cert ?? '' });
+    expect(watched).toThrow('MUSTER_API_TLS_CERT_FILE, …_KEY_FILE: a file cannot be read (ENOENT)');
+  });
+
+  test('one that has expired is presented all the same, and is an error in the log', () => {
+    clock.advance(2 * DAY_MS);
+    expect(watched().current.pair.cert.toString()).toBe(first?.cert);
+    expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
+      ['error', 'the certificate of the listener has expired: renew it'],
+    ]);
+  });
+});

@@ -1,0 +1,203 @@
+import { expect, test } from 'vitest';
+import { ABSENT, DIRECTORY_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
+import { erase, fillStore, follow, truth, write, type Followed } from '../../support/service/followed.ts';
+import { onEachStoreAlone } from '../../support/store/stores.ts';
+import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { until } from '../../support/time/until.ts';
+
+const A = `${DIRECTORY_PREFIX}a/`;
+
+/** A write that leaves `head` alone, as heartbeats do. */
+async function quietly(store: Parameters<typeof write>[0], name: string): Promise<number> {
+  const result = await store.commit({
+    expect: [{ key: 'never', revision: ABSENT }],
+    write: [{ put: A + name, value: 'quiet' }],
+    quiet: true,
+  });
+  if (result.outcome !== 'committed') throw new Error('expected the commit to succeed');
+  return result.revision;
+}
+
+async function relisted(followed: Followed, times: number): Promise<void> {
+  await until(() => followed.counted.relisted === times);
+  await followed.ready();
+  expect(followed.logged.join()).toContain('the directory is listed anew');
+}
+
+onEachStoreAlone('a store that was restored', (stores) => {
+  test('head goes backwards: memory is dropped at once, and listed anew', async () => {
+    await using store = await stores.open();
+    const unlucky = unluckyStore(store);
+    await write(store, 'x', '1');
+    await using followed = follow(unlucky);
+    await followed.ready();
+    unlucky.answerHead = ({ revision }) => ({ revision: revision - 1, mark: 'aaaaaaaaaaaaaaaa' });
+    expect(await followed.directory.fresh()).toBe('behind');
+    expect(followed.directory.ready).toBe(false);
+    expect(followed.shelf.clearedTimes).toBeGreaterThan(1);
+    unlucky.answerHead = (head) => head;
+    await relisted(followed, 1);
+    expect(followed.shelf.entries).toEqual(await truth(store));
+  });
+
+  test('head has the same revision and another mark: another history', async () => {
+    await using store = await stores.open();
+    const unlucky = unluckyStore(store);
+    await write(store, 'x', '1');
+    await using followed = follow(unlucky);
+    await followed.ready();
+    unlucky.answerHead = ({ revision }) => ({ revision, mark: 'aaaaaaaaaaaaaaaa' });
+    expect(await followed.directory.fresh()).toBe('behind');
+    unlucky.answerHead = (head) => head;
+    await relisted(followed, 1);
+  });
+
+  test('head lies between the last one known and what quiet writes brought: another history', async () => {
+    await using store = await stores.open();
+    const unlucky = unluckyStore(store);
+    const known = await write(store, 'x', '1');
+    await using followed = follow(unlucky);
+    await followed.ready();
+    await quietly(store, 'h1');
+    const applied = await quietly(store, 'h2');
+    await until(() => followed.directory.applied === applied);
+    expect(await followed.directory.fresh()).toBe('fresh');
+    // Within one history memory would know this head: it has reached its revision.
+    unlucky.answerHead = () => ({ revision: known + 1, mark: 'aaaaaaaaaaaaaaaa' });
+    expect(await followed.directory.fresh()).toBe('behind');
+    unlucky.answerHead = (head) => head;
+    await relisted(followed, 1);
+  });
+
+  test('a broken watch is not resumed on another history', async () => {
+    await using store = await stores.open();
+    await using other = await stores.open();
+    for (const one of [store, other]) for (let n = 0; n < 5; n += 1) await write(one, `n${n}`, '1');
+    const unlucky = unluckyStore(store);
+    await using followed = follow(unlucky);
+    await followed.ready();
+    // What it held is no more: the same keys at the same revisions, written by another history.
+    unlucky.headAt = async (revision) => {
+      const then = await store.headAt(revision);
+      return typeof then === 'object' ? { ...then, mark: 'aaaaaaaaaaaaaaaa' } : then;
+    };
+    followed.clock.advance(5000);
+    unlucky.sever();
+    await until(() => followed.counted.relisted === 1);
+    expect(followed.directory.ready).toBe(false);
+    unlucky.headAt = (revision) => store.headAt(revision);
+    await followed.ready();
+  });
+
+  test('a store replaced while it is listed is listed once more', async () => {
+    await using store = await stores.open();
+    await fillStore(store, 200);
+    const unlucky = unluckyStore(store);
+    const truthful = unlucky.headAt;
+    let asked = 0;
+    unlucky.headAt = (revision) => {
+      asked += 1;
+      return asked === 1 ? Promise.resolve('future') : truthful(revision);
+    };
+    await using followed = follow(unlucky);
+    await followed.ready();
+    expect(asked).toBe(2);
+    expect(followed.logged.join()).toContain('restored or replaced while');
+    expect(followed.shelf.entries.size).toBe(200);
+  });
+
+  test('an answer of head that began before memory was dropped does not drop the new memory', async () => {
+    await using store = await stores.open();
+    await write(store, 'x', '1');
+    const unlucky = unluckyStore(store);
+    await using followed = follow(unlucky);
+    await followed.ready();
+    const goOn = Promise.withResolvers<void>();
+    unlucky.intercept('head', 'after', () => goOn.promise);
+    const late = followed.directory.fresh();
+    await write(store, 'y', '1');
+    followed.shelf.remove(`${A}x`);
+    expect(await followed.directory.prove()).toBe('different');
+    await until(() => followed.shelf.settledTimes > 1 && followed.shelf.entries.size === 2);
+    goOn.resolve();
+    expect(await late).toBe('fresh');
+    expect(followed.counted.relisted).toBe(1);
+  });
+});
+
+onEachStoreAlone('the proof', (stores) => {
+  test('equal: memory is what the store was at that revision, even while it moves on', async () => {
+    await using store = await stores.open();
+    await fillStore(store, 1200);
+    const unlucky = unluckyStore(store);
+    await using followed = follow(unlucky);
+    await followed.ready();
+    await erase(store, 'n000007');
+    await followed.caughtUp();
+    unlucky.intercept('listAt', 'before', () => write(store, 'n000003', 'meanwhile'));
+    expect(await followed.directory.prove()).toBe('equal');
+    expect(followed.counted.relisted).toBe(0);
+  });
+
+  test.each([
+    ['a key is missing', (followed: Followed): void => followed.shelf.remove(`${A}n000001`)],
+    [
+      'a key is too much',
+      (followed: Followed): void => followed.shelf.put({ key: `${A}ghost`, value: '', revision: 1 }),
+    ],
+    [
+      'a key is older',
+      (followed: Followed): void => followed.shelf.put({ key: `${A}n000001`, value: '0', revision: 1 }),
+    ],
+  ])('different, %s: a metric, a line of the log, and it is listed anew', async (_, corrupt) => {
+    await using store = await stores.open();
+    await fillStore(store, 300);
+    await write(store, 'n000001', 'newer');
+    await using followed = follow(store, { proveEveryMs: 300_000 });
+    await followed.ready();
+    // Until the watch has reached what was listed, a comparison says nothing.
+    await until(async () => (await followed.directory.prove()) === 'equal');
+    corrupt(followed);
+    followed.clock.advance(300_000);
+    await until(() => followed.counted.proofs.length === 1);
+    expect(followed.counted.proofs).toEqual(['different']);
+    expect(followed.logged.some((line) => line.includes('"level":"error"') && line.includes('differs'))).toBe(true);
+    await relisted(followed, 1);
+    expect(followed.shelf.entries).toEqual(await truth(store));
+    await until(async () => (await followed.directory.prove()) === 'equal');
+  });
+
+  test('unknown, not different, as long as the watch has not reached what was listed', async () => {
+    await using store = await stores.open();
+    await fillStore(store, 1200);
+    const unlucky = unluckyStore(store);
+    unlucky.deaf = true;
+    unlucky.intercept('list', 'after', () => Promise.resolve());
+    unlucky.intercept('list', 'after', async () => {
+      await write(store, 'n001199', 'listed beyond the watch');
+      await erase(store, 'n001198');
+    });
+    await using followed = follow(unlucky);
+    await until(() => followed.shelf.settledTimes > 0);
+    expect(await followed.directory.prove()).toBe('unknown');
+    unlucky.deaf = false;
+    followed.clock.advance(5000);
+    unlucky.sever();
+    await until(async () => (await followed.directory.prove()) === 'equal');
+  });
+
+  test('unknown where the history is gone', async () => {
+    await using store = await stores.open();
+    const unlucky = unluckyStore(store);
+    await write(store, 'x', '1');
+    await using followed = follow(unlucky);
+    await followed.ready();
+    unlucky.intercept('listAt', 'before', async () => {
+      const revision = await write(store, 'y', '1');
+      await store.compact(revision);
+    });
+    expect(await followed.directory.prove()).toBe('unknown');
+    expect(followed.counted.relisted).toBe(0);
+    expect(followed.shelf.value(HEAD_KEY)).toBeUndefined();
+  });
+});

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answer } from '../../../src/api/http/response.ts';
+import { type Listener, type ListenerOptions, openListener } from '../../../src/api/listener/listener.ts';
+
+export const NOT_FOUND = '{"error":{"code":"not_found","message":"Not found."}}';
+export const OVERLOADED = '{"error":{"code":"overloaded","message":"Retry later."}}';
+
+/** One request as the handler got it. */
+export interface Handled {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export interface TestListener extends AsyncDisposable {
+  readonly listener: Listener;
+  readonly port: number;
+  readonly handled: readonly Handled[];
+  /** The request of that number, counted from 0, once it has been handed over. */
+  request(number: number): Promise<Handled>;
+}
+
+/** A listener whose requests a test can wait for. Without `handle`, each is answered with its method and target. */
+export async function openTestListener(options: Partial<ListenerOptions> = {}): Promise<TestListener> {
+  const handled: Handled[] = [];
+  const arrivals = new EventTarget();
+  const listener = await openListener({
+    name: 'api',
+    host: '127.0.0.1',
+    port: 0,
+    concurrencyMax: 1_000,
+    belowRouting: { status: 404, body: NOT_FOUND },
+    overloaded: { status: 503, body: OVERLOADED },
+    ...options,
+    handle(request, response) {
+      handled.push({ request, response });
+      (options.handle ?? echo)(request, response);
+      arrivals.dispatchEvent(new Event('request'));
+    },
+  });
+  return {
+    listener,
+    port: listener.port,
+    handled,
+    async request(number) {
+      while (handled[number] === undefined) await once(arrivals, 'request');
+      return handled[number];
+    },
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+  };
+}
+
+export function echo(request: IncomingMessage, response: ServerResponse): void {
+  answer(request, response, 200, ['Content-Type', 'text/plain'], `${request.method} ${request.url}`);
+}
+
+/** A handler that leaves the request unanswered: the test answers it. */
+export function hold(): void {}

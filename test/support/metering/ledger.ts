@@ -1,0 +1,130 @@
+import { appSchema, KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
+import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { halfWritten } from '../service/accounts.ts';
+import type { Addresses } from '../service/muster-process.ts';
+import { call, type Answer, type Call, type Tenant } from '../service/muster.ts';
+
+type State = 'created' | 'enrolled' | 'revoked' | 'deleted';
+
+/** What is known of an app: what was acknowledged, and what was asked for and not answered. */
+interface Known {
+  readonly accountId: string;
+  acknowledged: State;
+  asked: State;
+  credential: string | undefined;
+}
+
+/** No answer may take so long; the service's own deadline is a fraction of it. */
+const SAFETY_MS = 15_000;
+const ask = (url: string, options: Call): Promise<Answer> =>
+  call(url, { ...options, signal: AbortSignal.timeout(SAFETY_MS) });
+
+/** A workload that remembers what it was promised, and looks whether the store keeps it. */
+export class Ledger {
+  readonly #apps = new Map<string, Known>();
+  readonly #endpoints = new Map<string, { acknowledged: number; asked: number }>();
+  /** Answers of another kind than the call may have. */
+  readonly surprises: string[] = [];
+  acknowledgements = 0;
+  unavailable = 0;
+
+  /** Works on one account until told to stop, or a call has no answer. Errors of the table are answers: it goes on. */
+  async work(muster: Addresses, tenant: Tenant, stop?: AbortSignal): Promise<void> {
+    try {
+      const stopped = (): boolean => stop?.aborted === true;
+      while (!stopped()) await this.#oneApp(muster, tenant);
+    } catch (error) {
+      // The process is gone, or going.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+
+  async #oneApp(muster: Addresses, { accountId, apiKey }: Tenant): Promise<void> {
+    const created = await this.#answered(
+      ask(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: {} }),
+      201,
+    );
+    if (!created) return;
+    const appId = String(created.body['appId']);
+    const app: Known = { accountId, acknowledged: 'created', asked: 'created', credential: undefined };
+    this.#apps.set(appId, app);
+    const body = { appId, enrollCode: created.body['enrollCode'], connection: 'cloud' };
+    app.asked = 'enrolled';
+    const enrolled = await this.#answered(ask(`${muster.device}/device/v1/enroll`, { method: 'POST', body }), 200);
+    if (enrolled) {
+      app.acknowledged = 'enrolled';
+      app.credential = String(enrolled.body['credential']);
+    }
+    await this.#configure(muster, { accountId, apiKey });
+    const end = this.#apps.size % 3;
+    if (end === 0 || !enrolled) return;
+    app.asked = end === 1 ? 'revoked' : 'deleted';
+    const path = `${muster.api}/v1/apps/${appId}`;
+    const gone =
+      end === 1
+        ? await this.#answered(ask(`${path}/revoke`, { method: 'POST', token: apiKey }), 200)
+        : await this.#answered(ask(path, { method: 'DELETE', token: apiKey }), 204);
+    if (gone) app.acknowledged = app.asked;
+  }
+
+  async #configure(muster: Addresses, { accountId, apiKey }: Pick<Tenant, 'accountId' | 'apiKey'>): Promise<void> {
+    const known = this.#endpoints.get(accountId) ?? { acknowledged: 0, asked: 0 };
+    this.#endpoints.set(accountId, known);
+    known.asked += 1;
+    const asked = known.asked;
+    const body = { enabled: true, endpoint: `https://otel.example.com/${asked}`, authHeader: `Bearer ${asked}` };
+    const stored = await this.#answered(
+      ask(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body }),
+      200,
+    );
+    if (stored) known.acknowledged = asked;
+  }
+
+  async #answered(answering: Promise<Answer>, status: number): Promise<Answer | undefined> {
+    const answer = await answering;
+    if (answer.status === status) {
+      this.acknowledgements += 1;
+      return answer;
+    }
+    if (answer.status === 502) this.unavailable += 1;
+    const { code } = (answer.body['error'] ?? {}) as { code?: string };
+    // A wait is told; an outage ends. After one, the state is what was asked for or what it was.
+    const fits =
+      answer.status === 502 ? code === 'upstream_unavailable' : answer.status === 429 && code === 'rate_limited';
+    if (!fits || answer.headers.get('retry-after') === null) this.surprises.push(`${answer.status} ${answer.text}`);
+    return undefined;
+  }
+
+  /** In words what the store does not keep of what was acknowledged, or holds in halves. */
+  async faults(store: Store): Promise<string[]> {
+    const faults: string[] = [];
+    for (const [appId, known] of this.#apps) {
+      const entry = await store.get(KEYS.app(known.accountId, appId));
+      const record = entry && parseRecord(appSchema, entry).record;
+      const states = { pending: 'created', active: 'enrolled', revoked: 'revoked' } as const;
+      const state: State = record ? states[record.status] : 'deleted';
+      if (state !== known.acknowledged && state !== known.asked) {
+        faults.push(`${appId}: ${known.acknowledged} was acknowledged, ${known.asked} asked for, ${state} found`);
+      }
+      if (
+        state === 'enrolled' &&
+        known.credential !== undefined &&
+        record?.credential !== tokenHash(known.credential)
+      ) {
+        faults.push(`${appId}: enrolled with another credential`);
+      }
+      // What was asked for and found is from now on what it is.
+      known.acknowledged = known.asked = state;
+    }
+    for (const [accountId, { acknowledged, asked }] of this.#endpoints) {
+      faults.push(...(await halfWritten(store, accountId)));
+      const entry = await store.get(KEYS.otel(accountId));
+      const endpoint = entry && parseRecord(otelSchema, entry).record.config?.endpoint;
+      const stored = Number(endpoint?.split('/').at(-1) ?? 0);
+      if (stored < acknowledged || stored > asked)
+        faults.push(`${accountId}: endpoint ${acknowledged}, found ${stored}`);
+    }
+    return faults;
+  }
+}

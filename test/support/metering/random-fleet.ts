@@ -1,0 +1,210 @@
+import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
+import { KEYS } from '../../../src/domain/records/records.ts';
+import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import type { FakeClock } from '../time/fake-clock.ts';
+import { call, OPERATOR_TOKEN, type Answer, type Muster, type Tenant } from '../service/muster.ts';
+import { midnightAfter, MINUTE_MS } from './metering.ts';
+import type { UnluckyStore } from '../store/faulty-store.ts';
+import { until } from '../time/until.ts';
+import type { Act, Midnight, Step } from './random-steps.ts';
+import { wrappedStore } from '../store/wrapped-store.ts';
+
+/** One running service of the fleet, and what troubles it. */
+export interface Member {
+  readonly muster: Muster;
+  readonly store: UnluckyStore;
+  readonly clock: FakeClock;
+  readonly trouble: Trouble;
+}
+
+export interface Trouble {
+  /** No night is written by this one. */
+  controllerDown: boolean;
+  /** What happens while its next change of a status is on its way. */
+  stall: (() => void) | undefined;
+}
+
+export const troubled = (store: Store, trouble: Trouble): Store =>
+  wrappedStore(store, {
+    commit: async (change) => {
+      const keys = change.write.map((write) => ('put' in write ? write.put : ''));
+      if (trouble.controllerDown && keys.some((key) => key.startsWith('ledger/') || key === KEYS.metered)) {
+        throw new StoreUnavailable('unreachable', 'the controller is cut off');
+      }
+      const { stall } = trouble;
+      if (stall && keys.some((key) => key.startsWith(KEYS.allLives))) {
+        trouble.stall = undefined;
+        stall();
+        // Whoever woke up meanwhile has its turn first.
+        for (let look = 0; look < 200; look += 1) {
+          await store.get(KEYS.metered);
+          await turns(1);
+        }
+      }
+      return await store.commit(change);
+    },
+  });
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** @param open starts the service of that number, with that clock; as often as it is restarted */
+export class WanderingFleet implements AsyncDisposable {
+  readonly members: Member[] = [];
+  readonly #open: (number: number, awayMs: number) => Promise<Member>;
+  readonly #tenants: Tenant[] = [];
+  readonly #apps = new Map<number, { owner: Tenant; appId: string; code: string }>();
+
+  /** The right time, which all clocks are near. */
+  #now: number;
+
+  private constructor(now: number, open: (number: number, awayMs: number) => Promise<Member>) {
+    this.#now = now;
+    this.#open = open;
+  }
+
+  static async start(
+    size: number,
+    now: number,
+    open: (number: number, awayMs: number) => Promise<Member>,
+  ): Promise<WanderingFleet> {
+    const fleet = new WanderingFleet(now, open);
+    for (let number = 0; number < size; number += 1) fleet.members.push(await open(number, 0));
+    await fleet.#act({ what: 'account', replica: 0, slot: 0 });
+    return fleet;
+  }
+
+  member(number: number): Member {
+    const member = this.members[number % this.members.length];
+    if (!member) throw new Error('a fleet has members');
+    return member;
+  }
+
+  /** Resolves when all that it asked for is answered. */
+  async take(step: Step): Promise<void> {
+    const member = 'replica' in step ? this.member(step.replica) : this.member(0);
+    if (step.kind === 'act') await Promise.all(step.acts.map((one) => this.#act(one)));
+    else if (step.kind === 'pass') await this.#pass(step.ms);
+    else if (step.kind === 'midnight') await this.#midnight(step);
+    else if (step.kind === 'clock') this.#setClock(step.replica, step.aheadMs);
+    else if (step.kind === 'store') member.store.fates.push(...step.fates);
+    else if (step.kind === 'stall') member.trouble.stall = () => this.#advance(step.ms);
+    else if (step.kind === 'outage') member.store.outage(step.down);
+    else if (step.kind === 'controller') member.trouble.controllerDown = step.down;
+    else if (step.kind === 'restart') await this.#restart(step.replica % this.members.length, step.awayMs);
+  }
+
+  #setClock(number: number, aheadMs: number): void {
+    const { clock } = this.member(number);
+    clock.jump(aheadMs + this.#now - clock.now());
+  }
+
+  async #midnight({ aheadMs, offsetMs, first, stalledMs, meanwhile, last }: Midnight): Promise<void> {
+    const [one, other] = aheadMs;
+    this.#setClock(0, one);
+    this.#setClock(1, other);
+    const left = midnightAfter(this.#now) - this.#now + offsetMs;
+    this.#advance(Math.max(0, left));
+    await turns(20);
+    const { trouble } = this.member(first[0]?.replica ?? 0);
+    const late: Promise<void>[] = [];
+    trouble.stall = () => {
+      this.#advance(stalledMs);
+      for (const act of meanwhile) late.push(this.#act(act));
+    };
+    await Promise.all(first.map((act) => this.#act(act)));
+    await Promise.all(late);
+    trouble.stall = undefined;
+    this.#setClock(0, other);
+    this.#setClock(1, one);
+    await Promise.all(last.map((act) => this.#act(act)));
+  }
+
+  #advance(ms: number): void {
+    this.#now += ms;
+    for (const { clock } of this.members) clock.advance(ms);
+  }
+
+  async #pass(ms: Extract<Step, { kind: 'pass' }>['ms']): Promise<void> {
+    const left = midnightAfter(this.#now) - this.#now;
+    if (typeof ms === 'number') this.#advance(ms);
+    else this.#advance(ms === 'to midnight' ? left : Math.max(0, left - 1));
+    await turns(20);
+  }
+
+  async #restart(number: number, awayMs: number): Promise<void> {
+    const member = this.member(number);
+    await member.muster[Symbol.asyncDispose]();
+    this.#now += awayMs;
+    for (const other of this.members) if (other !== member) other.clock.advance(awayMs);
+    this.members[number] = await this.#open(number, awayMs);
+  }
+
+  /** What is refused or lost is no matter: the audit tells what happened. */
+  async #act({ what, replica, slot }: Act): Promise<void> {
+    const { muster } = this.member(replica);
+    const accounts = `${muster.ops}/operator/v1/accounts`;
+    const owner = this.#tenants[slot % Math.max(1, this.#tenants.length)];
+    if (what === 'account' && this.#tenants.length < 3) return await this.#makeTenant(muster);
+    if (!owner) return;
+    if (what === 'disable' || what === 'enable') {
+      const body = { disabled: what === 'disable' };
+      await call(`${accounts}/${owner.accountId}`, { method: 'PATCH', token: OPERATOR_TOKEN, body });
+    } else await this.#actOnApp(muster, what, slot, owner);
+  }
+
+  async #makeTenant({ ops }: Muster): Promise<void> {
+    const accounts = `${ops}/operator/v1/accounts`;
+    const body = { name: 'one', entitlement: 'standard' };
+    const { status, body: account } = await call(accounts, { method: 'POST', token: OPERATOR_TOKEN, body });
+    if (status !== 201) return;
+    const accountId = String(account['accountId']);
+    const key = await call(`${accounts}/${accountId}/api-keys`, { method: 'POST', token: OPERATOR_TOKEN });
+    if (key.status !== 201) return;
+    this.#tenants.push({ accountId, keyId: String(key.body['keyId']), apiKey: String(key.body['apiKey']) });
+  }
+
+  async #actOnApp(muster: Muster, what: Act['what'], slot: number, maker: Tenant): Promise<void> {
+    let app = this.#apps.get(slot);
+    const ask = (method: string, path: string): Promise<Answer> =>
+      call(`${muster.api}/v1/apps${path}`, { method, token: (app?.owner ?? maker).apiKey });
+    if (!app && (what === 'create' || what === 'enroll')) {
+      const { status, body } = await ask('POST', '');
+      if (status !== 201) return;
+      app = { owner: maker, appId: String(body['appId']), code: String(body['enrollCode']) };
+      this.#apps.set(slot, app);
+    } else if (app && what === 'enroll') {
+      const { body } = await ask('POST', `/${app.appId}/enroll-code`);
+      if (typeof body['enrollCode'] === 'string') app.code = body['enrollCode'];
+    }
+    if (!app) return;
+    if (what === 'enroll') {
+      const body = { appId: app.appId, enrollCode: app.code, connection: 'cloud', platform: '', agentVersion: '' };
+      await call(`${muster.device}/device/v1/enroll`, { method: 'POST', body });
+    } else if (what === 'revoke') await ask('POST', `/${app.appId}/revoke`);
+    else if (what === 'remove' && (await ask('DELETE', `/${app.appId}`)).status === 204) this.#apps.delete(slot);
+  }
+
+  /** All troubles end, a day passes, and every night up to now is metered. Returns the last one. */
+  async settle(): Promise<string> {
+    for (const { store, trouble } of this.members) {
+      store.outage(false);
+      store.fates.length = 0;
+      Object.assign(trouble, { controllerDown: false, stall: undefined });
+    }
+    const last = dayAt(this.#now);
+    this.#advance(endOfDay(last) - this.#now + 6 * MINUTE_MS);
+    const { store } = this.member(0);
+    await until(async () => {
+      this.#advance(1000);
+      const through = JSON.parse((await store.get(KEYS.metered))?.value ?? '{}') as { through?: string };
+      return (through.through ?? '') >= last;
+    });
+    return last;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { muster } of this.members) await muster[Symbol.asyncDispose]();
+  }
+}

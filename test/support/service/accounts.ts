@@ -1,0 +1,63 @@
+import type { Store } from '../../../src/store/port.ts';
+import { PAGE_ENTRIES_MAX } from '../../../src/store/port.ts';
+import {
+  appSchema,
+  auditSchema,
+  credentialSchema,
+  KEYS,
+  parseRecord,
+  tallySchema,
+  type AuditRecord,
+} from '../../../src/domain/records/records.ts';
+
+/** All entries under the prefix, whatever their number. */
+export async function entriesOf(
+  store: Store,
+  prefix: string,
+): Promise<{ key: string; value: string; revision: number }[]> {
+  const entries: { key: string; value: string; revision: number }[] = [];
+  let after: string | undefined;
+  do {
+    const page = await store.list({ prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) });
+    entries.push(...page.entries);
+    after = page.next;
+  } while (after !== undefined);
+  return entries;
+}
+
+export async function auditsOf(store: Store, accountId: string): Promise<AuditRecord[]> {
+  const entries = await entriesOf(store, KEYS.audits(accountId));
+  return entries.map((entry) => parseRecord(auditSchema, entry).record);
+}
+
+/**
+ * What is half-written in an account, in words; empty when nothing is: the tally counts the apps, every app has one
+ * entry of its creation, and every credential that works can be found.
+ */
+export async function halfWritten(store: Store, accountId: string): Promise<string[]> {
+  const faults: string[] = [];
+  const apps = await entriesOf(store, KEYS.apps(accountId));
+  const audits = await auditsOf(store, accountId);
+  const tally = await store.get(KEYS.tally(accountId));
+  const counted = tally ? parseRecord(tallySchema, tally).record.apps : 0;
+  if (counted !== apps.length) faults.push(`the tally counts ${counted} apps of ${apps.length}`);
+  const slots = new Set<number>();
+  for (const entry of apps) {
+    const appId = entry.key.slice(KEYS.apps(accountId).length);
+    const { record } = parseRecord(appSchema, entry);
+    const times = (action: string): number =>
+      audits.filter((audit) => audit.action === action && audit.appId === appId).length;
+    if (times('app.created') !== 1) faults.push(`${appId} has ${times('app.created')} entries of its creation`);
+    if (slots.has(record.slot)) faults.push(`${appId} shares the slot ${record.slot}`);
+    slots.add(record.slot);
+    if ((record.enrolledAt === undefined) !== (times('app.enrolled') === 0)) faults.push(`${appId}: enrolled, or not?`);
+    if (record.status === 'revoked' && times('app.revoked') === 0) faults.push(`${appId} was revoked without a trace`);
+    if ((record.status === 'active') !== (record.credential !== undefined)) faults.push(`${appId}: active, or not?`);
+    if (record.credential === undefined) continue;
+    const locator = await store.get(KEYS.credential(record.credential));
+    const found = locator && parseRecord(credentialSchema, locator).record;
+    if (found?.appId !== appId || found.accountId !== accountId)
+      faults.push(`${appId}: its credential leads elsewhere`);
+  }
+  return faults;
+}

@@ -1,0 +1,84 @@
+import type { FakeClock } from '../time/fake-clock.ts';
+import { metric, sendEnroll, setOtel } from './daemon.ts';
+import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from './muster.ts';
+import { until } from '../time/until.ts';
+
+/** What every board shows, a little of each: owners, daemons, refusals, a night. */
+export class LightTraffic {
+  readonly #muster: Muster;
+  readonly #clock: FakeClock;
+  readonly #owner: Tenant;
+  readonly #limited: Tenant;
+  readonly #credential: string;
+  #etag = '';
+
+  private constructor(muster: Muster, clock: FakeClock, owner: Tenant, limited: Tenant, credential: string) {
+    this.#muster = muster;
+    this.#clock = clock;
+    this.#owner = owner;
+    this.#limited = limited;
+    this.#credential = credential;
+  }
+
+  /** @param muster that leads, before a midnight of the clock */
+  static async start(muster: Muster, clock: FakeClock): Promise<LightTraffic> {
+    const [owner, limited] = [await tenant(muster), await tenant(muster)];
+    const app = await createApp(muster, owner.apiKey);
+    await setOtel(muster, owner.apiKey);
+    const credential = await enroll(muster, app);
+    return new LightTraffic(muster, clock, owner, limited, credential);
+  }
+
+  /** Until the leader has metered the night. */
+  async overMidnight(): Promise<void> {
+    await until(async () => {
+      this.#clock.advance(5000);
+      return (await metric(this.#muster, 'muster_metering_nights_total{late="false"}')) > 0;
+    });
+  }
+
+  /** Until the leader has counted where the devices are, which it does once a minute. */
+  async counted(): Promise<void> {
+    await until(async () => {
+      await this.#poll();
+      this.#clock.advance(5000);
+      const [applied, pending] = await Promise.all(
+        ['applied', 'pending'].map((state) => metric(this.#muster, `muster_rollout_devices{state="${state}"}`)),
+      );
+      return (applied ?? 0) + (pending ?? 0) > 0;
+    });
+  }
+
+  /** Until the window of an account is full. */
+  async limit(): Promise<void> {
+    await until(async () => {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => this.#listAsLimited()));
+      return answers.some(({ status }) => status === 429);
+    });
+  }
+
+  /** One of everything: reads, a change that reaches the daemon, a held poll, refusals, and a second that passes. */
+  async round(): Promise<void> {
+    const { apiKey } = this.#owner;
+    await call(`${this.#muster.api}/v1/apps`, { token: apiKey });
+    await call(`${this.#muster.api}/v1/apps/${'z'.repeat(20)}`, { token: apiKey });
+    await this.#poll();
+    await setOtel(this.#muster, apiKey, { endpoint: `https://otel-${this.#clock.now()}.example.com` });
+    await this.#poll();
+    await this.#poll();
+    const held = poll(this.#muster, this.#credential, { 'if-none-match': this.#etag, prefer: 'wait=1' });
+    await sendEnroll(this.#muster, { appId: 'a'.repeat(20), enrollCode: 'mst_code_wrong' });
+    await this.#listAsLimited();
+    await held;
+    this.#clock.advance(1000);
+  }
+
+  #listAsLimited(): ReturnType<typeof call> {
+    return call(`${this.#muster.api}/v1/apps`, { token: this.#limited.apiKey });
+  }
+
+  async #poll(): Promise<void> {
+    const answer = await poll(this.#muster, this.#credential, this.#etag === '' ? {} : { 'if-none-match': this.#etag });
+    this.#etag = answer.headers.get('etag') ?? this.#etag;
+  }
+}

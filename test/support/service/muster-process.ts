@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { COMPILED } from './compiled.ts';
+import { guard } from '../run/guard.ts';
+import { OPERATOR_TOKEN } from './muster.ts';
+import { until } from '../time/until.ts';
+
+const MAIN = join(import.meta.dirname, '../../../src/main.ts');
+
+export interface Addresses {
+  readonly api: string;
+  readonly device: string;
+  readonly ops: string;
+}
+
+/** `node src/main.ts` as a process of its own, on ports that it chooses; killed with the block or with this process. */
+export class MusterProcess implements Addresses, AsyncDisposable {
+  readonly api: string;
+  readonly device: string;
+  readonly ops: string;
+  readonly logged: string[];
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, logged: string[], addresses: Addresses) {
+    this.#child = child;
+    this.logged = logged;
+    ({ api: this.api, device: this.device, ops: this.ops } = addresses);
+  }
+
+  /** @param entry what to run in place of the service as it is */
+  static async start(env: Readonly<Record<string, string>>, entry = MAIN): Promise<MusterProcess> {
+    const child = spawn(process.execPath, [entry], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        PATH: process.env['PATH'],
+        ...COMPILED,
+        MUSTER_API_LISTEN: '127.0.0.1:0',
+        MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+        MUSTER_OPS_LISTEN: '127.0.0.1:0',
+        MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+        ...env,
+      },
+    });
+    guard(child);
+    const logged: string[] = [];
+    const addresses = await new Promise<Addresses>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`muster ended with ${code}:\n${logged.slice(-20).join('\n')}`)));
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        logged.push(line);
+        const listening = addressesIn(line);
+        if (listening) resolve(listening);
+      });
+    });
+    const muster = new MusterProcess(child, logged, addresses);
+    await until(async () => (await fetch(`${muster.ops}/readyz`)).status === 200);
+    return muster;
+  }
+
+  /** Alive to the network, and doing nothing. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT');
+  }
+
+  /** @returns the exit code, or the signal */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | string | null> {
+    const ended = this.ended();
+    this.#child.kill(signal);
+    return await ended;
+  }
+
+  /** Resolves when it ends by itself. @returns the exit code, or the signal */
+  async ended(): Promise<number | string | null> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return exitCode ?? signalCode;
+    const [code, by] = (await once(this.#child, 'exit')) as [number | null, string | null];
+    return code ?? by;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGKILL');
+  }
+}
+
+function addressesIn(line: string): Addresses | undefined {
+  if (!line.includes('muster is listening')) return undefined;
+  const { api, device, ops } = JSON.parse(line) as Record<keyof Addresses, { host: string; port: number }>;
+  const url = ({ host, port }: { host: string; port: number }): string => `http://${host}:${port}`;
+  return { api: url(api), device: url(device), ops: url(ops) };
+}

@@ -1,0 +1,201 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DestinationStream } from 'pino';
+import { inject } from 'vitest';
+import type { Clock } from '../../../src/time/clock.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import type { Deadlines } from '../../../src/domain/limits.ts';
+import { createLog } from '../../../src/log.ts';
+import { startService, type Service, type ServiceOptions } from '../../../src/service/service.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { scratchDirectory } from '../run/scratch-directory.ts';
+import { until } from '../time/until.ts';
+
+export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
+export const KEY_FILE_TEXT = `1:${Buffer.alloc(32, 7).toString('base64')}\n`;
+
+export interface MusterOptions {
+  /** `MUSTER_STORE`; a fresh embedded store when absent. */
+  readonly store?: string;
+  /** Further variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  readonly wrapStore?: (store: Store) => Store;
+  /** Those of production, for what is about them; else no answer comes late because others use this machine. */
+  readonly deadlines?: Deadlines;
+  readonly bounds?: NonNullable<ServiceOptions['bounds']>;
+  /** Off, its controller works unfenced, beside others. */
+  readonly election?: boolean;
+  /** Where the data of an embedded store lies; kept when the service ends. */
+  readonly dataDir?: string;
+}
+
+const PATIENT: Deadlines = { requestMs: 60_000, storeMs: 50_000 };
+
+/** A whole Muster in this process, on ports of its own, spoken to over HTTP. */
+export class Muster implements AsyncDisposable {
+  readonly service: Service;
+  /** Every line that it logged. */
+  readonly logged: string[];
+  readonly dataDir: string;
+  readonly #ownsDataDir: boolean;
+
+  private constructor(service: Service, logged: string[], dataDir: string, ownsDataDir: boolean) {
+    this.service = service;
+    this.logged = logged;
+    this.dataDir = dataDir;
+    this.#ownsDataDir = ownsDataDir;
+  }
+
+  static async start(options: MusterOptions = {}): Promise<Muster> {
+    if (options.dataDir !== undefined) return await Muster.#startIn(options.dataDir, options);
+    const dataDir = scratchDirectory('muster');
+    try {
+      return await Muster.#startIn(dataDir, options);
+    } catch (error) {
+      rmSync(dataDir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  static async #startIn(dataDir: string, options: MusterOptions): Promise<Muster> {
+    const logged: string[] = [];
+    const destination: DestinationStream = { write: (line) => void logged.push(line) };
+    const keyFile = join(dataDir, 'keys');
+    if (!existsSync(keyFile)) writeFileSync(keyFile, KEY_FILE_TEXT, { mode: 0o600 });
+    const config = readConfig({
+      MUSTER_DATA_DIR: dataDir,
+      MUSTER_KEY_FILE: keyFile,
+      MUSTER_API_LISTEN: '127.0.0.1:0',
+      MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+      MUSTER_OPS_LISTEN: '127.0.0.1:0',
+      MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+      MUSTER_LOG_LEVEL: 'debug',
+      ...(options.store !== undefined && { MUSTER_STORE: options.store }),
+      // A compaction is of the whole etcd: on a clock that leaps over days it would take the others' history away.
+      ...(options.store === `etcd:${inject('etcd')}` && { MUSTER_ETCD_COMPACT: 'never' }),
+      ...options.env,
+    });
+    const service = await startService({
+      config,
+      log: createLog('debug', destination),
+      deadlines: options.deadlines ?? PATIENT,
+      ...(options.clock && { clock: options.clock }),
+      ...(options.wrapStore && { wrapStore: options.wrapStore }),
+      ...(options.bounds && { bounds: options.bounds }),
+      ...(options.election !== undefined && { election: options.election }),
+    });
+    const muster = new Muster(service, logged, dataDir, options.dataDir === undefined);
+    await muster.ready();
+    return muster;
+  }
+
+  get api(): string {
+    return `http://127.0.0.1:${this.service.api.port}`;
+  }
+
+  get device(): string {
+    return `http://127.0.0.1:${this.service.device.port}`;
+  }
+
+  get ops(): string {
+    return `http://127.0.0.1:${this.service.ops.port}`;
+  }
+
+  /** Resolves when /readyz says so. */
+  async ready(): Promise<void> {
+    await until(async () => (await fetch(`${this.ops}/readyz`)).status === 200);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service.stop();
+    if (this.#ownsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; `{}` where there is none, or no JSON object. */
+  readonly body: Record<string, unknown>;
+}
+
+export interface Call {
+  readonly method?: string;
+  readonly token?: string | undefined;
+  /** An object is sent as JSON; a text or bytes as they are. */
+  readonly body?: object | string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** One request by `fetch`. */
+export async function call(url: string, { method = 'GET', token, body, headers, signal }: Call = {}): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+    ...(body !== undefined && {
+      body: typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body),
+    }),
+    ...(signal && { signal }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text.startsWith('{') ? (JSON.parse(text) as Answer['body']) : {},
+  };
+}
+
+export interface Tenant {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly apiKey: string;
+}
+
+/** An account with one API key, made by the operator API. */
+export async function tenant(
+  muster: Pick<Muster, 'ops'>,
+  entitlement: 'standard' | 'enterprise' = 'enterprise',
+): Promise<Tenant> {
+  const accounts = `${muster.ops}/operator/v1/accounts`;
+  const created = await call(accounts, {
+    method: 'POST',
+    token: OPERATOR_TOKEN,
+    body: { name: 'tenant', entitlement },
+  });
+  const accountId = String(created.body['accountId']);
+  const key = await call(`${accounts}/${accountId}/api-keys`, { method: 'POST', token: OPERATOR_TOKEN });
+  return { accountId, keyId: String(key.body['keyId']), apiKey: String(key.body['apiKey']) };
+}
+
+export interface CreatedApp {
+  readonly appId: string;
+  readonly enrollCode: string;
+}
+
+export async function createApp(muster: Pick<Muster, 'api'>, apiKey: string, name = 'app'): Promise<CreatedApp> {
+  const created = await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: { name } });
+  if (created.status !== 201) throw new Error(`POST /v1/apps: ${created.status} ${created.text}`);
+  return { appId: String(created.body['appId']), enrollCode: String(created.body['enrollCode']) };
+}
+
+/** Enrolls a daemon with the code; the service makes the credential. */
+export async function enroll(
+  muster: Pick<Muster, 'device'>,
+  app: CreatedApp,
+  connection: 'cloud' | 'private' = 'cloud',
+): Promise<string> {
+  const body = { appId: app.appId, enrollCode: app.enrollCode, platform: 'linux', agentVersion: '1.0.0', connection };
+  const enrolled = await call(`${muster.device}/device/v1/enroll`, { method: 'POST', body });
+  if (enrolled.status !== 200) throw new Error(`enroll: ${enrolled.status} ${enrolled.text}`);
+  return String(enrolled.body['credential']);
+}
+
+export const poll = (
+  muster: Pick<Muster, 'device'>,
+  credential: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> => call(`${muster.device}/device/v1/config`, { token: credential, headers });

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../../src/config/config.ts';
+import { openCore, type Core } from '../../../src/service/core.ts';
+import { createLog } from '../../../src/log.ts';
+import { openDomain, type Domain } from '../../../src/service/domain-services.ts';
+import type { Backend } from '../store/backends.ts';
+import { KEY_FILE_TEXT, OPERATOR_TOKEN } from './muster.ts';
+import { until } from '../time/until.ts';
+
+export interface OpenedCore extends AsyncDisposable {
+  readonly core: Core;
+  readonly domain: Domain;
+}
+
+/** What a service stands on, without listeners and loops, on a store that is empty at first. */
+export async function openedCore(
+  backend: Pick<Backend, 'place'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<OpenedCore> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
+  const keyFile = join(dataDir, 'keys');
+  writeFileSync(keyFile, KEY_FILE_TEXT, { mode: 0o600 });
+  const { store, env: place } = backend.place();
+  const config = readConfig({
+    MUSTER_DATA_DIR: dataDir,
+    MUSTER_KEY_FILE: keyFile,
+    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    ...(store !== undefined && { MUSTER_STORE: store }),
+    ...place,
+    ...env,
+  });
+  const opened = new AsyncDisposableStack();
+  const core = await openCore({ config, log: createLog('silent') }, opened);
+  await until(() => core.fleet.memory.whole);
+  return {
+    core,
+    domain: openDomain(core),
+    async [Symbol.asyncDispose]() {
+      await opened.disposeAsync();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,211 @@
+import {
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Head,
+  type Store,
+  StoreUnavailable,
+  type Watch,
+  type WatchListener,
+} from '../../../src/store/port.ts';
+
+/** What becomes of a commit. A lost one is thrown as an outage, whether it happened or not. */
+export type CommitFate = 'passes' | 'answer lost after commit' | 'lost before commit' | 'conflict';
+
+export type Operation = 'get' | 'list' | 'listAt' | 'commit' | 'head' | 'headAt' | 'compact' | 'hold';
+
+const OPERATIONS: readonly Operation[] = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact', 'hold'];
+
+interface Interception {
+  readonly operation: Operation;
+  readonly when: 'before' | 'after';
+  readonly act: () => Promise<unknown>;
+}
+
+/** A store with the troubles of a plan: `unluckyStore(store, ['answer lost after commit'])`, and more as they are told. */
+export function unluckyStore(store: Store, plan: readonly CommitFate[] = []): UnluckyStore {
+  return new UnluckyStore(store, plan);
+}
+
+export class UnluckyStore implements Store {
+  readonly backend: Store['backend'];
+  /** What becomes of the next commits, in order; of those after them nothing does. */
+  readonly fates: CommitFate[];
+  /** Operations that throw `StoreUnavailable`, as long as they are named here. */
+  readonly down = new Set<Operation>();
+  readonly calls: Record<Operation, number> = {
+    get: 0,
+    list: 0,
+    listAt: 0,
+    commit: 0,
+    head: 0,
+    headAt: 0,
+    compact: 0,
+    hold: 0,
+  };
+  /** Every change that was asked for, in order. */
+  readonly changes: Change[] = [];
+  watchesOpened = 0;
+  /** While true no watch brings anything, nor says so, and those that missed something stay so when it is over. */
+  deaf = false;
+  /**
+   * Keys that a plan passes by: they are not counted, intercepted, stalled, nor given a fate; `down` is for all. At first
+   * the shared rate windows: when these are read and written is nothing that a test of a request's commit could plan.
+   */
+  isAside: (key: string) => boolean = (key) => key.startsWith('rate/');
+  /** What `head` answers instead of the truth. */
+  answerHead: (truth: Head) => Head = (truth) => truth;
+  /** How full it says that it is, in place of the truth. */
+  full: number | undefined;
+  readonly #store: Store;
+  readonly #interceptions: Interception[] = [];
+  readonly #stalled = new Map<Operation, PromiseWithResolvers<void>>();
+  readonly #watches = new Set<UnluckyWatch>();
+
+  constructor(store: Store, plan: readonly CommitFate[]) {
+    this.#store = store;
+    this.backend = store.backend;
+    this.fates = [...plan];
+  }
+
+  /** Everything throws, or everything is well again. */
+  outage(on: boolean): void {
+    for (const operation of OPERATIONS) {
+      if (on) this.down.add(operation);
+      else this.down.delete(operation);
+    }
+  }
+
+  /** Calls hang from now on, until the returned function is called. */
+  stall(operation: Operation): () => void {
+    const gate = Promise.withResolvers<void>();
+    this.#stalled.set(operation, gate);
+    return () => {
+      this.#stalled.delete(operation);
+      gate.resolve();
+    };
+  }
+
+  /** The next such call does this first, or does this before it hands its answer over. Once. */
+  intercept(operation: Operation, when: 'before' | 'after', act: () => Promise<unknown>): void {
+    this.#interceptions.push({ operation, when, act });
+  }
+
+  /** Every open watch breaks off. */
+  sever(): void {
+    for (const watch of this.#watches) watch.end('disconnected');
+  }
+
+  get watching(): number {
+    return this.#watches.size;
+  }
+
+  get: Store['get'] = (key) => {
+    const get = (): Promise<Entry | undefined> => this.#store.get(key);
+    return this.isAside(key) ? this.#unlessDown('get', get) : this.#call('get', get);
+  };
+  list: Store['list'] = (request) => this.#call('list', () => this.#store.list(request));
+  listAt: Store['listAt'] = (request, revision) => this.#call('listAt', () => this.#store.listAt(request, revision));
+  head: Store['head'] = () => this.#call('head', async () => this.answerHead(await this.#store.head()));
+  headAt: Store['headAt'] = (revision) => this.#call('headAt', () => this.#store.headAt(revision));
+  compact: Store['compact'] = (revision) => this.#call('compact', () => this.#store.compact(revision));
+  retain: Store['retain'] = (revision) => this.#store.retain(revision);
+  hold: Store['hold'] = (key, value, ttlMs) => this.#call('hold', () => this.#store.hold(key, value, ttlMs));
+
+  commit(change: Change): Promise<CommitResult> {
+    if (change.expect.every(({ key }) => this.isAside(key))) {
+      return this.#unlessDown('commit', () => this.#store.commit(change));
+    }
+    this.changes.push(change);
+    const fate = this.fates.shift() ?? 'passes';
+    return this.#call('commit', async () => {
+      if (fate === 'lost before commit') throw new StoreUnavailable('timeout', 'commit: lost before it happened');
+      if (fate === 'conflict') return { outcome: 'conflict' };
+      const result = await this.#store.commit(change);
+      if (fate === 'answer lost after commit') throw new StoreUnavailable('timeout', 'commit: the answer was lost');
+      return result;
+    });
+  }
+
+  watch(prefix: string, from: number, listener: WatchListener): Watch {
+    this.watchesOpened += 1;
+    const watch = new UnluckyWatch(
+      listener,
+      () => this.deaf,
+      () => this.#watches.delete(watch),
+    );
+    this.#watches.add(watch);
+    watch.begin(this.#store, prefix, from);
+    return watch;
+  }
+
+  fullness(): number {
+    return this.full ?? this.#store.fullness();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const gate of this.#stalled.values()) gate.resolve();
+    await this.#store[Symbol.asyncDispose]();
+  }
+
+  async #call<T>(operation: Operation, call: () => Promise<T>): Promise<T> {
+    this.calls[operation] += 1;
+    const [before, after] = [this.#intercepted(operation, 'before'), this.#intercepted(operation, 'after')];
+    await before?.();
+    await this.#stalled.get(operation)?.promise;
+    const answer = await this.#unlessDown(operation, call);
+    await after?.();
+    return answer;
+  }
+
+  async #unlessDown<T>(operation: Operation, call: () => Promise<T>): Promise<T> {
+    if (this.down.has(operation)) throw new StoreUnavailable('unreachable', `${operation}: the store is down`);
+    return await call();
+  }
+
+  #intercepted(operation: Operation, when: Interception['when']): (() => Promise<unknown>) | undefined {
+    const index = this.#interceptions.findIndex((next) => next.operation === operation && next.when === when);
+    return index < 0 ? undefined : this.#interceptions.splice(index, 1)[0]?.act;
+  }
+}
+
+class UnluckyWatch implements Watch {
+  readonly #listener: WatchListener;
+  readonly #isDeaf: () => boolean;
+  readonly #over: () => void;
+  #watch: Watch | undefined;
+  #ended = false;
+  #deaf = false;
+
+  constructor(listener: WatchListener, isDeaf: () => boolean, over: () => void) {
+    this.#listener = listener;
+    this.#isDeaf = isDeaf;
+    this.#over = over;
+  }
+
+  begin(store: Store, prefix: string, from: number): void {
+    this.#watch = store.watch(prefix, from, {
+      onOpen: () => {
+        if (!this.#ended) this.#listener.onOpen();
+      },
+      onBatch: (batch) => {
+        // What has missed a batch never hears again: the port knows silence and ends, but no gaps.
+        this.#deaf ||= this.#isDeaf();
+        if (!this.#ended && !this.#deaf) this.#listener.onBatch(batch);
+      },
+      onEnd: (reason) => this.end(reason),
+    });
+  }
+
+  close(): void {
+    this.end('closed');
+  }
+
+  end(reason: Parameters<WatchListener['onEnd']>[0]): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#over();
+    this.#watch?.close();
+    this.#listener.onEnd(reason);
+  }
+}
