@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
-import { settleFormat } from '../src/domain/records/format.ts';
+import { settleFormat } from '../src/domain/replicas/format.ts';
 import { KEYS, put } from '../src/domain/records/records.ts';
 import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/random-ids.ts';
 import type { Store, Write } from '../src/store/port.ts';

@@ -13,7 +13,7 @@ import { systemDraw } from '../src/domain/credentials/random-ids.ts';
 import { createLog } from '../src/log.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
 import { Directory } from '../src/store/watch-cache/watch-cache.ts';
-import { openStore, type StoreChoice } from '../src/service/backends.ts';
+import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store } from '../src/store/port.ts';
 
 /* The replica that bench/memory.ts measures: what a service keeps of a fleet, without its listeners. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore, type StoreChoice } from '../src/service/backends.ts';
+import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { seedFleet } from './fleet-seed.ts';

@@ -16,7 +16,7 @@ import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/
 import { createLog } from '../src/log.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
 import { Directory } from '../src/store/watch-cache/watch-cache.ts';
-import { openStore, type StoreChoice } from '../src/service/backends.ts';
+import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import { ABSENT, type Store } from '../src/store/port.ts';
 import { findEtcd } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';

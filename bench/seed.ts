@@ -1,9 +1,9 @@
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
 import { KEYS, put } from '../src/domain/records/records.ts';
 import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/random-ids.ts';
-import { settleFormat } from '../src/domain/records/format.ts';
+import { settleFormat } from '../src/domain/replicas/format.ts';
 import { drawApiKey, drawCredential, drawEnrollCode, tokenHash } from '../src/domain/credentials/tokens.ts';
-import { openStore, type StoreChoice } from '../src/service/backends.ts';
+import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store, Write } from '../src/store/port.ts';
 import { request } from './load.ts';
 

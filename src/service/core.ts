@@ -1,13 +1,13 @@
 import { createAllMetrics, type AllMetrics } from '../metrics/all-metrics.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { ConfigError, type Config } from '../config/config.ts';
-import { openConfiguredStore } from './configured-store.ts';
+import { openConfiguredStore, openWithRetry } from './open-store.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
 import { FleetMemory } from '../domain/fleet/memory.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
-import { refuseNewerFormat, settleFormat } from '../domain/records/format.ts';
+import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
 import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
@@ -20,7 +20,6 @@ import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from '../log.ts';
 import { Directory } from '../store/watch-cache/watch-cache.ts';
 import { observed } from '../store/instrumented.ts';
-import { patientlyOpened } from './open-store.ts';
 import type { Store } from '../store/port.ts';
 import { VERSION } from '../version.ts';
 
@@ -67,7 +66,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const metrics = createAllMetrics(VERSION);
   metrics.rolesAre(config.roles);
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
-  const opening = await patientlyOpened(open, { clock, log, signal: options.signal });
+  const opening = await openWithRetry(open, { clock, log, signal: options.signal });
   let registration = (): object | undefined => undefined;
   const store = opened.use(fencedByFormat(observed(wrapStore(opening), clock, metrics), () => registration()));
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });

@@ -1,31 +1,73 @@
-import type { Clock } from '../time/clock.ts';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Log } from '../log.ts';
+import { openEtcdStore, type EtcdOptions } from '../store/etcd/etcd-store.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
+import type { Clock } from '../time/clock.ts';
 
-export interface PatienceDeps {
+/** Which store to open; this file is the only one that names the back-ends. */
+export type StoreChoice =
+  { readonly kind: 'sqlite'; readonly path: string } | ({ readonly kind: 'etcd' } & EtcdOptions);
+
+export interface RetryDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Aborts when the process is asked to end. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is started together with its etcd is there first. Whoever restarts it after that has a back-off of its own. */
-const PATIENCE_MS = 30_000;
+/** A store that is started together with the service answers within this time; after that a supervisor restarts us. */
+const RETRY_FOR_MS = 30_000;
 const PAUSE_MS = 1000;
 
+/** @throws StoreUnavailable, or Error in words when the store is there but cannot be used */
+export async function openStore(choice: StoreChoice): Promise<Store> {
+  return choice.kind === 'sqlite' ? await openSqliteStore(choice.path) : await openEtcdStore(choice);
+}
+
 /**
- * Opens the store of a service that starts; one that does not answer yet is waited for, half a minute at most.
- * @throws StoreUnavailable when it was in vain, or is of another kind; whatever else `open` throws, at once
+ * Opens the store that the configuration names; an embedded one is created where there is none.
+ * @param warn is called with each sentence about what is not as it should be, but will do
+ * @throws StoreUnavailable, or Error in words when the store is there but cannot be used
  */
-export async function patientlyOpened(open: () => Promise<Store>, deps: PatienceDeps): Promise<Store> {
+export async function openConfiguredStore(
+  { store }: Pick<Config, 'store'>,
+  warn: (message: string) => void,
+  { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
+): Promise<Store> {
+  if (store.kind === 'sqlite') {
+    mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
+    return await openStore(store);
+  }
+  const { endpoints, prefix, quotaBytes, tls, auth } = store;
+  return await openStore({
+    kind: 'etcd',
+    endpoints,
+    prefix,
+    quotaBytes,
+    warn,
+    deadlineMs: storeMs,
+    ...(tls && { tls }),
+    ...(auth && { auth }),
+  });
+}
+
+/**
+ * Opens the store of a service that starts, and tries again while it does not answer, for 30 s at most.
+ * @throws StoreUnavailable when the time is over, or the store refuses; whatever else `open` throws, at once
+ */
+export async function openWithRetry(open: () => Promise<Store>, deps: RetryDeps): Promise<Store> {
   const { clock, log, signal } = deps;
-  const end = clock.monotonic() + PATIENCE_MS;
+  const end = clock.monotonic() + RETRY_FOR_MS;
   for (let tries = 1; ; tries += 1) {
     try {
       return await open();
     } catch (error) {
       if (!isSilent(error) || signal?.aborted === true || clock.monotonic() + PAUSE_MS > end) throw error;
-      if (tries === 1) log.warn({ err: error, patienceMs: PATIENCE_MS }, 'the store does not answer yet, will wait');
+      if (tries === 1) log.warn({ err: error, retryForMs: RETRY_FOR_MS }, 'the store does not answer yet, will retry');
       await clock.sleep(PAUSE_MS, signal);
     }
   }

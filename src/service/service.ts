@@ -6,7 +6,7 @@ import { createChangeWaits, type ChangeWaits } from '../domain/devices/device-pl
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import type { OperatorDeps } from '../controller/kubernetes/operator.ts';
 import { openOperator } from './kubernetes-operator.ts';
-import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/records/format.ts';
+import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
 import { createHeartbeats } from '../domain/devices/heartbeats.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { openDomain } from './domain-services.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { roomOf, sourceTree } from '../support/repository/source-tree.ts';
+import { circles, roomOf, sourceTree } from '../support/repository/source-tree.ts';
 
 const tree = sourceTree();
 
@@ -47,5 +47,16 @@ describe('the floors', () => {
   test('every room has a rank', () => {
     expect(tree.length).toBeGreaterThan(250);
     expect(tree.filter(({ path }) => rankOf(path) === -1).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('no import goes to a room of the same or of a higher rank', () => {
+    const upward = tree.flatMap(({ path, imports }) =>
+      imports.filter((to) => roomOf(to) !== roomOf(path) && rankOf(to) >= rankOf(path)).map((to) => `${path} → ${to}`),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  test('no files import each other in a circle', () => {
+    expect(circles(tree).map((circle) => circle.join(' → '))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FORMAT_LOOK_EVERY_MS } from '../../src/domain/records/format.ts';
+import { FORMAT_LOOK_EVERY_MS } from '../../src/domain/replicas/format.ts';
 import { FORMAT, formatSchema, KEYS, parseRecord, put } from '../../src/domain/records/records.ts';
 import type { Store } from '../../src/store/port.ts';
 import { onEachBackend } from '../support/store/backends.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { patientlyOpened } from '../../src/service/open-store.ts';
+import { openWithRetry } from '../../src/service/open-store.ts';
 import { StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
@@ -32,7 +32,7 @@ const log = createLog('silent');
 test('a store that answers after a while is opened', async () => {
   await using store = await openSqliteStore(':memory:');
   const late = opening(['unreachable', 'timeout', 'unreachable'], store);
-  expect(await patientlyOpened(late.open, { clock: new PassingClock(), log })).toBe(store);
+  expect(await openWithRetry(late.open, { clock: new PassingClock(), log })).toBe(store);
   expect(late.tries).toBe(4);
 });
 
@@ -40,7 +40,7 @@ test('one that never does is given up after half a minute, with its own words', 
   const clock = new PassingClock();
   const startedAt = clock.monotonic();
   const never = opening(['unreachable']);
-  await expect(patientlyOpened(never.open, { clock, log })).rejects.toThrow('unreachable');
+  await expect(openWithRetry(never.open, { clock, log })).rejects.toThrow('unreachable');
   expect([never.tries, clock.monotonic() - startedAt]).toEqual([31, 30_000]);
 });
 
@@ -50,13 +50,13 @@ test.each<[string, StoreTrouble | Error]>([
   ['that is there and cannot be used', new Error('too old')],
 ])('one %s is not waited for', async (_, trouble) => {
   const refused = opening([trouble]);
-  await expect(patientlyOpened(refused.open, { clock: new PassingClock(), log })).rejects.toThrow();
+  await expect(openWithRetry(refused.open, { clock: new PassingClock(), log })).rejects.toThrow();
   expect(refused.tries).toBe(1);
 });
 
 test('nor one at all by a process that is asked to end', async () => {
   const never = opening(['unreachable']);
   const signal = AbortSignal.abort();
-  await expect(patientlyOpened(never.open, { clock: new PassingClock(), log, signal })).rejects.toThrow();
+  await expect(openWithRetry(never.open, { clock: new PassingClock(), log, signal })).rejects.toThrow();
   expect(never.tries).toBe(1);
 });

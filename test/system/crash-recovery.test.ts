@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { openStore, type StoreChoice } from '../../src/service/backends.ts';
+import { openStore, type StoreChoice } from '../../src/service/open-store.ts';
 import { Ledger } from '../support/metering/ledger.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
 import { KEY_FILE_TEXT, tenant } from '../support/service/muster.ts';

@@ -10,7 +10,7 @@ import { dayAfter } from '../../src/domain/status-history/day-record.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { readWatermark } from '../../src/domain/metering/watermark.ts';
 import { KEYS } from '../../src/domain/records/records.ts';
-import { openStore } from '../../src/service/backends.ts';
+import { openStore } from '../../src/service/open-store.ts';
 import type { Store } from '../../src/store/port.ts';
 import { CORRECTNESS } from '../chaos/checkers/all.ts';
 import type { Outcome } from '../chaos/checkers/checker.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { FORMAT, KEYS, put } from '../../src/domain/records/records.ts';
-import { openStore } from '../../src/service/backends.ts';
+import { openStore } from '../../src/service/open-store.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
 import { call, KEY_FILE_TEXT, tenant } from '../support/service/muster.ts';
 import { connectRaw } from '../support/http/raw-http.ts';

@@ -5,7 +5,7 @@ import { textFault } from '../http/text.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { readJson } from '../http/json-body.ts';
 import { authenticated } from './authenticate.ts';
-import type { DeviceDeps } from './device-plane.ts';
+import type { DeviceDeps } from './deps.ts';
 
 const body = z.object({
   revision: z.int().min(0),

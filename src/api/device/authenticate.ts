@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { bearerOf } from '../http/bearer.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
-import type { DeviceDeps } from './device-plane.ts';
+import type { DeviceDeps } from './deps.ts';
 
 /**
  * The app whose credential the request bears, as of now or later, within its rate.

@@ -1,41 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
-import type { DeviceConfigs } from '../../domain/otel-config/delivered-config.ts';
-import type { ChangeWaits, Reported } from '../../domain/devices/device-plane.ts';
-import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
-import type { FoundApp } from '../../domain/fleet/reader.ts';
-import type { Gate } from '../../concurrency/semaphore.ts';
-import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
-import type { Origin } from '../../domain/mutation/mutation.ts';
-import type { RefusedLately } from '../../domain/devices/recently-refused.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
-import type { TurnQueue } from '../../concurrency/turn-queue.ts';
-import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
+import { Exchange } from '../http/exchange.ts';
+import type { DeviceDeps } from './deps.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
 import { countRefusedPoll, pollConfig } from './poll-config.ts';
 import { reportDetections } from './report-detections.ts';
 import { enrollDevice } from './enroll.ts';
-
-export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<ExchangeDeps, 'metrics'> {
-  readonly metrics: EnrollmentDeps['metrics'] &
-    ExchangeDeps['metrics'] &
-    Pick<Metrics, 'pollEnded'> &
-    Pick<ControllerMetrics, 'revisionReceived' | 'detectionsDropped'>;
-  readonly configs: DeviceConfigs;
-  readonly heartbeats: Heartbeats;
-  readonly rate: DeviceRate;
-  readonly waits: ChangeWaits;
-  readonly refusedLately: RefusedLately;
-  /** Bounds who is authenticated by the store itself. */
-  readonly storeReads: Gate;
-  /** For what many requests wait for together. */
-  readonly turns: TurnQueue;
-  readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
-  /** Aborts when the process is asked to end: held polls are then answered. */
-  readonly stopping: AbortSignal;
-}
 
 interface DeviceRoute {
   readonly method: 'GET' | 'POST';

@@ -5,7 +5,7 @@ import { hashFromHex } from '../../domain/credentials/tokens.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { asciiText } from '../http/fields.ts';
 import { readJson } from '../http/json-body.ts';
-import type { DeviceDeps } from './device-plane.ts';
+import type { DeviceDeps } from './deps.ts';
 
 const body = z.object({
   appId: z.string(),

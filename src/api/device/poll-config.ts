@@ -6,7 +6,7 @@ import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { PollResult } from '../../metrics/service-metrics.ts';
 import { fieldsOf, HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';
-import type { DeviceDeps } from './device-plane.ts';
+import type { DeviceDeps } from './deps.ts';
 
 const HELD_ROUTE = '/device/v1/config (held)';
 

@@ -7,7 +7,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { asciiText } from '../http/fields.ts';
 import { readJson } from '../http/json-body.ts';
 import { authenticated } from './authenticate.ts';
-import type { DeviceDeps } from './device-plane.ts';
+import type { DeviceDeps } from './deps.ts';
 
 const name = asciiText(LIMITS.detectionNameCharactersMax).min(1);
 

@@ -19,7 +19,7 @@ import { purgeOtelConfig } from './operations/purge-otel-config.ts';
 import { readApp } from './operations/read-app.ts';
 import { readOtelConfig } from './operations/read-otel-config.ts';
 import { revokeApp } from './operations/revoke-app.ts';
-import type { Route, Services } from './route.ts';
+import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
 import { bareExpress, pathAndQuery, refuseOtherMethods } from '../http/express-app.ts';
 

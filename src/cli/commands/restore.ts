@@ -1,5 +1,5 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
-import { openConfiguredStore } from '../../service/configured-store.ts';
+import { openConfiguredStore } from '../../service/open-store.ts';
 import { systemClock } from '../../time/clock.ts';
 import { readConfig, type Config } from '../../config/config.ts';
 import { createEnvelope } from '../../domain/keys/envelope.ts';

@@ -3,7 +3,7 @@ import { ABSENT, DIRECTORY_PREFIX, type Entry, type Expectation, type Store } fr
 import { withThrough } from '../audit/chain.ts';
 import type { ChainRecord } from '../records/audit-records.ts';
 import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
-import { EMPTY_IT } from '../records/format.ts';
+import { EMPTY_IT } from '../replicas/format.ts';
 import { FORMAT, KEYS, put } from '../records/records.ts';
 import { fateOf, neverConfigured, newTally, type RestoreRules, type Tally } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';

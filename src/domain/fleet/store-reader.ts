@@ -27,8 +27,8 @@ import {
   type TallyRecord,
   type Versioned,
 } from '../records/records.ts';
+import { writingKeySchema } from '../records/replica-records.ts';
 import { unpackSeen } from './last-seen-codec.ts';
-import { readWritingKey } from '../keys/active-key.ts';
 
 /**
  * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never
@@ -78,7 +78,10 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       return entry && parseRecord(daySchema, entry);
     },
 
-    writingKey: () => readWritingKey(store),
+    async writingKey() {
+      const entry = await store.get(KEYS.writingKey);
+      return entry && parseRecord(writingKeySchema, entry);
+    },
   };
 }
 

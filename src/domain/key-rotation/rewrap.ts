@@ -10,7 +10,8 @@ import {
   type Store,
   type Write,
 } from '../../store/port.ts';
-import type { Envelope, Sealed } from '../keys/envelope.ts';
+import type { Envelope } from '../keys/envelope.ts';
+import type { Sealed } from '../records/sealed.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';

@@ -1,22 +1,15 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import * as z from 'zod';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { KeyRing } from './key-ring.ts';
 import { Secret } from '../credentials/secret.ts';
+import type { Sealed } from '../records/sealed.ts';
 import type { Draw } from '../credentials/random-ids.ts';
 
-/**
+/*
  * Envelope encryption (O9): each text is encrypted under a data key of its own, and the data key under a numbered
  * key-encryption key, both with AES-256-GCM. The context (account and field) is bound to both as additional data, so
  * that a ciphertext moved to another account does not open. Both boxes are nonce (12 bytes), ciphertext, tag (16), base64.
  */
-export const sealedSchema = z.looseObject({
-  /** Which key-encryption key wraps the data key. */
-  keyNumber: z.int().min(1),
-  wrappedKey: z.string().max(200),
-  box: z.string().max(200_000),
-});
-export type Sealed = z.infer<typeof sealedSchema>;
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;

@@ -212,7 +212,7 @@ export interface Tie {
   /**
    * For the plan to call first: a commit that conflicts is planned again, and where it was the tie that did not hold, it
    * never will. It looks from the second attempt on.
-   * @throws LinkMoved, StoreUnavailable
+   * @throws StaleRead, StoreUnavailable
    */
   recheck(): Promise<void>;
 }

@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ABSENT, type Write } from '../../store/port.ts';
 import type { Caller } from '../apps/apps.ts';
-import type { Envelope, Sealed } from '../keys/envelope.ts';
-import { LinkMoved } from '../resource-bindings/bindings.ts';
+import type { Envelope } from '../keys/envelope.ts';
+import type { Sealed } from '../records/sealed.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import {
   authorisedBy,
@@ -55,7 +56,7 @@ export interface OtelConfigs {
    * Section 4.8. Refuses with `enterprise_required`.
    * @param seen the revision of the record from which the change was decided: one that was purged since must not be
    *   stored again by who has not seen it. Undefined: whatever is there.
-   * @throws LinkMoved where it is another one
+   * @throws StaleRead where it is another one
    */
   store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
   /** Whether `store` would change nothing. @throws StoreUnavailable where the header's key is yet to come */
@@ -102,7 +103,7 @@ async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: 
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
     if (seen !== undefined && (before?.revision ?? ABSENT) !== seen) {
-      throw new LinkMoved('The configuration has changed since it was looked at.');
+      throw new StaleRead('The configuration has changed since it was looked at.');
     }
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
     return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, authorised);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ABSENT, DIRECTORY_PREFIX, type Entry } from '../../store/port.ts';
-import { sealedSchema } from '../keys/envelope.ts';
+import { sealedSchema } from './sealed.ts';
 
 /*
  * Every record of the store: its key and its shape. This file is the map of what lies there. Instants are milliseconds

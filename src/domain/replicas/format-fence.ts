@@ -1,5 +1,5 @@
 import { StoreUnavailable, type Change, type CommitResult, type Store } from '../../store/port.ts';
-import { newerFormat, newerInWords } from '../records/format.ts';
+import { newerFormat, newerInWords } from './format.ts';
 
 /**
  * The same store for a replica that commits: a newer Muster migrates the records once no older replica is on the

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
 import type { Tie } from '../mutation/mutation.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
 import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
 
 /*
@@ -34,11 +35,6 @@ export const linkSchema = z.looseObject({
 export type LinkRecord = z.infer<typeof linkSchema>;
 export type Link = Versioned<LinkRecord>;
 
-/** Somebody else wrote the link, or leads: what was decided from it is out of date. */
-export class LinkMoved extends Error {
-  override readonly name = 'LinkMoved';
-}
-
 export interface Links {
   /** As it is now. @throws StoreUnavailable, BadRecord */
   get(uid: string): Promise<Link | undefined>;
@@ -47,7 +43,7 @@ export interface Links {
    * @param before as it was read; undefined: there was none
    */
   tie(uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie;
-  /** Writes the link alone. @throws LinkMoved, StoreUnavailable */
+  /** Writes the link alone. @throws StaleRead, StoreUnavailable */
   save(uid: string, before: Link | undefined, after: LinkRecord | undefined): Promise<void>;
 }
 
@@ -70,7 +66,7 @@ export function createLinks(store: Store, fence: readonly Expectation[]): Links 
       if (!one) throw new Error('a tie without expectations');
       // No consistent read depends on a link: the leader reads them from the store.
       const { outcome } = await store.commit({ expect: [one, ...others], write, quiet: true });
-      if (outcome === 'conflict') throw new LinkMoved(`The link of ${uid} has changed, or another controller leads.`);
+      if (outcome === 'conflict') throw new StaleRead(`The link of ${uid} has changed, or another controller leads.`);
     },
   };
 }
@@ -82,7 +78,7 @@ function recheckOf(store: Pick<Store, 'get'>, expect: readonly Expectation[]): (
     if (attempts === 1) return;
     for (const { key, revision } of expect) {
       const entry = await store.get(key);
-      if ((entry?.revision ?? ABSENT) !== revision) throw new LinkMoved(`The key ${key} has changed.`);
+      if ((entry?.revision ?? ABSENT) !== revision) throw new StaleRead(`The key ${key} has changed.`);
     }
   };
 }

@@ -2,7 +2,7 @@ import { ABSENT, type Store } from '../../store/port.ts';
 import { codeExpiry, newApp, withCode, withoutCode } from '../apps/app-state.ts';
 import { ownApp, type Caller } from '../apps/apps.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { LinkMoved } from './bindings.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
 import { LIMITS } from '../limits.ts';
 import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from '../mutation/mutation.ts';
 import { KEYS, put, type AppRecord, type AppStatus } from '../records/records.ts';
@@ -28,7 +28,7 @@ export interface LinkedApps {
    * @param status which the app had when that was decided: of one that was revoked since, a code would undo it
    * @param code `voids`: the code before it, where nobody has that any more
    * @returns when the code expires
-   * @throws Refusal `not_found`; LinkMoved where the app has another status
+   * @throws Refusal `not_found`; StaleRead where the app has another status
    */
   registerCode(caller: Caller, appId: string, code: DrawnCode, status: AppStatus): Promise<number>;
   /** Voids a code. @throws Refusal `not_found` */
@@ -81,7 +81,7 @@ async function registerCode(
     origin,
     async (reader): Promise<Step<number> | Unchanged<number>> => {
       const { app, expect, write } = await ownApp(caller, reader, appId);
-      if (app.record.status !== status) throw new LinkMoved(`The app ${appId} is ${app.record.status} by now.`);
+      if (app.record.status !== status) throw new StaleRead(`The app ${appId} is ${app.record.status} by now.`);
       const open = app.record.codes.find((known) => known.hash === hash);
       if (open) return { unchanged: open.expiresAt };
       if (app.record.spent.some((known) => known.hash === hash)) return { unchanged: origin.at };

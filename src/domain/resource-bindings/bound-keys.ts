@@ -1,6 +1,6 @@
 import { ABSENT, type Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
-import { LinkMoved } from './bindings.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate, type MutationDeps, type Origin, type Step, type Tie, type Unchanged } from '../mutation/mutation.ts';
 import { KEYS, put } from '../records/records.ts';
@@ -20,7 +20,7 @@ export interface LinkedKeys {
   /**
    * Registers a key under its id, once: asked again it changes nothing, and an id that was revoked, or is another
    * key's, is refused with `not_found`.
-   * @throws Refusal `invalid_request` beyond 200 keys, `not_found`; LinkMoved; StoreUnavailable
+   * @throws Refusal `invalid_request` beyond 200 keys, `not_found`; StaleRead; StoreUnavailable
    */
   register(origin: Origin, accountId: string, key: DrawnKey, tie: Tie): Promise<void>;
 }
@@ -40,7 +40,7 @@ async function register(
     await tie.recheck();
     const account = await existing(reader, accountId);
     const former = follows === undefined ? undefined : await account.apiKey(follows);
-    if (follows !== undefined && !former) throw new LinkMoved(`The key ${follows} was revoked meanwhile.`);
+    if (follows !== undefined && !former) throw new StaleRead(`The key ${follows} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {
       throw new Refusal(

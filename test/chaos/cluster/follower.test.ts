@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/records.ts';
-import { openStore } from '../../../src/service/backends.ts';
+import { openStore } from '../../../src/service/open-store.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { until } from '../../support/time/until.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';

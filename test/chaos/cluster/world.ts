@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../../src/service/backends.ts';
+import { openStore } from '../../../src/service/open-store.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import type { Addresses } from '../../support/service/muster-process.ts';

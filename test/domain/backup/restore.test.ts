@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settleFormat } from '../../../src/domain/records/format.ts';
+import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import { FORMAT, KEYS } from '../../../src/domain/records/records.ts';
 import { OTEL_REVISIONS_SKIPPED } from '../../../src/domain/backup/restore-rules.ts';
 import type { Store } from '../../../src/store/port.ts';

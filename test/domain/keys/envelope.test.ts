@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEnvelope, sealedSchema, type Envelope, type Sealed } from '../../../src/domain/keys/envelope.ts';
+import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
+import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';

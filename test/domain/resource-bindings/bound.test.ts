@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { createLinkedAccounts, type Owner } from '../../../src/domain/resource-bindings/bound-accounts.ts';
 import { createLinkedApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
 import { createLinkedKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
-import { createLinks, LinkMoved, type Link, type LinkRecord } from '../../../src/domain/resource-bindings/bindings.ts';
+import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
+import { createLinks, type Link, type LinkRecord } from '../../../src/domain/resource-bindings/bindings.ts';
 import type { AppStatus } from '../../../src/domain/records/records.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import type { Origin } from '../../../src/domain/mutation/mutation.ts';
@@ -78,7 +79,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     expect((await it.links.get(owner.uid))?.record.accountId).toBe(ACCOUNT);
     // The same wish by who did not see that it was carried out.
     const again = it.linkedAccounts.create(it.origin(), OTHER, wish, it.links.tie(owner.uid, undefined, linkTo(OTHER)));
-    await expect(again).rejects.toThrow(LinkMoved);
+    await expect(again).rejects.toThrow(StaleRead);
     expect(await it.account(OTHER)).toBeUndefined();
   });
 
@@ -88,7 +89,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     const tried = ids.map((id) =>
       it.linkedAccounts.create(it.origin(), id, wish, it.links.tie('uid-2', undefined, linkTo(id))),
     );
-    expect((await outcomes(tried)).toSorted()).toEqual(['LinkMoved', 'LinkMoved', 'LinkMoved', 'done']);
+    expect((await outcomes(tried)).toSorted()).toEqual(['StaleRead', 'StaleRead', 'StaleRead', 'done']);
     const made = await Promise.all(ids.map((id) => it.account(id)));
     expect(made.filter((account) => account !== undefined)).toHaveLength(1);
   });
@@ -111,7 +112,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
         it.keys.register(it.origin(), ACCOUNT, key, late),
         it.linkedAccounts.release(it.origin(), ACCOUNT, owner, true, late),
       ]),
-    ).toEqual(['LinkMoved', 'LinkMoved', 'LinkMoved']);
+    ).toEqual(['StaleRead', 'StaleRead', 'StaleRead']);
     expect((await it.account())?.record).toMatchObject({ name: 'renamed', disabled: false });
     expect((await it.links.get(owner.uid))?.record.generation).toBe(2);
   });
@@ -194,7 +195,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     expect(again).toBe(first);
     expect((await (await it.account())?.app(appId))?.record.codes).toHaveLength(1);
     await it.apps.revoke(await callerFor(await it.links.get('uid-app')), appId);
-    await expect(register('pending')).rejects.toMatchObject({ name: 'LinkMoved' });
+    await expect(register('pending')).rejects.toMatchObject({ name: 'StaleRead' });
     await register('revoked');
     expect((await (await it.account())?.app(appId))?.record).toMatchObject({ status: 'revoked', codes: [] });
   });
@@ -204,7 +205,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     await it.links.save('uid-3', undefined, linkTo(ACCOUNT));
     const seen = await it.links.get('uid-3');
     const saves = [2, 3].map((generation) => it.links.save('uid-3', seen, linkTo(ACCOUNT, { generation })));
-    expect((await outcomes(saves)).toSorted()).toEqual(['LinkMoved', 'done']);
+    expect((await outcomes(saves)).toSorted()).toEqual(['StaleRead', 'done']);
     await it.links.save('uid-3', await it.links.get('uid-3'), undefined);
     expect(await it.links.get('uid-3')).toBeUndefined();
   });

@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { text } from '../../http/fields.ts';
-import { REPLAYED } from '../replayed.ts';
-import { route } from '../route.ts';
+import { REPLAYED, route } from './route.ts';
 
 /** Section 4.1: POST /v1/apps. */
 export const createApp = route({

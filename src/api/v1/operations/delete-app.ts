@@ -1,4 +1,4 @@
-import { route } from '../route.ts';
+import { route } from './route.ts';
 
 /** Section 4.6: DELETE /v1/apps/{appId}. */
 export const deleteApp = route({

@@ -1,6 +1,5 @@
 import { dateTime } from '../../../time/date-time.ts';
-import { REPLAYED } from '../replayed.ts';
-import { route } from '../route.ts';
+import { REPLAYED, route } from './route.ts';
 
 /** Section 4.4: POST /v1/apps/{appId}/enroll-code. */
 export const issueEnrollCode = route({

@@ -1,7 +1,7 @@
 import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
 import { andThen, type MaybePromise } from '../../../concurrency/maybe-promise.ts';
-import { appJson } from '../app-view.ts';
-import { route } from '../route.ts';
+import { appJson } from './app-view.ts';
+import { route } from './route.ts';
 
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
 /** What an entry costs beside its body, roughly. */

@@ -1,4 +1,4 @@
-import { route } from '../route.ts';
+import { route } from './route.ts';
 
 /** Section 4.9: DELETE /v1/otel-config; also without the entitlement. */
 export const purgeOtelConfig = route({

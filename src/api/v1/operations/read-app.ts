@@ -1,7 +1,7 @@
 import { Refusal } from '../../../domain/refusal.ts';
 import { andThen } from '../../../concurrency/maybe-promise.ts';
-import { keptAppJson } from '../app-view.ts';
-import { route } from '../route.ts';
+import { keptAppJson } from './app-view.ts';
+import { route } from './route.ts';
 
 /** Section 4.3: GET /v1/apps/{appId}. */
 export const readApp = route({

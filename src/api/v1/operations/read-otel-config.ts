@@ -1,4 +1,4 @@
-import { route } from '../route.ts';
+import { route } from './route.ts';
 
 /** Section 4.7: GET /v1/otel-config. */
 export const readOtelConfig = route({

@@ -1,4 +1,4 @@
-import { route } from '../route.ts';
+import { route } from './route.ts';
 
 /** Section 4.5: POST /v1/apps/{appId}/revoke. */
 export const revokeApp = route({

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
 import { Secret } from '../../../domain/credentials/secret.ts';
-import { route } from '../route.ts';
+import { route } from './route.ts';
 
 const shape = z.object({
   enabled: z.boolean('must be true or false'),

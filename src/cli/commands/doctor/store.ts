@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../../time/clock.ts';
-import { openConfiguredStore } from '../../../service/configured-store.ts';
+import { openConfiguredStore } from '../../../service/open-store.ts';
 import type { Config } from '../../../config/config.ts';
-import { EMPTY_IT } from '../../../domain/records/format.ts';
+import { EMPTY_IT } from '../../../domain/replicas/format.ts';
 import type { KeyRing } from '../../../domain/keys/key-ring.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../domain/records/records.ts';

@@ -1,32 +1,18 @@
 import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
 import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
+import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
 import { isFalse } from '../runtime/conditions.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
+import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_AGAIN_MS } from './fleet-app-status.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
-import type { Resource } from '../runtime/resource.ts';
-import type { FleetAppSpec, FleetAppStatus } from '../schema/fleet-app.ts';
+import type { FleetAppStatus } from '../schema/fleet-app.ts';
 
 /*
  * An app is created without a code. A code is drawn and its hash noted, then it is written to the Secret, and then that
  * hash is registered: whatever the process ends between, no code works that is in no Secret, and none is made twice.
  */
-
-export type FleetAppResource = Resource<FleetAppSpec, FleetAppStatus>;
-
-export interface FleetAppFacts {
-  readonly link: Link | undefined;
-  readonly account: AccountState;
-  /** That of the link. */
-  readonly app: AppRecord | undefined;
-  /** Milliseconds since 1970; null: it has not enrolled yet. */
-  readonly seenAt: number | null;
-  /** What the Secret named in the spec is, and what it would hold. */
-  readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
-  readonly wanted: { readonly appId: string; readonly serverUrl: string };
-}
 
 export type FleetAppStep =
   | { readonly do: 'create' }

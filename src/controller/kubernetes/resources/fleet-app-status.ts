@@ -1,6 +1,6 @@
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import { codeStateOf, RENEW_BEFORE_MS } from './fleet-app-code.ts';
-import type { FleetAppFacts, FleetAppResource } from './fleet-app-decide.ts';
+import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import type { Settled } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
 

@@ -1,3 +1,4 @@
+import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { codeExpiry } from '../../../domain/apps/app-state.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
 import { lastSeenAt } from '../../../domain/fleet/reader.ts';
@@ -8,7 +9,7 @@ import type { Secret } from '../../../domain/credentials/secret.ts';
 import { drawAppId } from '../../../domain/credentials/random-ids.ts';
 import { drawEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { accountOf } from './account-ref.ts';
-import { decideFleetApp, type FleetAppFacts, type FleetAppResource, type FleetAppStep } from './fleet-app-decide.ts';
+import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { Kind, Look } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
 

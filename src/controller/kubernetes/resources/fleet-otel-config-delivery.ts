@@ -1,5 +1,5 @@
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
-import type { FleetOtelConfigFacts } from './fleet-otel-config-decide.ts';
+import type { FleetOtelConfigFacts } from './fleet-otel-config-facts.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 
 /** Counts move with every acknowledgement: they are written once a minute, and when the revision is another one. */

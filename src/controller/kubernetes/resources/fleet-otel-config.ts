@@ -1,3 +1,4 @@
+import type { FleetOtelConfigFacts, FleetOtelConfigResource, HeaderState } from './fleet-otel-config-facts.ts';
 import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
@@ -6,14 +7,7 @@ import { ABSENT } from '../../../store/port.ts';
 import { accountOf } from './account-ref.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
-import {
-  decideFleetOtelConfig,
-  linkOf,
-  type FleetOtelConfigFacts,
-  type FleetOtelConfigResource,
-  type FleetOtelConfigStep,
-  type HeaderState,
-} from './fleet-otel-config-decide.ts';
+import { decideFleetOtelConfig, linkOf, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
 import type { Kind, Look } from '../runtime/kind.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
 import { HEADER_LABEL } from '../runtime/secrets.ts';

@@ -14,7 +14,7 @@ export interface Runner {
   readonly schema: KindSchema;
   /**
    * @returns after how long to look again
-   * @throws KubeError, StoreUnavailable, LinkMoved: to be tried again
+   * @throws KubeError, StoreUnavailable, StaleRead: to be tried again
    */
   look(object: KubeObject, frame: Frame): Promise<number | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { Situation } from './decide.ts';
+import type { Situation } from './situation.ts';
 import type { OwnCount } from './own-usage.ts';
 import { sliceName, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';

@@ -1,11 +1,16 @@
 import type { CallOptions, Metadata } from '@grpc/grpc-js';
 import { AuthClient } from 'etcd3';
-import { Connection, type Tls } from './channel.ts';
 
 export interface UserAndPassword {
   readonly username: string;
   readonly password: string;
 }
+
+/** What a token is asked for over: a connection of its own, which the session closes. */
+type AuthChannel = ConstructorParameters<typeof AuthClient>[0] & {
+  blankMetadata(): Promise<Metadata>;
+  close(): void;
+};
 
 /** For those who come without a deadline; a request that hung would keep every later one waiting. */
 const AUTHENTICATE_MS = 2000;
@@ -16,15 +21,14 @@ const AUTHENTICATE_MS = 2000;
  * deadline, and leaves a connection open for each token.)
  */
 export class Session {
-  private readonly endpoint: string;
-  private readonly tls: Tls | undefined;
+  private readonly open: () => AuthChannel;
   private readonly user: UserAndPassword;
   private asking: Promise<Metadata> | undefined;
   private current: Metadata | undefined;
 
-  constructor(endpoint: string, tls: Tls | undefined, user: UserAndPassword) {
-    this.endpoint = endpoint;
-    this.tls = tls;
+  /** @param open opens a channel to the endpoint's `Auth` service */
+  constructor(open: () => AuthChannel, user: UserAndPassword) {
+    this.open = open;
     this.user = user;
   }
 
@@ -44,7 +48,7 @@ export class Session {
 
   private async authenticate(options: CallOptions): Promise<Metadata> {
     // Once in five minutes: not worth a standing connection.
-    const connection = new Connection('Auth', this.endpoint, this.tls);
+    const connection = this.open();
     try {
       const { username: name, password } = this.user;
       const deadline = options.deadline ?? Date.now() + AUTHENTICATE_MS;

@@ -25,7 +25,7 @@ export class Endpoint {
 
   constructor(url: string, tls: Tls | undefined, user: UserAndPassword | undefined) {
     this.url = url;
-    this.session = user && new Session(url, tls, user);
+    this.session = user && new Session(() => new Connection('Auth', url, tls), user);
     this.kvConnection = new Connection('KV', url, tls, this.session);
     this.watchConnection = new Connection('Watch', url, tls, this.session);
     this.leaseConnection = new Connection('Lease', url, tls, this.session);

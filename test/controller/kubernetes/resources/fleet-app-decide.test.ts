@@ -1,9 +1,9 @@
+import type {
+  FleetAppFacts,
+  FleetAppResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-app-facts.ts';
 import { describe, expect, test } from 'vitest';
-import {
-  decideFleetApp,
-  type FleetAppFacts,
-  type FleetAppResource,
-} from '../../../../src/controller/kubernetes/resources/fleet-app-decide.ts';
+import { decideFleetApp } from '../../../../src/controller/kubernetes/resources/fleet-app-decide.ts';
 import { newApp, revoked, withCode } from '../../../../src/domain/apps/app-state.ts';
 import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { LIMITS } from '../../../../src/domain/limits.ts';

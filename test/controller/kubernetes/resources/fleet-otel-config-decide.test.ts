@@ -1,10 +1,10 @@
+import type {
+  FleetOtelConfigFacts,
+  FleetOtelConfigResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-otel-config-facts.ts';
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
-import {
-  decideFleetOtelConfig,
-  type FleetOtelConfigFacts,
-  type FleetOtelConfigResource,
-} from '../../../../src/controller/kubernetes/resources/fleet-otel-config-decide.ts';
+import { decideFleetOtelConfig } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-decide.ts';
 import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { rateRecordsSweep } from '../../../../src/domain/cleanup/expired-records.ts';
-import { decide, type Situation } from '../../../../src/domain/rate-window/shared/decide.ts';
+import { decide } from '../../../../src/domain/rate-window/shared/decide.ts';
+import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
 import { NO_PART, type OwnHold, reconciled, usableUnits } from '../../../../src/domain/rate-window/shared/own-hold.ts';
 import { OwnUnits } from '../../../../src/domain/rate-window/shared/own-usage.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/records/format.ts';
+import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/replicas/format.ts';
 import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../src/domain/records/records.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';

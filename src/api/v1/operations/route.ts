@@ -1,10 +1,10 @@
 import type * as z from 'zod';
-import type { Apps, Caller } from '../../domain/apps/apps.ts';
-import type { AccountReader } from '../../domain/fleet/reader.ts';
-import type { OtelConfigs } from '../../domain/otel-config/otel-config.ts';
-import type { RefusalCode } from '../../domain/refusal.ts';
-import type { Reply } from '../http/exchange.ts';
-import type { FieldCodes } from '../http/json-body.ts';
+import type { Apps, Caller } from '../../../domain/apps/apps.ts';
+import type { AccountReader } from '../../../domain/fleet/reader.ts';
+import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
+import type { RefusalCode } from '../../../domain/refusal.ts';
+import type { Reply } from '../../http/exchange.ts';
+import type { FieldCodes } from '../../http/json-body.ts';
 
 /** What the operations of `/v1` use. */
 export interface Services {
@@ -39,3 +39,6 @@ export interface Route<Shape extends z.core.$ZodShape> {
 
 /** Keeps the shape's type where a route is written. */
 export const route = <Shape extends z.core.$ZodShape>(definition: Route<Shape>): Route<Shape> => definition;
+
+/** H19: tells an answer that was given before. */
+export const REPLAYED: readonly string[] = ['Idempotency-Replayed', 'true'];

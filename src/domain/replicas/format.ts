@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../time/clock.ts';
 import { ABSENT, type Store } from '../../store/port.ts';
-import { FORMAT, formatSchema, KEYS, parseRecord, put, type Versioned } from './records.ts';
-import { readReplicas } from '../replicas/replicas.ts';
+import { FORMAT, formatSchema, KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+import { readReplicas } from './replicas.ts';
 
 /*
  * The format of all records together (docs/adr/0023-neighbouring-versions.md). It is raised first: a program that does

@@ -1,6 +1,6 @@
-import { lastSeenAt, type AppEntry } from '../../domain/fleet/reader.ts';
-import type { SeenBySlot } from '../../domain/fleet/last-seen-codec.ts';
-import { dateTime } from '../../time/date-time.ts';
+import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
+import type { SeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
+import { dateTime } from '../../../time/date-time.ts';
 
 /** Section 2.1: the one place that spells an app's answer, as JSON. */
 export const appJson = (app: AppEntry, seen: SeenBySlot): string => spelled(app, lastSeenAt(app.record, seen));

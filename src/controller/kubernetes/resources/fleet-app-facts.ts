@@ -1,0 +1,19 @@
+import type { AppRecord } from '../../../domain/records/records.ts';
+import type { Link } from '../../../domain/resource-bindings/bindings.ts';
+import type { Resource } from '../runtime/resource.ts';
+import type { FleetAppSpec, FleetAppStatus } from '../schema/fleet-app.ts';
+import type { AccountState } from './account-ref.ts';
+
+export type FleetAppResource = Resource<FleetAppSpec, FleetAppStatus>;
+
+export interface FleetAppFacts {
+  readonly link: Link | undefined;
+  readonly account: AccountState;
+  /** That of the link. */
+  readonly app: AppRecord | undefined;
+  /** Milliseconds since 1970; null: it has not enrolled yet. */
+  readonly seenAt: number | null;
+  /** What the Secret named in the spec is, and what it would hold. */
+  readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
+  readonly wanted: { readonly appId: string; readonly serverUrl: string };
+}
