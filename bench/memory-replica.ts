@@ -8,11 +8,11 @@ import { createFleet, type Fleet } from '../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../src/domain/fleet/memory.ts';
 import { createHeartbeats, type Heartbeats } from '../src/domain/devices/heartbeats.ts';
 import { parseKeyRing } from '../src/domain/keys/key-ring.ts';
-import { DIRECTORY_GROUPS, KEYS } from '../src/domain/records/records.ts';
-import { systemDraw } from '../src/domain/credentials/random-ids.ts';
+import { CACHED_GROUPS, KEYS } from '../src/domain/records/records.ts';
+import { systemRandom } from '../src/domain/credentials/random-ids.ts';
 import { createLog } from '../src/log.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
-import { Directory } from '../src/store/watch-cache/watch-cache.ts';
+import { WatchCache } from '../src/store/watch-cache/watch-cache.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store } from '../src/store/port.ts';
 
@@ -133,7 +133,7 @@ async function pollAll(store: Store, poll: (hash: string) => void): Promise<numb
 }
 
 function pollerOf(fleet: Fleet, heartbeats: Heartbeats): (hash: string) => void {
-  const envelope = createEnvelope(parseKeyRing(`1:${Buffer.alloc(32, 1).toString('base64')}`), systemDraw());
+  const envelope = createEnvelope(parseKeyRing(`1:${Buffer.alloc(32, 1).toString('base64')}`), systemRandom());
   const configs = createDeviceConfigs(envelope, 60);
   const rate = createDeviceRate(60, systemClock);
   return (hash) => {
@@ -163,7 +163,7 @@ await inner.head();
 const before = await held(undefined);
 const figures = watched(inner);
 const { store, memory } = figures;
-const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
 const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
 directory.start();
 while (!memory.whole) await sleep(1);

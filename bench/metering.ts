@@ -11,11 +11,11 @@ import { createFleet } from '../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../src/domain/fleet/memory.ts';
 import { readWatermark } from '../src/domain/metering/watermark.ts';
 import { recordPrice } from '../src/domain/metering/prices.ts';
-import { DIRECTORY_GROUPS, KEYS, put } from '../src/domain/records/records.ts';
-import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/random-ids.ts';
+import { CACHED_GROUPS, KEYS, put } from '../src/domain/records/records.ts';
+import { generateAccountId, generateAppId, systemRandom } from '../src/domain/credentials/random-ids.ts';
 import { createLog } from '../src/log.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
-import { Directory } from '../src/store/watch-cache/watch-cache.ts';
+import { WatchCache } from '../src/store/watch-cache/watch-cache.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import { ABSENT, type Store } from '../src/store/port.ts';
 import { findEtcd } from '../test/support/etcd/etcd-binary.ts';
@@ -51,7 +51,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
   const memory = new FleetMemory({ onUnreadable: (error) => process.stderr.write(`${String(error)}\n`) });
   const [clock, log, metrics] = [clockAfter(nights), createLog('error'), createMetrics('bench')];
   // Without the proof: what is put into memory beside the store must stay there.
-  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   directory.start();
   while (!directory.ready) await sleep(1);
   const deps: MeteringDeps = {
@@ -77,7 +77,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
   };
 }
 
-const draw = systemDraw();
+const draw = systemRandom();
 
 function seed(memory: FleetMemory, apps: number): void {
   const record = enrolled(newApp('daemon', 0, NOON, { hash: 'c'.repeat(43), issuedAt: NOON }), {
@@ -90,11 +90,11 @@ function seed(memory: FleetMemory, apps: number): void {
   });
   const value = JSON.stringify(record);
   for (let i = 0; i < apps / APPS_PER_ACCOUNT; i += 1) {
-    const accountId = drawAccountId(draw);
+    const accountId = generateAccountId(draw);
     const account = { name: 'bench', entitlement: 'standard', disabled: false, createdAt: NOON };
     memory.put({ key: KEYS.account(accountId), value: JSON.stringify(account), revision: 1 });
     for (let n = 0; n < APPS_PER_ACCOUNT; n += 1) {
-      memory.put({ key: KEYS.app(accountId, drawAppId(draw)), value, revision: 1 });
+      memory.put({ key: KEYS.app(accountId, generateAppId(draw)), value, revision: 1 });
     }
   }
   memory.settled();

@@ -1,8 +1,8 @@
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
 import { KEYS, put } from '../src/domain/records/records.ts';
-import { drawAccountId, drawAppId, systemDraw } from '../src/domain/credentials/random-ids.ts';
+import { generateAccountId, generateAppId, systemRandom } from '../src/domain/credentials/random-ids.ts';
 import { settleFormat } from '../src/domain/replicas/format.ts';
-import { drawApiKey, drawCredential, drawEnrollCode, tokenHash } from '../src/domain/credentials/tokens.ts';
+import { generateApiKey, generateCredential, generateEnrollCode, tokenHash } from '../src/domain/credentials/tokens.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store, Write } from '../src/store/port.ts';
 import { request } from './load.ts';
@@ -19,7 +19,7 @@ export interface SeedPlan {
   readonly appsEach: number;
 }
 
-const draw = systemDraw();
+const draw = systemRandom();
 const WRITES_PER_COMMIT = 120;
 
 /**
@@ -49,13 +49,13 @@ async function commit(store: Store, write: readonly Write[]): Promise<void> {
 
 function account(writes: Write[], apps: number): Seeded {
   const at = Date.now();
-  const accountId = drawAccountId(draw);
-  const { keyId, token } = drawApiKey(draw);
+  const accountId = generateAccountId(draw);
+  const { keyId, token } = generateApiKey(draw);
   writes.push(
     put(KEYS.account(accountId), { name: 'bench', entitlement: 'enterprise', disabled: false, createdAt: at }),
     put(KEYS.apiKey(accountId, keyId), { name: '', hash: tokenHash(token.reveal()), createdAt: at }),
     put(KEYS.keyLocator(keyId), { accountId }),
-    put(KEYS.tally(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
+    put(KEYS.counters(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
   );
   let first: Omit<Seeded, 'token'> | undefined;
   for (let slot = 0; slot < apps; slot += 1) {
@@ -66,9 +66,9 @@ function account(writes: Write[], apps: number): Seeded {
 }
 
 function enrolledApp(writes: Write[], accountId: string, slot: number, at: number): Omit<Seeded, 'token'> {
-  const appId = drawAppId(draw);
-  const credential = drawCredential(draw).reveal();
-  const code = tokenHash(drawEnrollCode(draw).reveal());
+  const appId = generateAppId(draw);
+  const credential = generateCredential(draw).reveal();
+  const code = tokenHash(generateEnrollCode(draw).reveal());
   const pending = newApp(`app ${slot}`, slot, at + slot, { hash: code, issuedAt: at });
   const binding = { code, credential: tokenHash(credential), platform: 'linux', agentVersion: '1.0.0', at } as const;
   writes.push(

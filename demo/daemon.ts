@@ -16,27 +16,27 @@ export interface Enrollment {
  */
 export class Daemon {
   readonly #urls: Urls;
-  readonly #tally: Tally;
+  readonly #counters: Tally;
   /** Of its own making: the service learns its hash alone, and a lost answer to the enrollment burns nothing. */
   readonly #credential = `mst_dev_${randomBytes(32).toString('base64url')}`;
   #etag = '';
   #version = 0;
 
-  constructor(urls: Urls, tally: Tally) {
+  constructor(urls: Urls, counters: Tally) {
     this.#urls = urls;
-    this.#tally = tally;
+    this.#counters = counters;
   }
 
   /** Resolves when it is cut off; rejects when the signal aborts. */
   async run(enrollment: Enrollment, signal: AbortSignal): Promise<void> {
     await this.#enroll(enrollment, signal);
-    while ((await this.#poll(signal)) !== 'cut off') this.#tally.polls += 1;
+    while ((await this.#poll(signal)) !== 'cut off') this.#counters.polls += 1;
   }
 
   /** Says a newer version of itself with its next poll. */
   upgrade(): void {
     this.#version += 1;
-    this.#tally.upgrades += 1;
+    this.#counters.upgrades += 1;
   }
 
   async #enroll({ appId, enrollCode }: Enrollment, signal: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ export class Daemon {
       credentialHash: hash('sha256', this.#credential),
     };
     await insist(200, `${this.#urls.device}/device/v1/enroll`, { method: 'POST', body, signal });
-    this.#tally.enrolled += 1;
+    this.#counters.enrolled += 1;
   }
 
   async #poll(signal: AbortSignal): Promise<'cut off' | undefined> {
@@ -65,7 +65,7 @@ export class Daemon {
     });
     const { status, headers, body } = answer;
     if (status === 401) return 'cut off';
-    if (status === 304) this.#tally.unchanged += 1;
+    if (status === 304) this.#counters.unchanged += 1;
     else if (status === 200) await this.#take(String(headers.get('etag')), Number(body['revision']), signal);
     else await pause(answer, signal);
     return undefined;
@@ -73,14 +73,14 @@ export class Daemon {
 
   async #take(etag: string, revision: number, signal: AbortSignal): Promise<void> {
     this.#etag = etag;
-    this.#tally.received += 1;
+    this.#counters.received += 1;
     const { status } = await ask(`${this.#urls.device}/device/v1/config/ack`, {
       method: 'POST',
       token: this.#credential,
       body: { revision, status: 'applied' },
       signal,
     });
-    if (status === 204) this.#tally.acknowledged += 1;
+    if (status === 204) this.#counters.acknowledged += 1;
   }
 
   get #agentVersion(): string {

@@ -21,19 +21,19 @@ const NEW_MACHINE_AFTER_MS = 2000;
 class Fleet {
   readonly #urls: Urls;
   readonly #apiKey: string;
-  readonly #tally: Tally;
+  readonly #counters: Tally;
   readonly #signal: AbortSignal;
   readonly #members: Member[];
 
-  constructor(urls: Urls, apiKey: string, tally: Tally, signal: AbortSignal) {
+  constructor(urls: Urls, apiKey: string, counters: Tally, signal: AbortSignal) {
     this.#urls = urls;
     this.#apiKey = apiKey;
-    this.#tally = tally;
+    this.#counters = counters;
     this.#signal = signal;
     this.#members = Array.from({ length: DAEMONS }, (_, index) => ({
       name: `demo-${String(index + 1).padStart(2, '0')}`,
       appId: '',
-      daemon: new Daemon(urls, tally),
+      daemon: new Daemon(urls, counters),
       ended: Promise.resolve(),
     }));
   }
@@ -54,7 +54,7 @@ class Fleet {
   async #setUp(member: Member, appId: string | undefined): Promise<void> {
     const enrollment = appId === undefined ? await this.#create(member.name) : await this.#reissue(appId);
     member.appId = enrollment.appId;
-    member.daemon = new Daemon(this.#urls, this.#tally);
+    member.daemon = new Daemon(this.#urls, this.#counters);
     member.ended = member.daemon.run(enrollment, this.#signal);
     // Whoever waits for the end hears of it; while nobody waits it is no unhandled fault.
     member.ended.catch(() => undefined);
@@ -71,9 +71,9 @@ class Fleet {
   }
 
   async #change(): Promise<void> {
-    this.#tally.changes += 1;
-    const evidenceLevel = this.#tally.changes % 2 === 0 ? 'hashes' : 'redacted';
-    const endpoint = `https://otel-${this.#tally.changes}.example.com`;
+    this.#counters.changes += 1;
+    const evidenceLevel = this.#counters.changes % 2 === 0 ? 'hashes' : 'redacted';
+    const endpoint = `https://otel-${this.#counters.changes}.example.com`;
     const body = { enabled: true, endpoint, authHeader: 'Bearer demo', evidenceLevel };
     await this.#owner(200, '/v1/otel-config', { method: 'PUT', body });
   }
@@ -83,8 +83,8 @@ class Fleet {
     await this.#owner(200, `/v1/apps/${member.appId}/revoke`, { method: 'POST' });
     const answered = performance.now();
     await member.ended;
-    this.#tally.revoked += 1;
-    this.#tally.slowestCutOffMs = Math.max(this.#tally.slowestCutOffMs, performance.now() - answered);
+    this.#counters.revoked += 1;
+    this.#counters.slowestCutOffMs = Math.max(this.#counters.slowestCutOffMs, performance.now() - answered);
     await sleep(NEW_MACHINE_AFTER_MS, undefined, { signal: this.#signal });
     await this.#owner(204, `/v1/apps/${member.appId}`, { method: 'DELETE' });
     await this.#setUp(member, undefined);
@@ -130,9 +130,9 @@ if (config) {
     process.stdout.write(
       `${DAEMONS} daemons poll at ${urls.device}; their owner works at ${urls.api}. Ctrl-C ends it.\n`,
     );
-    const tally = new Tally();
-    using line = new LiveLine(tally);
+    const counters = new Tally();
+    using line = new LiveLine(counters);
     line.start();
-    await new Fleet(urls, apiKey, tally, signal).run();
+    await new Fleet(urls, apiKey, counters, signal).run();
   });
 }

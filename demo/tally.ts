@@ -29,11 +29,11 @@ export class Tally {
 
 /** A line that tells how far things are: rewritten in place on a terminal, else a line every few seconds. */
 export class LiveLine implements Disposable {
-  readonly #tally: { toString(): string };
+  readonly #counters: { toString(): string };
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tally: { toString(): string }) {
-    this.#tally = tally;
+  constructor(counters: { toString(): string }) {
+    this.#counters = counters;
   }
 
   start(): void {
@@ -47,7 +47,7 @@ export class LiveLine implements Disposable {
   }
 
   #write(): void {
-    const line = String(this.#tally);
+    const line = String(this.#counters);
     if (!process.stdout.isTTY) process.stdout.write(`${line}\n`);
     // A line that wraps could not be written over.
     else process.stdout.write(`\r\u{1b}[2K${line.slice(0, process.stdout.columns - 1)}`);

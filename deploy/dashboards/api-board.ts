@@ -77,7 +77,7 @@ const traffic = [
       description: 'Above a bound of a listener, or no request of HTTP at all (below routing).',
       unit: 'reqps',
     },
-    of(sum(rate('muster_http_turned_away_total'), 'listener', 'why'), '{{listener}} {{why}}'),
+    of(sum(rate('muster_http_rejected_total'), 'listener', 'why'), '{{listener}} {{why}}'),
   ),
   lines(
     {

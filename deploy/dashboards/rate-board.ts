@@ -83,7 +83,7 @@ const shared = [
         'With MUSTER_RATE_WINDOW=shared: taken ahead, returned in time, and settled only after their end (a replica that was paused or cut off).',
       unit: 'ops',
     },
-    of(sum(rate('muster_rate_slices_total'), 'what'), '{{what}}'),
+    of(sum(rate('muster_rate_allotments_total'), 'what'), '{{what}}'),
   ),
   lines(
     {

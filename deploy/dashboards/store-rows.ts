@@ -66,7 +66,7 @@ const memory = [
       max: 1,
       steps: atLeast(1),
     },
-    of(max(series('muster_directory_ready'), 'instance'), '{{instance}}'),
+    of(max(series('muster_watch_cache_ready'), 'instance'), '{{instance}}'),
   ),
   lines(
     {
@@ -75,7 +75,7 @@ const memory = [
       unit: 'short',
       steps: rising(1, 100),
     },
-    of(max(series('muster_directory_lag_revisions'), 'instance'), '{{instance}}'),
+    of(max(series('muster_watch_cache_lag_revisions'), 'instance'), '{{instance}}'),
   ),
   lines(
     {
@@ -83,7 +83,7 @@ const memory = [
       description: 'Because memory had not caught up within 50 ms: right, but slow.',
       unit: 'reqps',
     },
-    of(sum(rate('muster_directory_behind_total'), 'instance'), '{{instance}}'),
+    of(sum(rate('muster_watch_cache_behind_total'), 'instance'), '{{instance}}'),
   ),
   lines(
     {
@@ -91,12 +91,12 @@ const memory = [
       description: 'Every 5 minutes. `different` must never be.',
       unit: 'short',
     },
-    of(sum(increase('muster_directory_proofs_total'), 'verdict'), '{{verdict}}'),
+    of(sum(increase('muster_watch_cache_consistency_checks_total'), 'verdict'), '{{verdict}}'),
   ),
   lines(
     { title: 'Watches that ended', description: 'And were opened again, where they broke off.', unit: 'short' },
-    of(sum(increase('muster_directory_watch_ends_total'), 'reason'), '{{reason}}'),
-    of(sum(increase('muster_directory_relists_total')), 'listed anew'),
+    of(sum(increase('muster_watch_cache_watch_ends_total'), 'reason'), '{{reason}}'),
+    of(sum(increase('muster_watch_cache_relists_total')), 'listed anew'),
   ),
   lines(
     {

@@ -1,5 +1,5 @@
 /** At most so many at once; who finds no room is refused, not queued. */
-export class Gate {
+export class Semaphore {
   readonly #max: number;
   #inside = 0;
 

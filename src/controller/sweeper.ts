@@ -5,7 +5,7 @@ import type { Fleet } from '../domain/fleet/fleet.ts';
 import { auditSweep } from '../domain/cleanup/old-audit.ts';
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
 import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
-import { keptAnswersSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
+import { idempotencyRecordsSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
 import type { Sweep } from '../domain/cleanup/sweep.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
@@ -44,7 +44,7 @@ export function sweepReconciler(
   const deps = { store, clock, fence: term.fence };
   const passes: readonly Pass[] = [
     expiredCodesSweep(deps, fleet.memory),
-    keptAnswersSweep(deps),
+    idempotencyRecordsSweep(deps),
     rateRecordsSweep(deps),
     refusalNotesSweep(deps),
     pastCredentialsSweep(deps, fleet.memory),

@@ -13,7 +13,7 @@ type Labels = Record<string, string>;
  * A histogram for the path of every request: the library's own spells and hashes the labels at every observation. Each
  * series counts in an array of its own, and the library is told when a scrape comes.
  */
-export class TalliedHistogram extends Histogram<string> {
+export class BufferedHistogram extends Histogram<string> {
   readonly #name: string;
   readonly #help: string;
   readonly #series: Tally[] = [];
@@ -26,15 +26,15 @@ export class TalliedHistogram extends Histogram<string> {
     [this.#name, this.#help] = [name, help];
     this.of = remembered((values) => {
       const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']));
-      const tally = new Tally(labels, buckets);
-      this.#series.push(tally);
-      return tally;
+      const counters = new Tally(labels, buckets);
+      this.#series.push(counters);
+      return counters;
     });
   }
 
   override async get(): Promise<MetricObjectWithValues<Value>> {
     const [name, help] = [this.#name, this.#help];
-    const values = this.#series.flatMap((tally) => tally.values(name));
+    const values = this.#series.flatMap((counters) => counters.values(name));
     return { name, help, type: 'histogram', aggregator: 'sum', collect: () => undefined, values };
   }
 

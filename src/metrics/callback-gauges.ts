@@ -1,5 +1,5 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import { askedGauge } from './instruments.ts';
+import { callbackGauge } from './instruments.ts';
 import type { ListenerLabel } from './labels.ts';
 
 /** Numbers that others keep, asked for when a scrape comes. */
@@ -12,14 +12,14 @@ export interface Gauges {
   readonly rateFill: () => readonly number[];
   readonly accountsLimitedLately: () => number;
   readonly storeFullness: () => number;
-  readonly directoryReady: () => boolean;
+  readonly cacheReady: () => boolean;
   readonly storeRevisionLag: () => number;
 }
 
 const FILL = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1];
 
 export function registerGauges(registers: Registry[], read: Gauges): void {
-  const gauge = (name: string, help: string, value: () => number): void => askedGauge(registers, name, help, value);
+  const gauge = (name: string, help: string, value: () => number): void => callbackGauge(registers, name, help, value);
   gauge('muster_accounts', 'Accounts.', read.accounts);
   gauge('muster_apps', 'Apps of all accounts.', read.apps);
   gauge('muster_held_polls', 'Polls held until the configuration changes.', read.heldPolls);
@@ -29,11 +29,11 @@ export function registerGauges(registers: Registry[], read: Gauges): void {
     read.accountsLimitedLately,
   );
   gauge('muster_store_fullness_ratio', 'How full the store is, 0 to 1; 0 where it cannot be told.', read.storeFullness);
-  gauge('muster_directory_ready', '1 when memory is filled and the store answers.', () =>
-    read.directoryReady() ? 1 : 0,
+  gauge('muster_watch_cache_ready', '1 when memory is filled and the store answers.', () =>
+    read.cacheReady() ? 1 : 0,
   );
   gauge(
-    'muster_directory_lag_revisions',
+    'muster_watch_cache_lag_revisions',
     'Store revisions that memory was behind at the last read.',
     read.storeRevisionLag,
   );

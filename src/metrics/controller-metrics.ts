@@ -1,5 +1,5 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import { askedGauge, counterOf, plainCounter, plainGauge } from './instruments.ts';
+import { callbackGauge, counterOf, plainCounter, plainGauge } from './instruments.ts';
 import { CLEANED, NIGHT_LATE, TERM_ENDS } from './labels.ts';
 
 /** What the controller says of its work; as in service-metrics.ts, a module of verbs. */
@@ -122,7 +122,7 @@ function nightMetrics(
     'How long the last night took that this process metered, with its pauses.',
   );
   let trusted = (): boolean => true;
-  askedGauge(
+  callbackGauge(
     registers,
     'muster_clock_trusted',
     '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',

@@ -75,7 +75,7 @@ export function plainGauge(registers: Registry[], name: string, help: string): (
 }
 
 /** A gauge that asks for its value when a scrape comes. */
-export function askedGauge(registers: Registry[], name: string, help: string, read: () => number): void {
+export function callbackGauge(registers: Registry[], name: string, help: string, read: () => number): void {
   const gauge = new Gauge({
     name,
     help,

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { askedGauge, counterOf } from './instruments.ts';
+import { callbackGauge, counterOf } from './instruments.ts';
 import {
   KUBE_RESOURCES,
   type InformerFailureLabel,
@@ -95,7 +95,7 @@ function operatorGauges(registers: Registry[]): KubernetesMetrics['operatorGauge
       for (const [kind, ready, count] of read?.resources() ?? []) resources.set({ kind, ready }, count);
     },
   });
-  askedGauge(
+  callbackGauge(
     registers,
     'muster_kubernetes_queued',
     'Custom resources that are being looked at, or wait to be; on the leader alone.',

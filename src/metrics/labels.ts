@@ -10,15 +10,15 @@ export type ListenerLabel = (typeof LISTENERS)[number];
 export const TLS_LISTENERS = ['api', 'device'] as const;
 export type TlsListenerLabel = (typeof TLS_LISTENERS)[number];
 
-export const TURNED_AWAY = ['below_routing', 'request_bound', 'connection_bound'] as const;
-export type TurnedAwayLabel = (typeof TURNED_AWAY)[number];
+export const REJECTIONS = ['below_routing', 'request_bound', 'connection_bound'] as const;
+export type RejectionLabel = (typeof REJECTIONS)[number];
 
 export const ROLE_LABELS = ['api', 'device', 'controller', 'kubernetes'] as const;
 
 export const RATE_DECISIONS = ['admitted', 'limited'] as const;
 
-export const DIRECTORY_VERDICTS = ['equal', 'different', 'unknown'] as const;
-export type DirectoryVerdict = (typeof DIRECTORY_VERDICTS)[number];
+export const CONSISTENCY_VERDICTS = ['equal', 'different', 'unknown'] as const;
+export type ConsistencyVerdict = (typeof CONSISTENCY_VERDICTS)[number];
 
 export const WATCH_ENDS = ['compacted', 'disconnected', 'closed'] as const;
 export type WatchEndLabel = (typeof WATCH_ENDS)[number];
@@ -78,14 +78,14 @@ export const COMPACTION_RESULTS = ['done', 'failed'] as const;
 export const TERM_ENDS = ['stopped', 'lost'] as const;
 export const CLEANED = [
   'codes',
-  'kept_answers',
+  'idempotency_records',
   'rate_records',
   'refusal_notes',
   'past_credentials',
   'audit_entries',
 ] as const;
 export const NIGHT_LATE = ['true', 'false'] as const;
-export const RATE_SLICES = ['taken', 'returned', 'expired'] as const;
+export const RATE_ALLOTMENTS = ['taken', 'returned', 'expired'] as const;
 
 export const KUBE_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 export type KubeMethodLabel = (typeof KUBE_METHODS)[number];

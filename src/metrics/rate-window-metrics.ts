@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client';
-import { askedGauge, counterOf, plainCounter } from './instruments.ts';
-import { RATE_SLICES } from './labels.ts';
+import { callbackGauge, counterOf, plainCounter } from './instruments.ts';
+import { RATE_ALLOTMENTS } from './labels.ts';
 
 /** What the rate window that replicas share says of itself; as in service-metrics.ts, a module of verbs. */
 export interface RateMetrics {
-  rateSlice(what: (typeof RATE_SLICES)[number]): void;
+  rateSlice(what: (typeof RATE_ALLOTMENTS)[number]): void;
   /** A request waited for the store until it was admitted or refused. */
   rateWaited(): void;
   /** Asked whenever the metrics are. */
@@ -14,7 +14,7 @@ export interface RateMetrics {
 export function createRateMetrics(registry: Registry): RateMetrics {
   const registers = [registry];
   let age = (): number => 0;
-  askedGauge(
+  callbackGauge(
     registers,
     'muster_rate_shared_age_seconds',
     'For how long this replica has not been told what others write of the rate windows; 0 while it is.',
@@ -22,10 +22,10 @@ export function createRateMetrics(registry: Registry): RateMetrics {
   );
   return {
     rateSlice: counterOf(registers, {
-      name: 'muster_rate_slices_total',
+      name: 'muster_rate_allotments_total',
       help: 'Parts of rate windows that this replica took ahead, settled in time, and settled after their end.',
       label: 'what',
-      values: RATE_SLICES,
+      values: RATE_ALLOTMENTS,
     }),
     rateWaited: plainCounter(
       registers,

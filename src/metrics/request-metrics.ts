@@ -3,24 +3,24 @@ import { lazyCounterOf, SECONDS } from './instruments.ts';
 import {
   LISTENERS,
   RATE_DECISIONS,
-  TURNED_AWAY,
+  REJECTIONS,
   type ListenerLabel,
   type TlsListenerLabel,
-  type TurnedAwayLabel,
+  type RejectionLabel,
 } from './labels.ts';
-import { TalliedHistogram } from './buffered-histogram.ts';
+import { BufferedHistogram } from './buffered-histogram.ts';
 
 /** What the listeners and the account window say. */
 export interface RequestMetrics {
   requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
-  requestShed(listener: ListenerLabel, why: TurnedAwayLabel): void;
+  requestShed(listener: ListenerLabel, why: RejectionLabel): void;
   rateDecided(admitted: boolean): void;
   /** @param timestampSeconds since 1970 */
   certificateExpires(listener: TlsListenerLabel, timestampSeconds: number): void;
 }
 
 export function requestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = new TalliedHistogram({
+  const requests = new BufferedHistogram({
     name: 'muster_http_request_duration_seconds',
     help: 'Requests by listener, route template, status and error code (empty when none), with their duration.',
     labelNames: ['listener', 'route', 'status', 'code'],
@@ -28,12 +28,12 @@ export function requestMetrics(registers: Registry[]): RequestMetrics {
     registers,
   });
   const shed = new Counter({
-    name: 'muster_http_turned_away_total',
+    name: 'muster_http_rejected_total',
     help: 'Requests and connections turned away: below routing, or above a bound of the listener.',
     labelNames: ['listener', 'why'],
     registers,
   });
-  for (const listener of LISTENERS) for (const why of TURNED_AWAY) shed.inc({ listener, why }, 0);
+  for (const listener of LISTENERS) for (const why of REJECTIONS) shed.inc({ listener, why }, 0);
   const decided = lazyCounterOf(registers, {
     name: 'muster_rate_decisions_total',
     help: 'Decisions of the account rate window: admitted or limited.',

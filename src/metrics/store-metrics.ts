@@ -3,22 +3,22 @@ import { counterOf, plainCounter, plainGauge, remembered, SECONDS } from './inst
 import {
   COMMIT_REPEATS,
   COMPACTION_RESULTS,
-  DIRECTORY_VERDICTS,
+  CONSISTENCY_VERDICTS,
   WATCH_ENDS,
-  type DirectoryVerdict,
+  type ConsistencyVerdict,
   type WatchEndLabel,
 } from './labels.ts';
 
-export interface DirectoryMetrics {
-  directoryApplied(revision: number): void;
-  directoryBehind(): void;
-  directoryRelisted(): void;
-  directoryWatchEnded(reason: WatchEndLabel): void;
-  directoryProved(verdict: DirectoryVerdict): void;
+export interface WatchCacheMetrics {
+  cacheApplied(revision: number): void;
+  cacheBehind(): void;
+  cacheRelisted(): void;
+  cacheWatchEnded(reason: WatchEndLabel): void;
+  cacheChecked(verdict: ConsistencyVerdict): void;
 }
 
 /** What the store, its history and the memory of it say, and the loops that work on it. */
-export interface StoreMetrics extends DirectoryMetrics {
+export interface StoreMetrics extends WatchCacheMetrics {
   storeCallEnded(operation: string, result: string, seconds: number): void;
   commitRepeated(why: (typeof COMMIT_REPEATS)[number]): void;
   recordUnreadable(): void;
@@ -43,7 +43,7 @@ export function storeMetrics(registers: Registry[]): StoreMetrics {
     registers,
   });
   return {
-    ...directoryMetrics(registers),
+    ...watchCacheMetrics(registers),
     storeCallEnded: (operation, result, seconds) => child(operation, result).observe(seconds),
     loopEnded: (loop, result, seconds) => loops.labels(loop, result).observe(seconds),
     commitRepeated: counterOf(registers, {
@@ -66,26 +66,26 @@ export function storeMetrics(registers: Registry[]): StoreMetrics {
   };
 }
 
-function directoryMetrics(registers: Registry[]): DirectoryMetrics {
+function watchCacheMetrics(registers: Registry[]): WatchCacheMetrics {
   const plain = (name: string, help: string): (() => void) => plainCounter(registers, name, help);
   return {
-    directoryBehind: plain('muster_directory_behind_total', 'Reads that found memory behind the store and went there.'),
-    directoryRelisted: plain('muster_directory_relists_total', 'Times that memory was dropped and listed anew.'),
-    directoryWatchEnded: counterOf(registers, {
-      name: 'muster_directory_watch_ends_total',
+    cacheBehind: plain('muster_watch_cache_behind_total', 'Reads that found memory behind the store and went there.'),
+    cacheRelisted: plain('muster_watch_cache_relists_total', 'Times that memory was dropped and listed anew.'),
+    cacheWatchEnded: counterOf(registers, {
+      name: 'muster_watch_cache_watch_ends_total',
       help: 'Ends of the watch that feeds memory, by reason.',
       label: 'reason',
       values: WATCH_ENDS,
     }),
-    directoryProved: counterOf(registers, {
-      name: 'muster_directory_proofs_total',
+    cacheChecked: counterOf(registers, {
+      name: 'muster_watch_cache_consistency_checks_total',
       help: 'Comparisons of memory with the store, by verdict.',
       label: 'verdict',
-      values: DIRECTORY_VERDICTS,
+      values: CONSISTENCY_VERDICTS,
     }),
-    directoryApplied: plainGauge(
+    cacheApplied: plainGauge(
       registers,
-      'muster_directory_applied_revision',
+      'muster_watch_cache_applied_revision',
       'The store revision that memory has reached.',
     ),
   };

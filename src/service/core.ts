@@ -11,14 +11,14 @@ import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
 import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
-import { DIRECTORY_GROUPS } from '../domain/records/records.ts';
+import { CACHED_GROUPS } from '../domain/records/records.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { Secret } from '../domain/credentials/secret.ts';
-import { drawMarker, systemDraw, type Draw } from '../domain/credentials/random-ids.ts';
+import { generateMarker, systemRandom, type RandomSource } from '../domain/credentials/random-ids.ts';
 import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './generated-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import type { Log } from '../log.ts';
-import { Directory } from '../store/watch-cache/watch-cache.ts';
+import { WatchCache } from '../store/watch-cache/watch-cache.ts';
 import { observed } from '../store/instrumented.ts';
 import type { Store } from '../store/port.ts';
 import { VERSION } from '../version.ts';
@@ -41,14 +41,14 @@ export interface Core {
   readonly clock: Clock;
   readonly metrics: AllMetrics;
   readonly store: Store;
-  readonly draw: Draw;
+  readonly draw: RandomSource;
   readonly keyRing: KeyRing;
   readonly keyFile: KeyFile;
   readonly envelope: Envelope;
   readonly replicas: Replicas;
   readonly clockWatch: ClockWatch;
   readonly operatorTokens: readonly Secret[];
-  readonly directory: Directory;
+  readonly directory: WatchCache;
   readonly fleet: Fleet;
   /** Of this process, from start to stop. */
   readonly replicaId: string;
@@ -61,7 +61,7 @@ export interface Core {
  */
 export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
-  const draw = systemDraw();
+  const draw = systemRandom();
   const secrets = secretsOf(config, log, draw);
   const metrics = createAllMetrics(VERSION);
   metrics.rolesAre(config.roles);
@@ -70,7 +70,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   let registration = (): object | undefined => undefined;
   const store = opened.use(fencedByFormat(observed(wrapStore(opening), clock, metrics), () => registration()));
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
-  const replicaId = drawMarker(draw);
+  const replicaId = generateMarker(draw);
   const { keyRing } = secrets;
   const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
   registration = () => replicas.registration();
@@ -87,7 +87,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
       log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
     },
   });
-  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   opened.use(directory);
   directory.start();
   return {
@@ -109,7 +109,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
 }
 
 /** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
-function secretsOf(config: Config, log: Log, draw: Draw): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
+function secretsOf(config: Config, log: Log, draw: RandomSource): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
   const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, draw);
   const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
   const keyFile = watchedKeyFile(config.keyFilePath ?? keptKeyPath(config.dataDir), first, log);

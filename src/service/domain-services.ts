@@ -1,16 +1,16 @@
 import type { Core } from './core.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
-import { createKeptAnswers } from '../domain/mutation/idempotency.ts';
+import { createIdempotencyRecords } from '../domain/mutation/idempotency.ts';
 import type { MutationDeps } from '../domain/mutation/mutation.ts';
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
-import { createTallyLanes, type TallyLanes } from '../domain/mutation/account-queue.ts';
+import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
 
 /** What the listeners and the operator of custom resources do with the fleet, by the same functions. */
 export interface Domain {
   readonly mutations: MutationDeps;
-  readonly lanes: TallyLanes;
+  readonly lanes: AccountQueues;
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly otelConfigs: OtelConfigs;
@@ -19,12 +19,12 @@ export interface Domain {
 
 export function openDomain({ store, fleet, clock, clockWatch, draw, log, metrics, envelope, config }: Core): Domain {
   const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
-  const lanes = createTallyLanes(mutations);
+  const lanes = createAccountQueues(mutations);
   return {
     mutations,
     lanes,
     accounts: createAccounts({ ...mutations, clockWatch }),
-    apps: createApps({ ...mutations, clockWatch, lanes, kept: createKeptAnswers(store, envelope) }),
+    apps: createApps({ ...mutations, clockWatch, lanes, kept: createIdempotencyRecords(store, envelope) }),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
   };

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { ConfigError, parseOperatorTokens } from '../config/config.ts';
 import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
-import { drawSecretWord, type Draw } from '../domain/credentials/random-ids.ts';
+import { generateSecretWord, type RandomSource } from '../domain/credentials/random-ids.ts';
 
 /*
  * What an embedded store without configuration keeps beside its data, made at the first start, readable by its owner
@@ -24,10 +24,10 @@ import { drawSecretWord, type Draw } from '../domain/credentials/random-ids.ts';
 export const TOKEN_FILE = 'operator-token';
 
 /** @throws ConfigError that names the file and the rule */
-export function keptOperatorTokens(dataDir: string, draw: Draw): readonly string[] {
+export function keptOperatorTokens(dataDir: string, draw: RandomSource): readonly string[] {
   const path = join(dataDir, TOKEN_FILE);
   return parseOperatorTokens(
-    readOrMake(path, () => `${drawSecretWord(draw)}\n`),
+    readOrMake(path, () => `${generateSecretWord(draw)}\n`),
     path,
   );
 }
@@ -35,7 +35,7 @@ export function keptOperatorTokens(dataDir: string, draw: Draw): readonly string
 export const keptKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
 /** @throws ConfigError that names the file and the rule */
-export function keptKeyRing(dataDir: string, draw: Draw): KeyRing {
+export function keptKeyRing(dataDir: string, draw: RandomSource): KeyRing {
   const path = keptKeyPath(dataDir);
   const text = readOrMake(path, () => newKeyFile(draw));
   try {

@@ -1,9 +1,9 @@
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
 import type { Core } from './core.ts';
-import { createLinkedAccounts } from '../domain/resource-bindings/bound-accounts.ts';
-import { createLinkedApps } from '../domain/resource-bindings/bound-apps.ts';
-import { createLinkedKeys } from '../domain/resource-bindings/bound-keys.ts';
+import { createBoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
+import { createBoundApps } from '../domain/resource-bindings/bound-apps.ts';
+import { createBoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import type { Domain } from './domain-services.ts';
 
 /**
@@ -31,9 +31,9 @@ export async function openOperator(
       ...services,
       fleet,
       draw,
-      linkedAccounts: createLinkedAccounts({ ...mutations, clockWatch }),
-      linkedKeys: createLinkedKeys(mutations),
-      linkedApps: createLinkedApps({ ...mutations, lanes }),
+      boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
+      boundKeys: createBoundKeys(mutations),
+      boundApps: createBoundApps({ ...mutations, lanes }),
     },
   };
 }

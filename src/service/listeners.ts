@@ -12,7 +12,7 @@ import { createBackups } from '../domain/backup/backup.ts';
 import { createDeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createVersionReports, type ChangeWaits } from '../domain/devices/device-plane.ts';
 import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
-import { Gate } from '../concurrency/semaphore.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { Heartbeats } from '../domain/devices/heartbeats.ts';
 import { createKeyRotation } from '../domain/key-rotation/key-rotation.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -100,7 +100,7 @@ export async function openListeners(
     ...shared,
     clockWatch,
     refusedLately: createRefusedLately(),
-    storeReads: new Gate(LIMITS.deviceStoreReadsMax),
+    storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     reportVersion: createVersionReports(mutations),
@@ -211,5 +211,5 @@ function unreadyReason(
   if (!directory.ready) return 'the store does not answer, or the directory is being filled';
   const serves = config.roles.has('api') || config.roles.has('device');
   // Requests are none of Kubernetes' business: a replica that serves them goes on when the API server is away.
-  return keyMissing(fleet.memory.writingKey()?.record, keyRing) ?? (serves ? undefined : degraded());
+  return keyMissing(fleet.memory.activeKey()?.record, keyRing) ?? (serves ? undefined : degraded());
 }

@@ -171,7 +171,7 @@ function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, 
     rateFill: () => rateWindow.fills(),
     accountsLimitedLately: () => rateWindow.accountsLimitedLately(),
     storeFullness: () => core.store.fullness(),
-    directoryReady: () => core.directory.ready,
+    cacheReady: () => core.directory.ready,
     storeRevisionLag: () => core.directory.lag,
   });
 }

@@ -198,5 +198,5 @@ export type StoreTrouble = 'timeout' | 'unreachable' | 'full' | 'refused' | 'clo
  * The key range that replicas keep in memory, and the key every commit that is not quiet writes. `head` lies in the
  * range, so that one watch sees both (docs/ARCHITECTURE.md).
  */
-export const DIRECTORY_PREFIX = 'd/';
+export const CACHED_PREFIX = 'd/';
 export const HEAD_KEY = 'd/head';

@@ -7,7 +7,7 @@ import { connectKubernetes } from '../../src/controller/kubernetes/client/http-k
 import { runOperator } from '../../src/controller/kubernetes/operator.ts';
 import { openCore, type Core } from '../../src/service/core.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { linkSchema } from '../../src/domain/resource-bindings/bindings.ts';
+import { bindingSchema } from '../../src/domain/resource-bindings/bindings.ts';
 import { KEYS, parseRecord } from '../../src/domain/records/records.ts';
 import { createLog } from '../../src/log.ts';
 import { openOperator } from '../../src/service/kubernetes-operator.ts';
@@ -93,8 +93,8 @@ describeOn('control plane', 'an operator that ends between a Secret and its hash
       expect([...keys.values()].toSorted()).toEqual(hashes.toSorted());
       const locators = await core.store.list({ prefix: 'key/', limit: 1000 });
       expect(locators.entries).toHaveLength(LIVES);
-      const links = await core.store.list({ prefix: KEYS.links, limit: 1000 });
-      const told = links.entries.map((entry) => parseRecord(linkSchema, entry).record);
+      const bindings = await core.store.list({ prefix: KEYS.bindings, limit: 1000 });
+      const told = bindings.entries.map((entry) => parseRecord(bindingSchema, entry).record);
       expect(told.filter(({ kind }) => kind === 'FleetApiKey')).toHaveLength(LIVES);
       expect(told.filter(({ pending, previousKey }) => pending ?? previousKey)).toEqual([]);
     },

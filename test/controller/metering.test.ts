@@ -178,13 +178,13 @@ onEachStore('a night', (stores) => {
       dayRecord('2026-06-04', DAY),
       accountAt(accountId, NOON),
       appAt(accountId, appId, NOON),
-      ...days.map((day) => put(KEYS.life(day, accountId, appId), life)),
+      ...days.map((day) => put(KEYS.statusChange(day, accountId, appId), life)),
     ]);
     const clock = new FakeClock(Date.UTC(2026, 5, 5, 1));
     await using replica = await replicaOn(store, clock);
     await replica.meter();
     const left = async (): Promise<string[]> =>
-      (await entriesOf(store, KEYS.allLives)).map(({ key }) => key.split('/')[1] ?? '');
+      (await entriesOf(store, KEYS.statusChangesAll)).map(({ key }) => key.split('/')[1] ?? '');
     expect(await left()).toEqual(['2026-06-03', '2026-06-04']);
     clock.advance(24 * HOUR_MS);
     await replica.meter();
@@ -201,12 +201,12 @@ onEachStore('a night', (stores) => {
     const revoke = (): Promise<void> =>
       write(store, [
         appAt(accountId, appId, midnight, 'revoked'),
-        put(KEYS.life(next, accountId, appId), { before: 'active', after: 'revoked', at: midnight }),
+        put(KEYS.statusChange(next, accountId, appId), { before: 'active', after: 'revoked', at: midnight }),
       ]);
     let changed = 0;
     const changing = wrappedStore(store, {
       list: async (request) => {
-        const listsChanges = request.prefix === KEYS.lives(next) && (changed += 1) === 1;
+        const listsChanges = request.prefix === KEYS.statusChanges(next) && (changed += 1) === 1;
         if (listsChanges && when === 'before') await revoke();
         const page = await store.list(request);
         if (listsChanges && when === 'after') await revoke();
@@ -234,7 +234,7 @@ onEachStore('a night', (stores) => {
         if (i % 3 === 1) writes.push(appAt(accountId, appId, midnight, 'revoked'));
         if (i % 3 === 2) writes.push(appAt(accountId, appId, midnight));
         const [before, after] = i % 3 === 2 ? ['revoked', 'active'] : ['active', i % 3 === 0 ? 'none' : 'revoked'];
-        writes.push(put(KEYS.life(next, accountId, appId), { before, after, at: midnight }));
+        writes.push(put(KEYS.statusChange(next, accountId, appId), { before, after, at: midnight }));
       }
       const then = appIds.filter((_, i) => i % 3 !== 2);
       expected[`${accountId} ${DAY}`] = `${then.length} ${digestOf(then)}`;
@@ -309,8 +309,8 @@ test('of a day on which very much changed, a bounded part is forgotten in a roun
   await using opened = await openSqliteStore(':memory:');
   const store = unluckyStore(opened);
   const life = { before: 'pending', after: 'active', at: NOON };
-  const busy = Array.from({ length: 5150 }, () => put(KEYS.life('2026-06-01', newId(), newId()), life));
-  const kept = put(KEYS.life('2026-06-02', newId(), newId()), life);
+  const busy = Array.from({ length: 5150 }, () => put(KEYS.statusChange('2026-06-01', newId(), newId()), life));
+  const kept = put(KEYS.statusChange('2026-06-02', newId(), newId()), life);
   await write(store, [dayRecord('2026-06-05', '2026-06-04'), accountAt(newId(), NOON), ...busy, kept]);
   await write(store, [put(KEYS.metered, { through: '2026-06-03' })]);
   await using replica = await replicaOn(store, new FakeClock(Date.UTC(2026, 5, 4, 1)));
@@ -318,12 +318,12 @@ test('of a day on which very much changed, a bounded part is forgotten in a roun
   const left: number[] = [];
   for (let round = 0; round < 3; round += 1) {
     await loop.reconcile(new AbortController().signal);
-    left.push((await entriesOf(opened, KEYS.allLives)).length);
+    left.push((await entriesOf(opened, KEYS.statusChangesAll)).length);
   }
   expect(left).toEqual([151, 1, 1]);
   expect(store.changes.every((change) => change.write.length <= 100)).toBe(true);
   expect(store.changes.flatMap((change) => change.write).some((one) => 'removeAll' in one)).toBe(false);
-  expect((await entriesOf(opened, KEYS.allLives))[0]?.key).toBe(kept.put);
+  expect((await entriesOf(opened, KEYS.statusChangesAll))[0]?.key).toBe(kept.put);
 });
 
 /** Everything from the n-th commit on fails: before it happened, or with its answer lost. */
@@ -358,7 +358,9 @@ onEachStore('a controller that dies', (stores) => {
         const expected = await seeded(store, LEDGER_ENTRIES_PER_COMMIT + 5);
         for (const key of Object.keys(expected)) expected[key.replace(DAY, '2026-06-02')] = expected[key] ?? '';
         // Something to forget, so that the last step is among those at which it dies.
-        await write(store, [put(KEYS.accountLife('2026-05-20', newId()), { before: false, after: true, at: 1 })]);
+        await write(store, [
+          put(KEYS.accountStatusChange('2026-05-20', newId()), { before: false, after: true, at: 1 }),
+        ]);
         const clock = new FakeClock(midnightAfter(NOON) + 24 * HOUR_MS + 6 * MINUTE_MS);
         await using survivor = await replicaOn(store, clock);
         const dying = dyingStore(store, n, when);
@@ -374,7 +376,7 @@ onEachStore('a controller that dies', (stores) => {
         expect(failed).toBe(died);
         await survivor.meter();
         expect(await countsOf(store)).toEqual(expected);
-        expect(await entriesOf(store, KEYS.lives('2026-05-20'))).toEqual([]);
+        expect(await entriesOf(store, KEYS.statusChanges('2026-05-20'))).toEqual([]);
         if (!died) expect(n).toBeGreaterThan(7);
       }
     });

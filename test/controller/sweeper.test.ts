@@ -132,8 +132,8 @@ onEachStore('the clean-up', (stores) => {
 
   const keep = async (name: string, slot: number, at: number): Promise<void> => {
     const answer = { keyNumber: 1, wrappedKey: 'x', box: 'x' };
-    await write(KEYS.kept(ACCOUNT, name), { at, slot, question: 'q', answer });
-    await write(KEYS.keptSlot(ACCOUNT, slot), { key: name });
+    await write(KEYS.idempotencyRecord(ACCOUNT, name), { at, slot, question: 'q', answer });
+    await write(KEYS.idempotencySlot(ACCOUNT, slot), { key: name });
   };
 
   test('kept answers of more than a day ago go with their places; younger ones stay with theirs', async () => {
@@ -141,8 +141,11 @@ onEachStore('the clean-up', (stores) => {
     await keep('old', 0, day);
     await keep('young', 1, day + 1);
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.keptAll)).toEqual([KEYS.kept(ACCOUNT, 'young'), KEYS.keptSlot(ACCOUNT, 1)]);
-    expect(gone.get('kept_answers')).toBe(1);
+    expect(await left(KEYS.idempotencyRecordsAll)).toEqual([
+      KEYS.idempotencyRecord(ACCOUNT, 'young'),
+      KEYS.idempotencySlot(ACCOUNT, 1),
+    ]);
+    expect(gone.get('idempotency_records')).toBe(1);
   });
 
   test('a place that another answer has taken stays with that one', async () => {
@@ -150,23 +153,26 @@ onEachStore('the clean-up', (stores) => {
     await keep('old', 0, old);
     await keep('new', 0, clock.now());
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.keptAll)).toEqual([KEYS.kept(ACCOUNT, 'new'), KEYS.keptSlot(ACCOUNT, 0)]);
-    expect((await opened.get(KEYS.keptSlot(ACCOUNT, 0)))?.value).toBe('{"key":"new"}');
+    expect(await left(KEYS.idempotencyRecordsAll)).toEqual([
+      KEYS.idempotencyRecord(ACCOUNT, 'new'),
+      KEYS.idempotencySlot(ACCOUNT, 0),
+    ]);
+    expect((await opened.get(KEYS.idempotencySlot(ACCOUNT, 0)))?.value).toBe('{"key":"new"}');
   });
 
   test('a place that is taken in that moment stays with who took it', async () => {
     await keep('old', 0, clock.now() - 2 * DAY_MS);
     store.intercept('commit', 'before', () => keep('taker', 0, clock.now()));
     await sweeper.reconcile(signal);
-    expect((await opened.get(KEYS.keptSlot(ACCOUNT, 0)))?.value).toBe('{"key":"taker"}');
+    expect((await opened.get(KEYS.idempotencySlot(ACCOUNT, 0)))?.value).toBe('{"key":"taker"}');
   });
 
   test('an answer that is kept anew in that moment stays', async () => {
     await keep('again', 0, clock.now() - 2 * DAY_MS);
     store.intercept('commit', 'before', () => keep('again', 1, clock.now()));
     await sweeper.reconcile(signal);
-    expect(await opened.get(KEYS.kept(ACCOUNT, 'again'))).toBeDefined();
-    expect(gone.get('kept_answers') ?? 0).toBe(0);
+    expect(await opened.get(KEYS.idempotencyRecord(ACCOUNT, 'again'))).toBeDefined();
+    expect(gone.get('idempotency_records') ?? 0).toBe(0);
   });
 
   const bind = async (appId: string, hash: string, to = appId): Promise<void> => {
@@ -188,13 +194,16 @@ onEachStore('the clean-up', (stores) => {
 
   test('a record that cannot be read stays, and keeps no other from going', async () => {
     await keep('unreadable', 0, clock.now() - 2 * DAY_MS);
-    await write(KEYS.keptSlot(ACCOUNT, 0), { damaged: true });
+    await write(KEYS.idempotencySlot(ACCOUNT, 0), { damaged: true });
     await keep('old', 1, clock.now() - 2 * DAY_MS);
     await bind('unreadable', 'h1');
     await write(KEYS.credential('h1'), { damaged: true });
     await bind('zzz', 'h2');
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.keptAll)).toEqual([KEYS.kept(ACCOUNT, 'unreadable'), KEYS.keptSlot(ACCOUNT, 0)]);
+    expect(await left(KEYS.idempotencyRecordsAll)).toEqual([
+      KEYS.idempotencyRecord(ACCOUNT, 'unreadable'),
+      KEYS.idempotencySlot(ACCOUNT, 0),
+    ]);
     expect(await left(KEYS.pastAll)).toEqual([KEYS.pastCredential('unreadable', 'h1')]);
   });
 

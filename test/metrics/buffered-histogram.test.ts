@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { TalliedHistogram } from '../../src/metrics/buffered-histogram.ts';
+import { BufferedHistogram } from '../../src/metrics/buffered-histogram.ts';
 
 const CONFIGURATION = { name: 'h', help: 'words', labelNames: ['route', 'status'], buckets: [0.5, 1, 2] };
 
@@ -18,7 +18,7 @@ test('tells what the own histogram of the library tells', async () => {
   await fc.assert(
     fc.asyncProperty(observations, async (all) => {
       const [own, theirs] = [new Registry(), new Registry()];
-      const tallied = new TalliedHistogram({ ...CONFIGURATION, registers: [own] });
+      const tallied = new BufferedHistogram({ ...CONFIGURATION, registers: [own] });
       const library = new Histogram({ ...CONFIGURATION, registers: [theirs] });
       for (const { route, status, value } of all) {
         tallied.of(route, status).observe(value);

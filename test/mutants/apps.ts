@@ -56,15 +56,15 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a deleted app keeps its place',
     file: 'src/domain/apps/apps.ts',
-    search: 'tally: { ...tally, apps: Math.max(0, tally.apps - 1) },',
-    replacement: 'tally,',
+    search: 'counters: { ...counters, apps: Math.max(0, counters.apps - 1) },',
+    replacement: 'counters,',
     rule: 'A9: a deletion frees the place of the app on its account.',
     caughtBy: ['test/api/v1/app-limit.test.ts', 'test/domain/mutation/mutation.test.ts'],
   },
   {
     name: 'creates do not expect the count that they read',
     file: 'src/domain/mutation/account-queue.ts',
-    search: 'expect: [{ key: KEYS.tally(accountId), revision: tally.revision }],',
+    search: 'expect: [{ key: KEYS.counters(accountId), revision: counters.revision }],',
     replacement: 'expect: [],',
     rule: 'A10: the limit of 1000 apps is exact under concurrent creates over all replicas.',
     caughtBy: ['test/api/v1/app-limit.test.ts', 'test/domain/mutation/mutation.test.ts'],

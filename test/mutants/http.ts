@@ -78,9 +78,9 @@ export const HTTP: readonly Mutant[] = [
     file: 'src/domain/apps/apps.ts',
     search: `    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
-    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
 `,
-    replacement: `    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    replacement: `    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
 `,

@@ -54,7 +54,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a restore leaves the open codes as they were',
     file: 'src/domain/backup/restore-rules.ts',
-    search: 'return keepCodes ? now(value) : withoutCodes(entry, tally);',
+    search: 'return keepCodes ? now(value) : withoutCodes(entry, counters);',
     replacement: 'return now(value);',
     rule: 'Restore: open codes are void after a restore unless they are kept on purpose.',
     caughtBy: ['test/cli/commands/backup.test.ts', 'test/domain/backup/restore.test.ts'],

@@ -31,7 +31,7 @@ test.each([
     expect(await metric(muster, `muster_http_requests_in_flight{listener="${name}"}`)).toBe(name === 'ops' ? 2 : 1);
     await first.send('{}');
     expect((await first.answer()).status).toBe(answered);
-    const counted = `muster_http_turned_away_total{listener="${name}",why="request_bound"}`;
+    const counted = `muster_http_rejected_total{listener="${name}",why="request_bound"}`;
     expect(await metric(muster, counted)).toBe(1);
   },
 );
@@ -43,5 +43,5 @@ test('beyond its connections a listener closes the next one at once', async () =
   await expect(call(`${muster.api}/v1/apps`, { token: apiKey })).rejects.toThrow();
   await first.send('{}');
   expect((await first.answer()).status).toBe(201);
-  expect(await metric(muster, 'muster_http_turned_away_total{listener="api",why="connection_bound"}')).toBe(1);
+  expect(await metric(muster, 'muster_http_rejected_total{listener="api",why="connection_bound"}')).toBe(1);
 });

@@ -76,7 +76,7 @@ async function activeApp(muster: Muster, { apiKey }: Tenant): Promise<CreatedApp
 }
 
 async function livesOf(store: Store, { accountId }: Tenant): Promise<string[]> {
-  const entries = await entriesOf(store, KEYS.allLives);
+  const entries = await entriesOf(store, KEYS.statusChangesAll);
   return entries.filter(({ key }) => key.includes(accountId)).map(({ key }) => key);
 }
 
@@ -177,7 +177,7 @@ onEachBackend('a night through the front door', (backend) => {
     expect((await revoke(muster, owner.apiKey, app.appId)).status).toBe(200);
     expect(stalled).toBe(1);
     expect((await readApp(muster, owner.apiKey, app.appId))['status']).toBe('revoked');
-    const life = await store.get(KEYS.life(NEXT, owner.accountId, app.appId));
+    const life = await store.get(KEYS.statusChange(NEXT, owner.accountId, app.appId));
     expect(JSON.parse(life?.value ?? '')).toEqual({ before: 'active', after: 'revoked', at: MIDNIGHT });
     await metered(running, DAY);
     expect(await countsOf(store)).toEqual({ [`${owner.accountId} ${DAY}`]: `1 ${digestOf([app.appId])}` });
@@ -205,7 +205,7 @@ onEachBackend('a night through the front door', (backend) => {
     goTo(clock, MIDNIGHT);
     const answers = await Promise.all(apps.map(({ appId }) => deleteApp(muster, owner.apiKey, appId)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
-    const next = (await livesOf(store, owner)).filter((key) => key.startsWith(KEYS.lives(NEXT)));
+    const next = (await livesOf(store, owner)).filter((key) => key.startsWith(KEYS.statusChanges(NEXT)));
     expect(next).toHaveLength(50);
     expect(await halfWritten(store, owner.accountId)).toEqual([]);
     clock.advance(24 * HOUR_MS);
@@ -227,7 +227,7 @@ onEachBackend('a night through the front door', (backend) => {
           ...expected.map(({ key }) => key),
           ...write.map((one) => ('put' in one ? one.put : '')),
         ]);
-      return keys.some((key) => key === KEYS.day || key.startsWith(KEYS.allLives));
+      return keys.some((key) => key === KEYS.day || key.startsWith(KEYS.statusChangesAll));
     };
     let from = store.changes.length;
     const gets = store.calls.get;
@@ -274,7 +274,7 @@ onEachBackend('a night through the front door', (backend) => {
     expect(await metric(muster, 'muster_clock_trusted')).toBe(0);
     expect(errorsOf(muster).filter((line) => line.includes('the clock jumped'))).toHaveLength(1);
     const lives = (await livesOf(store, owner)).filter((key) => key.endsWith(app.appId));
-    expect(lives.at(-1)).toBe(KEYS.life(ms < 0 ? NEXT : DAY, owner.accountId, app.appId));
+    expect(lives.at(-1)).toBe(KEYS.statusChange(ms < 0 ? NEXT : DAY, owner.accountId, app.appId));
 
     clock.jump(-ms);
     goTo(clock, MIDNIGHT + HOUR_MS);

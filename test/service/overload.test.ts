@@ -70,10 +70,10 @@ onEachBackend('while the device listener is flooded', (backend) => {
     expect(seen).toHaveLength(ROUNDS * Object.keys(RIGHT).length);
     expect(flood.answers).toBeGreaterThan(before);
     expect(new Set(flood.answered.keys())).toEqual(new Set([304, 503]));
-    expect(
-      await metric(muster, 'muster_http_turned_away_total{listener="device",why="request_bound"}'),
-    ).toBeGreaterThan(0);
-    expect(await metric(muster, 'muster_http_turned_away_total{listener="api",why="request_bound"}')).toBe(0);
+    expect(await metric(muster, 'muster_http_rejected_total{listener="device",why="request_bound"}')).toBeGreaterThan(
+      0,
+    );
+    expect(await metric(muster, 'muster_http_rejected_total{listener="api",why="request_bound"}')).toBe(0);
   });
 });
 

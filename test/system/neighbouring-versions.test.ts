@@ -74,7 +74,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? title : `${title} (
     const random = seeded(SEED);
     const recorder = opened.use(new Recorder());
     const owner = await seedNearlyFull(store, recorder);
-    const seededApps = (await readState(store)).accounts.get(owner.account)?.tally ?? 0;
+    const seededApps = (await readState(store)).accounts.get(owner.account)?.counters ?? 0;
     const clock = clockBefore(Date.now());
     const through = await seedMissedNights(store, random, clock.today, MISSED_NIGHTS);
     const follower = opened.use(await Follower.start([store]));

@@ -3,7 +3,7 @@ import type { DeviceConfigs } from '../../domain/otel-config/delivered-config.ts
 import type { ChangeWaits, Reported } from '../../domain/devices/device-plane.ts';
 import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
-import type { Gate } from '../../concurrency/semaphore.ts';
+import type { Semaphore } from '../../concurrency/semaphore.ts';
 import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
 import type { Origin } from '../../domain/mutation/mutation.ts';
 import type { RefusedLately } from '../../domain/devices/recently-refused.ts';
@@ -24,7 +24,7 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly waits: ChangeWaits;
   readonly refusedLately: RefusedLately;
   /** Bounds who is authenticated by the store itself. */
-  readonly storeReads: Gate;
+  readonly storeReads: Semaphore;
   /** For what many requests wait for together. */
   readonly turns: TurnQueue;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;

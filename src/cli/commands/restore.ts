@@ -7,7 +7,7 @@ import { parseKeyRing } from '../../domain/keys/key-ring.ts';
 import { openHeader } from '../../domain/otel-config/otel-config.ts';
 import { restore as restoreInto } from '../../domain/backup/restore.ts';
 import type { RestoreRules } from '../../domain/backup/restore-rules.ts';
-import { systemDraw, type Draw } from '../../domain/credentials/random-ids.ts';
+import { systemRandom, type RandomSource } from '../../domain/credentials/random-ids.ts';
 import { keptKeyPath } from '../../service/generated-secrets.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import { onInterruption } from '../terminal/signals.ts';
@@ -26,7 +26,7 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   using progress = createProgress('bytes');
   progress.total(size * READS);
   const read = counting(progress, interruption.signal);
-  const draw = systemDraw();
+  const draw = systemRandom();
   const { header, entries, codesVoided, unopened } = await restoreInto(
     { store, clock: systemClock, draw, opens: opensBy(config, draw), ...how },
     () => read(createReadStream(path)),
@@ -68,7 +68,7 @@ function counting(progress: Progress, signal: AbortSignal): Reading {
 }
 
 /** A store that was tried out has made its own key 1: the number alone does not tell that it is another key. */
-function opensBy({ keyFile, dataDir }: Config, draw: Draw): RestoreRules['opens'] {
+function opensBy({ keyFile, dataDir }: Config, draw: RandomSource): RestoreRules['opens'] {
   const kept = keptKeyPath(dataDir);
   const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
   if (text === undefined) return () => false;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.ts';
-import { createLinks } from '../../domain/resource-bindings/bindings.ts';
+import { createBindings } from '../../domain/resource-bindings/bindings.ts';
 import type { Deadlines } from '../../domain/limits.ts';
-import { drawMarker } from '../../domain/credentials/random-ids.ts';
+import { generateMarker } from '../../domain/credentials/random-ids.ts';
 import type { KubernetesMetrics } from '../../metrics/kubernetes-metrics.ts';
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/port.ts';
@@ -9,7 +9,7 @@ import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
 import { Cell, readyOf } from './runtime/namespace-cache.ts';
 import { createEvents, type Events } from './runtime/events.ts';
-import { Followers } from './runtime/subscriptions.ts';
+import { Subscriptions } from './runtime/subscriptions.ts';
 import type { Informer } from './runtime/informer.ts';
 import type { Look, Notice } from './runtime/kind.ts';
 import { KINDS } from './resources/kinds.ts';
@@ -21,7 +21,7 @@ import { WorkQueue } from './runtime/work-queue.ts';
 /** What a look at a resource uses of the domain, beside what the frame makes for it. */
 export type DomainTools = Pick<
   Look,
-  'fleet' | 'draw' | 'accounts' | 'apps' | 'otelConfigs' | 'rollouts' | 'linkedAccounts' | 'linkedKeys' | 'linkedApps'
+  'fleet' | 'draw' | 'accounts' | 'apps' | 'otelConfigs' | 'rollouts' | 'boundAccounts' | 'boundKeys' | 'boundApps'
 >;
 
 export interface OperatorDeps {
@@ -56,7 +56,7 @@ const UNSYNCED_AGAIN_MS = 500;
 export async function runOperator(deps: OperatorDeps, term: Term): Promise<void> {
   const { clock, random, namespaces, domain, metrics, health } = deps;
   const queue = new WorkQueue({ clock, random, concurrency: CONCURRENCY });
-  const followers = new Followers();
+  const followers = new Subscriptions();
   const cells = new Map(
     namespaces.map((namespace) => [namespace, new Cell(deps, { namespace, add: (key) => queue.add(key) })]),
   );
@@ -90,7 +90,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
 interface Operator extends OperatorDeps {
   readonly term: Term;
   readonly queue: WorkQueue;
-  readonly followers: Followers;
+  readonly followers: Subscriptions;
   /** By key, on the monotonic clock. */
   readonly statusWrittenAt: Map<string, number>;
   readonly cells: ReadonlyMap<string, Cell>;
@@ -161,7 +161,7 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
   const { kind } = runner.schema;
   const origin = (): ReturnType<Look['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
-    requestId: drawMarker(domain.draw),
+    requestId: generateMarker(domain.draw),
     at: clock.now(),
     deadline: clock.monotonic() + deadlines.requestMs,
   });
@@ -171,12 +171,12 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
     log,
     deviceUrl,
     signal,
-    links: createLinks(store, term.fence),
+    bindings: createBindings(store, term.fence),
     secrets: createSecrets({ api, owned: cell.owned, namespace, owner: { kind, name, uid }, signal }),
     origin,
-    caller: async (accountId, tie) => ({
+    caller: async (accountId, precondition) => ({
       accountId,
-      authority: { tie },
+      authority: { precondition },
       reader: await domain.fleet.current(),
       origin: origin(),
     }),

@@ -3,17 +3,17 @@ import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import {
   mutate,
-  NO_TIE,
+  NO_PRECONDITION,
   type MutationDeps,
   type Origin,
   type Step,
-  type Tie,
+  type Precondition,
   type Unchanged,
 } from '../mutation/mutation.ts';
 import {
   auditSchema,
   KEYS,
-  NO_TALLY,
+  NO_COUNTERS,
   parseRecord,
   put,
   type AccountRecord,
@@ -21,8 +21,8 @@ import {
 } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Secret } from '../credentials/secret.ts';
-import { drawAccountId } from '../credentials/random-ids.ts';
-import { drawApiKey, tokenHash } from '../credentials/tokens.ts';
+import { generateAccountId } from '../credentials/random-ids.ts';
+import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import { accountCreation, accountTransition, type TransitionDeps } from '../status-history/status-change.ts';
 
 export interface Account extends Pick<
@@ -63,12 +63,12 @@ export interface Accounts {
   read(accountId: string): Promise<Account>;
   /** By account id. */
   list(page: PageOf): Promise<Listed<Account>>;
-  change(origin: Origin, accountId: string, patch: AccountPatch, tie?: Tie): Promise<Account>;
+  change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
   /** The key is shown this once. Refuses with `invalid_request` beyond 200 keys. */
   createKey(origin: Origin, accountId: string, name: string): Promise<ApiKey & { readonly apiKey: Secret }>;
   /** Oldest first. */
   listKeys(accountId: string): Promise<readonly ApiKey[]>;
-  revokeKey(origin: Origin, accountId: string, keyId: string, tie?: Tie): Promise<void>;
+  revokeKey(origin: Origin, accountId: string, keyId: string, precondition?: Precondition): Promise<void>;
   /** Oldest first. */
   audit(accountId: string, page: PageOf): Promise<Listed<AuditRecord>>;
 }
@@ -82,7 +82,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return accountView(await existing(await deps.fleet.current(), accountId));
     },
     list: (page) => list(deps, page),
-    change: (origin, accountId, patch, tie = NO_TIE) => change(deps, origin, accountId, patch, tie),
+    change: (origin, accountId, patch, precondition = NO_PRECONDITION) =>
+      change(deps, origin, accountId, patch, precondition),
     createKey: (origin, accountId, name) => createKey(deps, origin, accountId, name),
     async listKeys(accountId) {
       const account = await existing(await deps.fleet.current(), accountId);
@@ -93,7 +94,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
-    revokeKey: (origin, accountId, keyId, tie = NO_TIE) => revokeKey(deps, origin, accountId, keyId, tie),
+    revokeKey: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>
+      revokeKey(deps, origin, accountId, keyId, precondition),
     audit: (accountId, page) => audit(deps, accountId, page),
   };
 }
@@ -116,7 +118,7 @@ async function create(
   origin: Origin,
   { name, entitlement }: Pick<AccountRecord, 'name' | 'entitlement'>,
 ): Promise<Account> {
-  const accountId = drawAccountId(deps.draw);
+  const accountId = generateAccountId(deps.draw);
   return await mutate<Account>(deps, origin, async (reader) => {
     const creation = await accountCreation(deps, reader, origin.at);
     const record: AccountRecord = { name, entitlement, disabled: false, createdAt: creation.at };
@@ -126,7 +128,11 @@ async function create(
       detail: { entitlement },
       countsAt: creation.at,
       expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect],
-      write: [put(KEYS.account(accountId), record), put(KEYS.tally(accountId), NO_TALLY.record), ...creation.write],
+      write: [
+        put(KEYS.account(accountId), record),
+        put(KEYS.counters(accountId), NO_COUNTERS.record),
+        ...creation.write,
+      ],
       grows: true,
       result: accountView({ id: accountId, record }),
     };
@@ -146,10 +152,10 @@ async function change(
   origin: Origin,
   accountId: string,
   patch: AccountPatch,
-  tie: Tie,
+  precondition: Precondition,
 ): Promise<Account> {
   return await mutate<Account>(deps, origin, async (reader): Promise<Step<Account> | Unchanged<Account>> => {
-    await tie.recheck();
+    await precondition.recheck();
     const account = await existing(reader, accountId);
     const before = account.record;
     const record: AccountRecord = {
@@ -178,8 +184,12 @@ async function change(
         ...(before.adoptableBy !== record.adoptableBy && { adoptableBy: record.adoptableBy ?? '' }),
       },
       ...(changes && { countsAt: changes.at }),
-      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? []), ...tie.expect],
-      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? []), ...tie.write],
+      expect: [
+        { key: KEYS.account(accountId), revision: account.revision },
+        ...(changes?.expect ?? []),
+        ...precondition.expect,
+      ],
+      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? []), ...precondition.write],
       result,
     };
   });
@@ -191,7 +201,7 @@ async function createKey(
   accountId: string,
   name: string,
 ): Promise<ApiKey & { readonly apiKey: Secret }> {
-  const { keyId, token } = drawApiKey(deps.draw);
+  const { keyId, token } = generateApiKey(deps.draw);
   const record = { name, hash: tokenHash(token.reveal()), createdAt: origin.at };
   return await mutate<ApiKey & { readonly apiKey: Secret }>(deps, origin, async (reader) => {
     const account = await existing(reader, accountId);
@@ -202,20 +212,20 @@ async function createKey(
       );
     }
     // Written as it was read, so that two creates racing for the last place collide on its revision.
-    const tally = await account.tally();
+    const counters = await account.counters();
     return {
       accountId,
       action: 'key.created',
       detail: { keyId },
       expect: [
         { key: KEYS.account(accountId), revision: account.revision },
-        { key: KEYS.tally(accountId), revision: tally.revision },
+        { key: KEYS.counters(accountId), revision: counters.revision },
         { key: KEYS.keyLocator(keyId), revision: ABSENT },
       ],
       write: [
         put(KEYS.apiKey(accountId, keyId), record),
         put(KEYS.keyLocator(keyId), { accountId }),
-        put(KEYS.tally(accountId), tally.record),
+        put(KEYS.counters(accountId), counters.record),
       ],
       grows: true,
       result: { keyId, name, apiKey: token, createdAt: origin.at },
@@ -228,18 +238,18 @@ async function revokeKey(
   origin: Origin,
   accountId: string,
   keyId: string,
-  tie: Tie,
+  precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
-    await tie.recheck();
+    await precondition.recheck();
     const key = await (await existing(reader, accountId)).apiKey(keyId);
     if (!key) throw new Refusal('not_found');
     return {
       accountId,
       action: 'key.revoked',
       detail: { keyId },
-      expect: [{ key: KEYS.apiKey(accountId, keyId), revision: key.revision }, ...tie.expect],
-      write: [{ remove: KEYS.apiKey(accountId, keyId) }, ...tie.write],
+      expect: [{ key: KEYS.apiKey(accountId, keyId), revision: key.revision }, ...precondition.expect],
+      write: [{ remove: KEYS.apiKey(accountId, keyId) }, ...precondition.write],
       result: undefined,
     };
   });

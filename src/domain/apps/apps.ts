@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ABSENT, type Store, type Write } from '../../store/port.ts';
 import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-state.ts';
 import type { AppEntry, FleetReader } from '../fleet/reader.ts';
-import type { IdempotencyKey, KeptAnswers } from '../mutation/idempotency.ts';
+import type { IdempotencyKey, IdempotencyRecords } from '../mutation/idempotency.ts';
 import { LIMITS } from '../limits.ts';
 import {
   authorisedBy,
@@ -17,9 +17,9 @@ import { removePastCredentials } from './past-credentials.ts';
 import { KEYS, put } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { Secret } from '../credentials/secret.ts';
-import { drawAppId } from '../credentials/random-ids.ts';
-import type { TallyLanes, TallyStep } from '../mutation/account-queue.ts';
-import { drawEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import { generateAppId } from '../credentials/random-ids.ts';
+import type { AccountQueues, CountersStep } from '../mutation/account-queue.ts';
+import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import { appTransition, type TransitionDeps } from '../status-history/status-change.ts';
 
 /** Who asks for what is an account's own: by `/v1` an API key, authenticated with this reader. */
@@ -55,8 +55,8 @@ export interface Apps {
 
 export interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
-  readonly lanes: TallyLanes;
-  readonly kept: KeptAnswers;
+  readonly lanes: AccountQueues;
+  readonly kept: IdempotencyRecords;
 }
 
 export function createApps(deps: AppsDeps): Apps {
@@ -84,24 +84,24 @@ export async function ownApp(
 
 async function create(deps: AppsDeps, caller: Caller, name: string, asked?: IdempotencyKey): Promise<CreatedApp> {
   const { accountId, origin } = caller;
-  const appId = drawAppId(deps.draw);
-  const enrollCode = drawEnrollCode(deps.draw);
+  const appId = generateAppId(deps.draw);
+  const enrollCode = generateEnrollCode(deps.draw);
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
 
-  return await deps.lanes(accountId, origin, async (reader, _account, tally) => {
+  return await deps.lanes(accountId, origin, async (reader, _account, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
     if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
-    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
-    const step: TallyStep<CreatedApp> = {
+    const step: CountersStep<CreatedApp> = {
       accountId,
       action: 'app.created',
       appId,
       expect: [...expect, { key, revision: ABSENT }],
-      write: [put(key, newApp(name, tally.nextSlot, origin.at, code)), ...write],
-      tally: { ...tally, apps: tally.apps + 1, nextSlot: tally.nextSlot + 1 },
+      write: [put(key, newApp(name, counters.nextSlot, origin.at, code)), ...write],
+      counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
       grows: true,
       result: created,
     };
@@ -110,12 +110,12 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
 }
 
 async function keeping<T extends IssuedCode>(
-  step: TallyStep<T>,
-  keep: Extract<Awaited<ReturnType<KeptAnswers['find']>>, { keep: unknown }>['keep'],
-): Promise<TallyStep<T>> {
+  step: CountersStep<T>,
+  keep: Extract<Awaited<ReturnType<IdempotencyRecords['find']>>, { keep: unknown }>['keep'],
+): Promise<CountersStep<T>> {
   const answer = new Secret(JSON.stringify({ ...step.result, enrollCode: step.result.enrollCode.reveal() }));
-  const { expect, write, tally } = await keep(step.tally, answer);
-  return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], tally };
+  const { expect, write, counters } = await keep(step.counters, answer);
+  return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], counters };
 }
 
 const keptCode = z.object({ enrollCode: z.string(), expiresAt: z.number() });
@@ -145,18 +145,18 @@ async function issueCodeOnce(
 ): Promise<IssuedCode> {
   const { accountId, origin } = caller;
   const plan = issuing(deps, caller, appId);
-  return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, tally) => {
+  return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, counters) => {
     await authorisedBy(reader, accountId, caller.authority);
     const kept = await deps.kept.find(accountId, asked, origin.at, reader);
     if ('answer' in kept) return { unchanged: readKept(kept.answer) };
-    return await keeping({ ...(await plan(reader)), tally }, kept.keep);
+    return await keeping({ ...(await plan(reader)), counters }, kept.keep);
   });
 }
 
 /** Draws the code once, for every attempt of the request. */
 function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetReader) => Promise<Step<IssuedCode>> {
   const { accountId, origin } = caller;
-  const enrollCode = drawEnrollCode(deps.draw);
+  const enrollCode = generateEnrollCode(deps.draw);
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   return async (reader) => {
     const { app, expect, write } = await ownApp(caller, reader, appId);
@@ -202,7 +202,7 @@ async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
 /** A9: all of the app goes in one commit; only the audit stays, and for metering that it was and is no more. */
 async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
-  const leftovers = await deps.lanes<boolean>(accountId, origin, async (reader, _account, tally) => {
+  const leftovers = await deps.lanes<boolean>(accountId, origin, async (reader, _account, counters) => {
     const { app, expect, write: tied } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
     const gone = await appTransition(deps, reader, app, 'none', origin.at);
@@ -228,7 +228,7 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       countsAt: gone.at,
       expect: [...expect, ...gone.expect],
       write,
-      tally: { ...tally, apps: Math.max(0, tally.apps - 1) },
+      counters: { ...counters, apps: Math.max(0, counters.apps - 1) },
       result: !past.complete,
     };
   });

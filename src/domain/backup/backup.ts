@@ -4,12 +4,12 @@ import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Page, ty
 import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts';
 import { pin } from '../history/revision-pins.ts';
 import { FORMAT, KEYS } from '../records/records.ts';
-import { drawMarker, type Draw } from '../credentials/random-ids.ts';
+import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 
 export interface BackupDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly draw: Draw;
+  readonly draw: RandomSource;
   readonly version: string;
 }
 
@@ -38,7 +38,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   KEYS.leader,
   KEYS.compaction,
   KEYS.restoring,
-  KEYS.writingKey,
+  KEYS.activeKey,
   KEYS.rewrapped,
 ]);
 const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows];
@@ -60,7 +60,7 @@ export function createBackups(deps: BackupDeps): Backups {
       opened.defer(() => {
         underWay = false;
       });
-      const { revision } = opened.use(await pin(deps.store, deps.clock, drawMarker(deps.draw)));
+      const { revision } = opened.use(await pin(deps.store, deps.clock, generateMarker(deps.draw)));
       const header = {
         muster: 'backup',
         format: BACKUP_FORMAT,

@@ -12,14 +12,14 @@ import {
   purgeSchema,
   type OtelRecord,
 } from '../records/records.ts';
-import { drawTag, type Draw } from '../credentials/random-ids.ts';
+import { generateTag, type RandomSource } from '../credentials/random-ids.ts';
 
 /*
  * What becomes of each entry of a backup in another store. Nearly all are written as they are; this file has the rest.
  */
 
 export interface RestoreRules {
-  readonly draw: Draw;
+  readonly draw: RandomSource;
   /** Open codes, and the kept answers that hold codes, work on. Otherwise they end with the restore. */
   readonly keepCodes: boolean;
   /** Whether the keys of the restored installation open an account's collector header. */
@@ -43,7 +43,7 @@ export interface Tally {
   readonly unconfigured: Set<string>;
 }
 
-export const newTally = (): Tally => ({
+export const newCounters = (): Tally => ({
   entries: 0,
   codesVoided: 0,
   unopened: 0,
@@ -64,28 +64,28 @@ const OTEL = /^d\/a\/([^/]+)\/otel$/;
 const AUDIT = /^audit\/([^/]+)\//;
 
 /** @throws BadRecord */
-export function fateOf(entry: Entry, rules: RestoreRules, tally: Tally): Fate {
+export function fateOf(entry: Entry, rules: RestoreRules, counters: Tally): Fate {
   const { key, value } = entry;
   const { keepCodes } = rules;
   if (isLeftOut(key)) return 'not written';
-  tally.entries += 1;
-  if (APP.test(key)) return keepCodes ? now(value) : withoutCodes(entry, tally);
-  if (OTEL.test(key)) return renamed(entry, rules, tally);
-  if (key.startsWith(KEYS.keptAll)) return keepCodes ? now(value) : 'not written';
-  if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return counted(entry, tally);
-  if (key.startsWith(KEYS.chains)) return chainOf(entry, tally);
+  counters.entries += 1;
+  if (APP.test(key)) return keepCodes ? now(value) : withoutCodes(entry, counters);
+  if (OTEL.test(key)) return renamed(entry, rules, counters);
+  if (key.startsWith(KEYS.idempotencyRecordsAll)) return keepCodes ? now(value) : 'not written';
+  if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return counted(entry, counters);
+  if (key.startsWith(KEYS.chains)) return chainOf(entry, counters);
   const unconfigured = ACCOUNT.exec(key)?.[1];
-  if (unconfigured !== undefined) tally.unconfigured.add(unconfigured);
+  if (unconfigured !== undefined) counters.unconfigured.add(unconfigured);
   const accountId = AUDIT.exec(key)?.[1];
   if (accountId === undefined) return now(value);
-  return { value, when: entry.revision <= (tally.sealedThrough.get(accountId) ?? 0) ? 'now' : 'later' };
+  return { value, when: entry.revision <= (counters.sealedThrough.get(accountId) ?? 0) ? 'now' : 'later' };
 }
 
 const now = (value: string): Fate => ({ value, when: 'now' });
 
-function withoutCodes(entry: Entry, tally: Tally): Fate {
+function withoutCodes(entry: Entry, counters: Tally): Fate {
   const { record } = parseRecord(appSchema, entry);
-  tally.codesVoided += record.codes.length;
+  counters.codesVoided += record.codes.length;
   return now(record.codes.length === 0 ? entry.value : JSON.stringify(codesVoided(record)));
 }
 
@@ -97,18 +97,18 @@ function chainOf(entry: Entry, { sealedThrough }: Tally): Fate {
 }
 
 /** A daemon may have been told something else under the same revision after the backup: no ETag and no revision repeats. */
-function renamed(entry: Entry, { draw, opens }: RestoreRules, tally: Tally): Fate {
+function renamed(entry: Entry, { draw, opens }: RestoreRules, counters: Tally): Fate {
   const accountId = OTEL.exec(entry.key)?.[1] ?? '';
-  tally.unconfigured.delete(accountId);
+  counters.unconfigured.delete(accountId);
   const { record } = parseRecord(otelSchema, entry);
-  if (record.config?.header && !opens(accountId, record)) tally.unopened += 1;
+  if (record.config?.header && !opens(accountId, record)) counters.unopened += 1;
   const revision = record.revision + OTEL_REVISIONS_SKIPPED;
-  return now(JSON.stringify({ ...record, revision, tag: drawTag(draw) }));
+  return now(JSON.stringify({ ...record, revision, tag: generateTag(draw) }));
 }
 
 /** One may have been set since: the next begins past that, as after a purge. */
 export const neverConfigured = ({ draw, clock }: RestoreRules & { readonly clock: Clock }): string =>
-  JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: drawTag(draw), at: clock.now() });
+  JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: generateTag(draw), at: clock.now() });
 
 /** Also those that the old store's history still held: in the new one nothing of them is left to be compacted. */
 function counted(entry: Entry, { purged }: Tally): Fate {

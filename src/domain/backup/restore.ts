@@ -1,13 +1,13 @@
 import type { Clock } from '../../time/clock.ts';
-import { ABSENT, DIRECTORY_PREFIX, type Entry, type Expectation, type Store } from '../../store/port.ts';
+import { ABSENT, CACHED_PREFIX, type Entry, type Expectation, type Store } from '../../store/port.ts';
 import { withThrough } from '../audit/chain.ts';
 import type { ChainRecord } from '../records/audit-records.ts';
 import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
 import { EMPTY_IT } from '../replicas/format.ts';
 import { FORMAT, KEYS, put } from '../records/records.ts';
-import { fateOf, neverConfigured, newTally, type RestoreRules, type Tally } from './restore-rules.ts';
+import { fateOf, neverConfigured, newCounters, type RestoreRules, type Tally } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
-import { drawMarker } from '../credentials/random-ids.ts';
+import { generateMarker } from '../credentials/random-ids.ts';
 
 export interface RestoreDeps extends RestoreRules {
   readonly store: Store;
@@ -32,24 +32,24 @@ export interface Restored {
  */
 export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Restored> {
   await refuseUnlessEmpty(deps.store);
-  const { header, sum, tally } = await survey(deps, open);
+  const { header, sum, counters } = await survey(deps, open);
   const fence = await begin(deps, header, sum);
   const writer = new RestoreWriter(deps.store, deps.clock, fence);
   const entries = (): AsyncIterable<Entry> => entriesOf(open(), sum);
   try {
-    const chains = await writeSealed(deps, writer, entries(), tally);
+    const chains = await writeSealed(deps, writer, entries(), counters);
     for (const [key, chain] of chains) await writer.put(key, JSON.stringify(withThrough(chain, writer.revision)));
     await writer.flush();
-    await writeUnsealed(deps, writer, entries(), tally);
-    for (const accountId of tally.unconfigured) await writer.put(KEYS.otel(accountId), neverConfigured(deps));
-    for (const [number, count] of tally.purged) await writer.put(KEYS.purged(number), JSON.stringify({ count }));
+    await writeUnsealed(deps, writer, entries(), counters);
+    for (const accountId of counters.unconfigured) await writer.put(KEYS.otel(accountId), neverConfigured(deps));
+    for (const [number, count] of counters.purged) await writer.put(KEYS.purged(number), JSON.stringify({ count }));
     await writer.flush();
     await finish(deps, fence, header);
   } catch (error) {
     await writer.settle();
     throw halfDone(error);
   }
-  return { header, entries: tally.entries, codesVoided: tally.codesVoided, unopened: tally.unopened };
+  return { header, entries: counters.entries, codesVoided: counters.codesVoided, unopened: counters.unopened };
 }
 
 /** What became of the store is more than what went wrong can say. */
@@ -69,21 +69,21 @@ async function refuseUnlessEmpty(store: Store): Promise<void> {
 interface Surveyed {
   readonly header: BackupHeader;
   readonly sum: string;
-  readonly tally: Tally;
+  readonly counters: Tally;
 }
 
 /** Everything that can be wrong with the file is found here, and what the writing must know beforehand. */
 async function survey(deps: RestoreDeps, open: OpenBackup): Promise<Surveyed> {
-  const tally = newTally();
+  const counters = newCounters();
   let header: BackupHeader | undefined;
   let sum: string | undefined;
   for await (const piece of readBackup(open())) {
     if ('header' in piece) header = readable(piece.header);
-    else if ('entry' in piece) fateOf(piece.entry, deps, tally);
+    else if ('entry' in piece) fateOf(piece.entry, deps, counters);
     else sum = piece.trailer.sha256;
   }
   if (!header || sum === undefined) throw new BadBackup('The backup is empty.');
-  return { header, sum, tally };
+  return { header, sum, counters };
 }
 
 function readable(header: BackupHeader): BackupHeader {
@@ -106,7 +106,7 @@ async function* entriesOf(bytes: AsyncIterable<Uint8Array>, sum: string): AsyncG
 
 async function begin(deps: RestoreDeps, header: BackupHeader, sum: string): Promise<Expectation> {
   const { store, clock, draw } = deps;
-  const mark = { at: clock.now(), backupOf: header.at, sha256: sum, marker: drawMarker(draw) };
+  const mark = { at: clock.now(), backupOf: header.at, sha256: sum, marker: generateMarker(draw) };
   const write = put(KEYS.restoring, mark);
   const expect = [
     { key: KEYS.restoring, revision: ABSENT },
@@ -128,15 +128,15 @@ async function writeSealed(
   { sealedThrough }: Tally,
 ): Promise<ReadonlyMap<string, ChainRecord>> {
   const chains = new Map<string, ChainRecord>();
-  const tally = { ...newTally(), sealedThrough };
-  let inDirectory = false;
+  const counters = { ...newCounters(), sealedThrough };
+  let isCached = false;
   for await (const entry of entries) {
-    const fate = fateOf(entry, deps, tally);
+    const fate = fateOf(entry, deps, counters);
     if (fate === 'not written') continue;
-    if (!inDirectory && entry.key.startsWith(DIRECTORY_PREFIX)) {
+    if (!isCached && entry.key.startsWith(CACHED_PREFIX)) {
       // A credential that is newer than its app counts as bound at this moment (domain/devices/enrollment.ts): none may be.
       await writer.flush();
-      inDirectory = true;
+      isCached = true;
     }
     if ('chain' in fate) chains.set(entry.key, fate.chain);
     else if (fate.when === 'now') await writer.put(entry.key, fate.value);
@@ -151,9 +151,9 @@ async function writeUnsealed(
   entries: AsyncIterable<Entry>,
   { sealedThrough }: Tally,
 ): Promise<void> {
-  const tally = { ...newTally(), sealedThrough };
+  const counters = { ...newCounters(), sealedThrough };
   for await (const entry of entries) {
-    const fate = fateOf(entry, deps, tally);
+    const fate = fateOf(entry, deps, counters);
     if (typeof fate === 'object' && 'when' in fate && fate.when === 'later') await writer.put(entry.key, fate.value);
   }
   await writer.flush();

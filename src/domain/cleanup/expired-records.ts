@@ -1,7 +1,14 @@
 import * as z from 'zod';
 import type { Entry, Expectation, Store, Write } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
-import { BadRecord, KEYS, keptAnswerSchema, keptSlotSchema, noteSchema, parseRecord } from '../records/records.ts';
+import {
+  BadRecord,
+  KEYS,
+  idempotencyRecordSchema,
+  idempotencySlotSchema,
+  noteSchema,
+  parseRecord,
+} from '../records/records.ts';
 import { savedSchema } from '../rate-window/saved-windows.ts';
 import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
@@ -84,29 +91,29 @@ function isOver(rule: RecordSweep, entry: Entry, now: number): boolean {
 }
 
 /** H19: answers of a day ago, each with its place of the ring. A place that another answer has taken is that one's. */
-export function keptAnswersSweep(deps: SweepDeps): Sweep {
+export function idempotencyRecordsSweep(deps: SweepDeps): Sweep {
   return recordSweep(deps, {
-    what: 'kept_answers',
-    prefix: KEYS.keptAll,
+    what: 'idempotency_records',
+    prefix: KEYS.idempotencyRecordsAll,
     isOver: (entry, now) => {
       const place = placeOfAnswer(entry.key);
       const keptMs = LIMITS.idempotencyKeptMs + CLOCKS_DIFFER_MS;
-      return place !== undefined && now >= parseRecord(keptAnswerSchema, entry).record.at + keptMs;
+      return place !== undefined && now >= parseRecord(idempotencyRecordSchema, entry).record.at + keptMs;
     },
     along: (entry) => placeOfRing(deps.store, entry),
   });
 }
 
 function placeOfAnswer(key: string): { accountId: string; name: string } | undefined {
-  const [accountId = '', kind, name = ''] = key.slice(KEYS.keptAll.length).split('/');
+  const [accountId = '', kind, name = ''] = key.slice(KEYS.idempotencyRecordsAll.length).split('/');
   return kind === 'answer' ? { accountId, name } : undefined;
 }
 
 async function placeOfRing(store: Store, entry: Entry): Promise<Along> {
   const { accountId, name } = placeOfAnswer(entry.key) ?? { accountId: '', name: '' };
-  const key = KEYS.keptSlot(accountId, parseRecord(keptAnswerSchema, entry).record.slot);
+  const key = KEYS.idempotencySlot(accountId, parseRecord(idempotencyRecordSchema, entry).record.slot);
   const slot = await store.get(key);
-  if (!slot || parseRecord(keptSlotSchema, slot).record.key !== name) return { expect: [], write: [] };
+  if (!slot || parseRecord(idempotencySlotSchema, slot).record.key !== name) return { expect: [], write: [] };
   return { expect: [{ key, revision: slot.revision }], write: [{ remove: key }] };
 }
 

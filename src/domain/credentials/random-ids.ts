@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 
 /** Draws what must not be guessed. Passed in, so that a test can own it. */
-export interface Draw {
+export interface RandomSource {
   /** Random bytes of a cryptographic quality, in a buffer of the caller's own. */
   bytes(count: number): Buffer;
 }
@@ -9,7 +9,7 @@ export interface Draw {
 const POOL_BYTES = 8192;
 
 /** The system's randomness, drawn in blocks: one system call per request would be felt. */
-export function systemDraw(): Draw {
+export function systemRandom(): RandomSource {
   const pool = Buffer.allocUnsafe(POOL_BYTES);
   let used = POOL_BYTES;
   return {
@@ -32,7 +32,7 @@ const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** A uniform word over the alphabet: bytes past the last whole multiple of its size are thrown away. */
-function word(draw: Draw, alphabet: string, length: number): string {
+function word(draw: RandomSource, alphabet: string, length: number): string {
   const fair = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {
@@ -44,14 +44,14 @@ function word(draw: Draw, alphabet: string, length: number): string {
 }
 
 /** 103 bits; section 2.1: `^[a-z0-9]{20}$`. An id is never used again because it is never drawn again. */
-export const drawAppId = (draw: Draw): string => word(draw, LOWER, 20);
+export const generateAppId = (draw: RandomSource): string => word(draw, LOWER, 20);
 /** `^[a-z0-9]{16}$` */
-export const drawAccountId = (draw: Draw): string => word(draw, LOWER, 16);
+export const generateAccountId = (draw: RandomSource): string => word(draw, LOWER, 16);
 /** `^[a-z0-9]{12}$` */
-export const drawKeyId = (draw: Draw): string => word(draw, LOWER, 12);
+export const generateKeyId = (draw: RandomSource): string => word(draw, LOWER, 12);
 /** 256 bits as 43 base62 characters. */
-export const drawSecretWord = (draw: Draw): string => word(draw, BASE62, 43);
+export const generateSecretWord = (draw: RandomSource): string => word(draw, BASE62, 43);
 /** 128 bits as 32 hex digits: names a commit of the audit (docs/ARCHITECTURE.md, "A mutation"). */
-export const drawMarker = (draw: Draw): string => draw.bytes(16).toString('hex');
+export const generateMarker = (draw: RandomSource): string => draw.bytes(16).toString('hex');
 /** 64 bits as 16 hex digits: tells two contents with the same revision apart. */
-export const drawTag = (draw: Draw): string => draw.bytes(8).toString('hex');
+export const generateTag = (draw: RandomSource): string => draw.bytes(8).toString('hex');

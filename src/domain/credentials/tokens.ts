@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Secret } from './secret.ts';
-import { BASE62, drawKeyId, drawSecretWord, type Draw } from './random-ids.ts';
+import { BASE62, generateKeyId, generateSecretWord, type RandomSource } from './random-ids.ts';
 
 /*
  * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and six base62 digits of CRC-32 over all
@@ -32,22 +32,24 @@ function hasChecksum(token: string): boolean {
   return token.endsWith(checksum(body));
 }
 
-export interface DrawnApiKey {
+export interface GeneratedApiKey {
   readonly keyId: string;
   readonly token: Secret;
 }
 
 /** `mst_live_<keyId 12>_<secret 43><checksum 6>` */
-export function drawApiKey(draw: Draw): DrawnApiKey {
-  const keyId = drawKeyId(draw);
-  return { keyId, token: new Secret(withChecksum(`mst_live_${keyId}_${drawSecretWord(draw)}`)) };
+export function generateApiKey(draw: RandomSource): GeneratedApiKey {
+  const keyId = generateKeyId(draw);
+  return { keyId, token: new Secret(withChecksum(`mst_live_${keyId}_${generateSecretWord(draw)}`)) };
 }
 
 /** `mst_code_<secret 43><checksum 6>` */
-export const drawEnrollCode = (draw: Draw): Secret => new Secret(withChecksum(`mst_code_${drawSecretWord(draw)}`));
+export const generateEnrollCode = (draw: RandomSource): Secret =>
+  new Secret(withChecksum(`mst_code_${generateSecretWord(draw)}`));
 
 /** `mst_dev_<secret 43><checksum 6>` */
-export const drawCredential = (draw: Draw): Secret => new Secret(withChecksum(`mst_dev_${drawSecretWord(draw)}`));
+export const generateCredential = (draw: RandomSource): Secret =>
+  new Secret(withChecksum(`mst_dev_${generateSecretWord(draw)}`));
 
 /** The key id of a well-formed API key; undefined where shape or checksum is wrong (H16). */
 export function apiKeyId(token: string): string | undefined {

@@ -14,7 +14,7 @@ import {
 import { credentialSchema, KEYS, noteSchema, parseRecord, put } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Secret } from '../credentials/secret.ts';
-import { drawCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import { generateCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
 
 /** `POST /device/v1/enroll`, its fields judged. */
@@ -56,7 +56,7 @@ class NotEnrolled extends Error {
  * @throws Refusal `invalid_code` or `account_disabled`; StoreUnavailable
  */
 export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origin: Origin): Promise<Enrolled> {
-  const credential = request.credentialHash === undefined ? drawCredential(deps.draw) : undefined;
+  const credential = request.credentialHash === undefined ? generateCredential(deps.draw) : undefined;
   const bound = credential ? tokenHash(credential.reveal()) : (request.credentialHash ?? '');
   const result: Enrolled = { appId: request.appId, credential };
   try {

@@ -6,8 +6,8 @@ import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../s
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { KEYS, parseRecord, put, seenSchema } from '../records/records.ts';
-import { packSeen, unpackSeen } from '../fleet/last-seen-codec.ts';
+import { KEYS, parseRecord, put, lastSeenSchema } from '../records/records.ts';
+import { packLastSeen, unpackLastSeen } from '../fleet/last-seen-codec.ts';
 
 /**
  * Polls move `lastSeenAt` (A13) and must not cost a write each. What they tell is gathered here and written every ten
@@ -141,9 +141,9 @@ interface Known {
 }
 
 async function storedSeen(store: Store, accountId: string): Promise<Known> {
-  const entry = await store.get(KEYS.seen(accountId));
+  const entry = await store.get(KEYS.lastSeen(accountId));
   if (!entry) return { seen: new Map(), revision: ABSENT };
-  return { seen: unpackSeen(parseRecord(seenSchema, entry).record.packed), revision: entry.revision };
+  return { seen: unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed), revision: entry.revision };
 }
 
 /** @returns the bytes written */
@@ -156,8 +156,8 @@ async function write(
 ): Promise<number | 'conflict'> {
   const merged = merge(known.seen, slots, alive);
   if (!merged) return 0;
-  const record = put(KEYS.seen(accountId), { packed: packSeen(merged) });
-  const expect = { key: KEYS.seen(accountId), revision: known.revision };
+  const record = put(KEYS.lastSeen(accountId), { packed: packLastSeen(merged) });
+  const expect = { key: KEYS.lastSeen(accountId), revision: known.revision };
   const { outcome } = await deps.store.commit({ expect: [expect], write: [record], quiet: true });
   const bytes = outcome === 'committed' ? record.value.length : 0;
   deps.metrics.heartbeatsFlushed(1, bytes, outcome === 'committed' ? 'written' : 'conflict');

@@ -7,14 +7,14 @@ import {
   accountSchema,
   apiKeySchema,
   KEYS,
-  NO_TALLY,
+  NO_COUNTERS,
   otelSchema,
   parseRecord,
-  seenSchema,
-  tallySchema,
+  lastSeenSchema,
+  countersSchema,
   type AccountRecord,
   type OtelRecord,
-  type TallyRecord,
+  type CountersRecord,
   type Versioned,
 } from '../records/records.ts';
 import { eachSeen } from './last-seen-codec.ts';
@@ -71,7 +71,7 @@ export class AccountMemory implements AccountReader {
   #appCount = 0;
   readonly #keys = new Map<string, ApiKeyEntry>();
   #otel: Versioned<OtelRecord> | undefined;
-  #tally: Versioned<TallyRecord> = NO_TALLY;
+  #counters: Versioned<CountersRecord> = NO_COUNTERS;
   #seen: Numbers = NOTHING_SEEN;
 
   constructor(id: string, number: number, table: AppTable) {
@@ -106,8 +106,8 @@ export class AccountMemory implements AccountReader {
     return this.#otel;
   }
 
-  tally(): Versioned<TallyRecord> {
-    return this.#tally;
+  counters(): Versioned<CountersRecord> {
+    return this.#counters;
   }
 
   seen(): Numbers {
@@ -135,12 +135,12 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'tally': {
-        this.#tally = parseRecord(tallySchema, entry);
+        this.#counters = parseRecord(countersSchema, entry);
         break;
       }
       case 'seen': {
         const seen = new PackedNumbers({ expected: this.#appCount });
-        eachSeen(parseRecord(seenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
+        eachSeen(parseRecord(lastSeenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
         this.#seen = seen;
         this.seenRevision = entry.revision;
         this.appsVersion = versions += 1;
@@ -169,7 +169,7 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'tally': {
-        this.#tally = NO_TALLY;
+        this.#counters = NO_COUNTERS;
         break;
       }
       case 'seen': {
@@ -193,7 +193,7 @@ export class AccountMemory implements AccountReader {
       case 'otel':
         return this.#otel?.revision ?? 0;
       case 'tally':
-        return this.#tally.revision;
+        return this.#counters.revision;
       case 'seen':
         return this.seenRevision;
     }
@@ -204,8 +204,8 @@ export class AccountMemory implements AccountReader {
     for (const key of this.#keys.values()) yield [KEYS.apiKey(this.id, key.id), key.revision];
     for (const row of this.#held()) yield [KEYS.app(this.id, this.#table.idOf(row)), this.#table.revisionOf(row)];
     if (this.#otel) yield [KEYS.otel(this.id), this.#otel.revision];
-    if (this.#tally.revision > 0) yield [KEYS.tally(this.id), this.#tally.revision];
-    if (this.seenRevision > 0) yield [KEYS.seen(this.id), this.seenRevision];
+    if (this.#counters.revision > 0) yield [KEYS.counters(this.id), this.#counters.revision];
+    if (this.seenRevision > 0) yield [KEYS.lastSeen(this.id), this.seenRevision];
   }
 
   #held(): Uint32Array {

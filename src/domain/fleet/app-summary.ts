@@ -2,7 +2,7 @@ import type { Entry } from '../../store/port.ts';
 import { appSchema, parseRecord, type AppRecord } from '../records/records.ts';
 
 /** What memory keeps of an app's record beside its text, for what is asked all the time. */
-export interface AppGlance {
+export interface AppSummary {
   readonly status: AppRecord['status'];
   readonly connection: AppRecord['connection'];
   /** The app's number in its account. */
@@ -10,7 +10,7 @@ export interface AppGlance {
   readonly hasOpenCodes: boolean;
 }
 
-export const glanceOf = ({ status, connection, slot, codes }: AppRecord): AppGlance => ({
+export const summaryOf = ({ status, connection, slot, codes }: AppRecord): AppSummary => ({
   status,
   connection,
   slot,
@@ -18,24 +18,24 @@ export const glanceOf = ({ status, connection, slot, codes }: AppRecord): AppGla
 });
 
 /**
- * Judges the stored text as `appSchema` does, and reads at a glance. To parse a million records takes longer than all
+ * Judges the stored text as `appSchema` does, and reads at a summary. To parse a million records takes longer than all
  * else of a start together, so a text that is spelled as this program spells it, nothing more and nothing less, is
  * judged by one regular expression; any other one is parsed.
- * @returns the glance, and the credential's hash where there is one
+ * @returns the summary, and the credential's hash where there is one
  * @throws BadRecord
  */
-export function glanceAt(entry: Entry): { readonly glance: AppGlance; readonly credential: string | undefined } {
+export function summaryAt(entry: Entry): { readonly summary: AppSummary; readonly credential: string | undefined } {
   const spelled = SPELLED.exec(entry.value);
   if (!spelled) {
     const { record } = parseRecord(appSchema, entry);
     const { credential } = record;
     return {
-      glance: glanceOf(record),
+      summary: summaryOf(record),
       credential: credential !== undefined && IS_HASH.test(credential) ? credential : undefined,
     };
   }
   const [, status, slot, connection, early, codes, late] = spelled;
-  const glance = {
+  const summary = {
     status: status as AppRecord['status'],
     connection: connection as AppRecord['connection'],
     slot: Number(slot),
@@ -43,7 +43,7 @@ export function glanceAt(entry: Entry): { readonly glance: AppGlance; readonly c
   };
   // Where a name is there twice, JSON.parse takes the last one.
   const credential = late ?? early;
-  return { glance, credential: credential === '' ? undefined : credential };
+  return { summary, credential: credential === '' ? undefined : credential };
 }
 
 /** Nothing else can be presented as one, and nothing else stands in the text as it is. */

@@ -3,7 +3,7 @@ import { hashOfBytes, hashOfText, isTextAt } from '../../packed/hash.ts';
 import { PackedIndex } from '../../packed/hash-index.ts';
 import { PackedTable, withRoom } from '../../packed/table.ts';
 import type { Entry } from '../../store/port.ts';
-import { glanceAt, type AppGlance } from './app-summary.ts';
+import { summaryAt, type AppSummary } from './app-summary.ts';
 import type { AppEntry } from './reader.ts';
 import type { AppRecord } from '../records/records.ts';
 
@@ -13,8 +13,8 @@ class PackedApp implements AppEntry {
   readonly accountId: string;
   readonly revision: number;
   readonly slot: number;
-  readonly status: AppGlance['status'];
-  readonly connection: AppGlance['connection'];
+  readonly status: AppSummary['status'];
+  readonly connection: AppSummary['connection'];
   readonly hasOpenCodes: boolean;
   readonly #text: PackedText;
   #record: AppRecord | undefined;
@@ -42,7 +42,7 @@ const STATUS_BITS = 3;
 const CLOUD = 4;
 const OPEN_CODES = 8;
 
-const flagsOf = ({ status, connection, hasOpenCodes }: AppGlance): number =>
+const flagsOf = ({ status, connection, hasOpenCodes }: AppSummary): number =>
   STATUSES.indexOf(status) | (connection === 'cloud' ? CLOUD : 0) | (hasOpenCodes ? OPEN_CODES : 0);
 
 /** Apps that were looked at lately, by row: those that are asked for again and again are unpacked once. */
@@ -102,7 +102,7 @@ export class AppTable {
    * @throws BadRecord, and then holds what it held before
    */
   put(row: number, account: number, appId: string, entry: Entry): number {
-    const { glance, credential } = glanceAt(entry);
+    const { summary, credential } = summaryAt(entry);
     // What a text spells with escapes could not be found in it.
     const isPlain = credential === undefined || entry.value.includes(credential);
     const text = isPlain ? entry.value : JSON.stringify(JSON.parse(entry.value));
@@ -110,8 +110,8 @@ export class AppTable {
     if (row >= 0) this.#rows.replace(row, entry.revision, text);
     const at = row >= 0 ? row : this.#rows.add(account, appId, entry.revision, text);
     this.#makeRoom(at);
-    this.#slots[at] = glance.slot;
-    this.#flags[at] = flagsOf(glance);
+    this.#slots[at] = summary.slot;
+    this.#flags[at] = flagsOf(summary);
     this.#noteCredential(at, text, credential);
     return at;
   }

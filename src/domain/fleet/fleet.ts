@@ -1,5 +1,5 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { CATCH_UP_MS, type Directory, type Freshness } from '../../store/watch-cache/watch-cache.ts';
+import { CATCH_UP_MS, type WatchCache, type Freshness } from '../../store/watch-cache/watch-cache.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import { directReader } from './store-reader.ts';
 import type { FleetMemory } from './memory.ts';
@@ -23,7 +23,7 @@ export interface Fleet {
 
 export function createFleet(
   store: Store,
-  directory: Directory,
+  directory: WatchCache,
   memory: FleetMemory,
   { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
 ): Fleet {
@@ -43,7 +43,7 @@ export function createFleet(
 /** As `Fleet.whole`: a pause of the watch or of this process may be longer than one look waits for it. */
 export async function caughtUp(
   memory: FleetMemory,
-  directory: Pick<Directory, 'fresh'>,
+  directory: Pick<WatchCache, 'fresh'>,
   withinMs: number = DEADLINES.storeMs,
 ): Promise<FleetMemory> {
   const end = performance.now() + withinMs;
@@ -68,6 +68,6 @@ function whileWhole(memory: FleetMemory): FleetReader {
     appOfCredential: (hash) => whole().appOfCredential(hash),
     appById: (appId) => whole().appById(appId),
     day: () => whole().day(),
-    writingKey: () => whole().writingKey(),
+    activeKey: () => whole().activeKey(),
   };
 }

@@ -6,9 +6,9 @@ import type { Numbers } from '../../packed/number-map.ts';
  * as base-128 varints; base64. A thousand devices that poll every minute take about 4 KiB; where the slots are dense, a
  * thousand that were last seen at any time within a century take at most 8 KiB.
  */
-export type SeenBySlot = Numbers;
+export type LastSeenBySlot = Numbers;
 
-export function packSeen(seen: SeenBySlot): string {
+export function packLastSeen(seen: LastSeenBySlot): string {
   const slots = Array.from(seen, ([slot]) => slot).sort((a, b) => a - b);
   const newest = slots.reduce((latest, slot) => Math.max(latest, seen.get(slot) ?? 0), 0);
   const bytes: number[] = [];
@@ -23,8 +23,8 @@ export function packSeen(seen: SeenBySlot): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** @throws RangeError where the text was not made by `packSeen` */
-export function unpackSeen(packed: string): Map<number, number> {
+/** @throws RangeError where the text was not made by `packLastSeen` */
+export function unpackLastSeen(packed: string): Map<number, number> {
   const seen = new Map<number, number>();
   eachSeen(packed, (slot, at) => seen.set(slot, at));
   return seen;
@@ -32,7 +32,7 @@ export function unpackSeen(packed: string): Map<number, number> {
 
 /**
  * Slots in ascending order, each with its last contact.
- * @throws RangeError where the text was not made by `packSeen`
+ * @throws RangeError where the text was not made by `packLastSeen`
  */
 export function eachSeen(packed: string, take: (slot: number, at: number) => void): void {
   const bytes = Buffer.from(packed, 'base64');

@@ -1,12 +1,12 @@
-import type { DirectorySink } from '../../store/watch-cache/watch-cache.ts';
+import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
 import type { Entry } from '../../store/port.ts';
 import { AccountMemory, placeOf, type Place } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp } from './reader.ts';
-import { LoneMemory } from './singleton-records.ts';
+import { SingletonRecords } from './singleton-records.ts';
 import type { DayRecord } from '../records/metering-records.ts';
 import { KEYS, type Versioned } from '../records/records.ts';
-import type { WritingKeyRecord } from '../records/replica-records.ts';
+import type { ActiveKeyRecord } from '../records/replica-records.ts';
 
 /**
  * Called after a batch has been applied, or memory been filled anew, with what it touched. No `appId`: the account, its configuration or a key.
@@ -20,10 +20,10 @@ export interface FleetMemoryOptions {
 }
 
 /** The directory's records, indexed, those of apps packed: what every request reads. */
-export class FleetMemory implements DirectorySink, FleetReader {
+export class FleetMemory implements WatchCacheSink, FleetReader {
   readonly #options: FleetMemoryOptions;
   readonly #accounts = new Map<string, AccountMemory>();
-  readonly #lone = new LoneMemory();
+  readonly #lone = new SingletonRecords();
   readonly #accountIdOfKey = new Map<string, string>();
   #apps = new AppTable();
   /** By their number. */
@@ -104,8 +104,8 @@ export class FleetMemory implements DirectorySink, FleetReader {
     return this.#lone.day;
   }
 
-  writingKey(): Versioned<WritingKeyRecord> | undefined {
-    return this.#lone.writingKey;
+  activeKey(): Versioned<ActiveKeyRecord> | undefined {
+    return this.#lone.activeKey;
   }
 
   #found(row: number): FoundApp | undefined {
@@ -118,7 +118,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
   // What the directory feeds.
 
   put(entry: Entry): void {
-    if (this.#lone.knows(entry.key)) return this.#putLone(entry);
+    if (this.#lone.knows(entry.key)) return this.#putSingleton(entry);
     const place = placeOf(entry.key);
     if (this.#unread.size > 0) this.#unread.delete(entry.key);
     if (!place) {
@@ -136,7 +136,7 @@ export class FleetMemory implements DirectorySink, FleetReader {
     this.#touch(place);
   }
 
-  #putLone(entry: Entry): void {
+  #putSingleton(entry: Entry): void {
     this.#unread.delete(entry.key);
     try {
       this.#lone.put(entry);

@@ -1,14 +1,21 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Numbers } from '../../packed/number-map.ts';
-import { glanceOf, type AppGlance } from './app-summary.ts';
+import { summaryOf, type AppSummary } from './app-summary.ts';
 import type { DayRecord } from '../records/metering-records.ts';
-import type { AccountRecord, ApiKeyRecord, AppRecord, OtelRecord, TallyRecord, Versioned } from '../records/records.ts';
-import type { WritingKeyRecord } from '../records/replica-records.ts';
+import type {
+  AccountRecord,
+  ApiKeyRecord,
+  AppRecord,
+  OtelRecord,
+  CountersRecord,
+  Versioned,
+} from '../records/records.ts';
+import type { ActiveKeyRecord } from '../records/replica-records.ts';
 
 export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 
 /** An app; what is asked for all the time lies beside its record, which may have to be parsed first. */
-export interface AppEntry extends Versioned<AppRecord>, AppGlance {
+export interface AppEntry extends Versioned<AppRecord>, AppSummary {
   readonly id: string;
   readonly accountId: string;
 }
@@ -18,7 +25,7 @@ export const appEntry = (id: string, accountId: string, { record, revision }: Ve
   accountId,
   record,
   revision,
-  ...glanceOf(record),
+  ...summaryOf(record),
 });
 
 export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
@@ -34,7 +41,7 @@ export interface AccountReader extends Versioned<AccountRecord> {
   apiKey(keyId: string): MaybePromise<ApiKeyEntry | undefined>;
   apiKeys(): MaybePromise<readonly ApiKeyEntry[]>;
   otel(): MaybePromise<Versioned<OtelRecord> | undefined>;
-  tally(): MaybePromise<Versioned<TallyRecord>>;
+  counters(): MaybePromise<Versioned<CountersRecord>>;
   /** Last contacts by slot, as written to the store. */
   seen(): MaybePromise<Numbers>;
   /** Changes whenever an app or a last contact does; undefined where nobody counts. */
@@ -58,7 +65,7 @@ export interface FleetReader {
   /** The day that changes of a status are stamped with; undefined before the first one. */
   day(): MaybePromise<Versioned<DayRecord> | undefined>;
   /** Which key-encryption key writes; undefined in a store that is older than this record. */
-  writingKey(): MaybePromise<Versioned<WritingKeyRecord> | undefined>;
+  activeKey(): MaybePromise<Versioned<ActiveKeyRecord> | undefined>;
 }
 
 /** A13: by enrollment or poll, whichever is later; null before the first enrollment. */

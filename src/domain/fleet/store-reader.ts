@@ -17,18 +17,18 @@ import {
   credentialSchema,
   KEYS,
   keyLocatorSchema,
-  NO_TALLY,
+  NO_COUNTERS,
   otelSchema,
   parseRecord,
-  seenSchema,
-  tallySchema,
+  lastSeenSchema,
+  countersSchema,
   type AccountRecord,
   type OtelRecord,
-  type TallyRecord,
+  type CountersRecord,
   type Versioned,
 } from '../records/records.ts';
-import { writingKeySchema } from '../records/replica-records.ts';
-import { unpackSeen } from './last-seen-codec.ts';
+import { activeKeySchema } from '../records/replica-records.ts';
+import { unpackLastSeen } from './last-seen-codec.ts';
 
 /**
  * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never
@@ -78,9 +78,9 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       return entry && parseRecord(daySchema, entry);
     },
 
-    async writingKey() {
-      const entry = await store.get(KEYS.writingKey);
-      return entry && parseRecord(writingKeySchema, entry);
+    async activeKey() {
+      const entry = await store.get(KEYS.activeKey);
+      return entry && parseRecord(activeKeySchema, entry);
     },
   };
 }
@@ -129,14 +129,14 @@ class DirectAccount implements AccountReader {
     return entry && parseRecord(otelSchema, entry);
   }
 
-  async tally(): Promise<Versioned<TallyRecord>> {
-    const entry = await this.#store.get(KEYS.tally(this.id));
-    return entry ? parseRecord(tallySchema, entry) : NO_TALLY;
+  async counters(): Promise<Versioned<CountersRecord>> {
+    const entry = await this.#store.get(KEYS.counters(this.id));
+    return entry ? parseRecord(countersSchema, entry) : NO_COUNTERS;
   }
 
   async seen(): Promise<Numbers> {
-    const entry = await this.#store.get(KEYS.seen(this.id));
-    return entry ? unpackSeen(parseRecord(seenSchema, entry).record.packed) : new Map<number, number>();
+    const entry = await this.#store.get(KEYS.lastSeen(this.id));
+    return entry ? unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed) : new Map<number, number>();
   }
 
   /** At most `LIMITS.appsPerAccountMax` apps or `LIMITS.apiKeysPerAccountMax` keys: a page, or two while one is gone. */

@@ -7,7 +7,7 @@ import type { FleetMemory } from '../fleet/memory.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { beforeAnotherAttempt, refuseLate, type MutationDeps, type Origin } from '../mutation/mutation.ts';
 import { purgesAwaitingRetirement } from '../history/purges.ts';
-import { KEYS, keptAnswerSchema, parseRecord, put } from '../records/records.ts';
+import { KEYS, idempotencyRecordSchema, parseRecord, put } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { rewrappedSchema, type ReplicaRecord } from '../records/replica-records.ts';
 import type { Replicas } from '../replicas/replicas.ts';
@@ -65,7 +65,7 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
   const { store, keyRing, log, metrics } = deps;
   for (let attempt = 1; ; attempt += 1) {
     // First which key writes, then who lives: whoever joins after this look writes that record, and the commit conflicts.
-    const found = await (await deps.fleet.current()).writingKey();
+    const found = await (await deps.fleet.current()).activeKey();
     const before = found?.record.number ?? keyRing.newest;
     const { newest } = keyRing;
     if (found && newest === before) return { writing: newest, before };
@@ -74,8 +74,8 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     refuseUnlessKnown(await deps.replicas.live(), newest, fingerprint);
     refuseLate(deps, origin);
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.writingKey, revision: found?.revision ?? ABSENT }],
-      write: [put(KEYS.writingKey, { ...found?.record, number: newest, fingerprint })],
+      expect: [{ key: KEYS.activeKey, revision: found?.revision ?? ABSENT }],
+      write: [put(KEYS.activeKey, { ...found?.record, number: newest, fingerprint })],
     });
     if (outcome === 'committed') {
       metrics.keyRotated();
@@ -113,7 +113,7 @@ function refuseUnlessKnown(live: readonly ReplicaRecord[], number: number, finge
 async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Promise<KeyStatus> {
   const reader = await fleet.current();
   const [writing, live, answers, awaitingRetirement, entry] = await Promise.all([
-    reader.writingKey(),
+    reader.activeKey(),
     replicas.live(),
     answersByKey(store),
     purgesAwaitingRetirement(store, keyRing),
@@ -137,10 +137,13 @@ async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Pro
 async function answersByKey(store: Store): Promise<{ counts: Map<number, number>; all: boolean }> {
   const counts = new Map<number, number>();
   let seen = 0;
-  for await (const { entries, next } of pagesOf(store, { prefix: KEYS.keptAll, limit: PAGE_ENTRIES_MAX })) {
+  for await (const { entries, next } of pagesOf(store, {
+    prefix: KEYS.idempotencyRecordsAll,
+    limit: PAGE_ENTRIES_MAX,
+  })) {
     for (const entry of entries) {
       if (!entry.key.includes('/answer/')) continue;
-      count(counts, parseRecord(keptAnswerSchema, entry).record.answer.keyNumber);
+      count(counts, parseRecord(idempotencyRecordSchema, entry).record.answer.keyNumber);
     }
     seen += entries.length;
     if (next !== undefined && seen >= ANSWERS_COUNTED_MAX) return { counts, all: false };

@@ -15,8 +15,8 @@ import type { Sealed } from '../records/sealed.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';
-import { KEYS, keptAnswerSchema, parseRecord, put, type Versioned } from '../records/records.ts';
-import { rewrappedSchema, type WritingKeyRecord } from '../records/replica-records.ts';
+import { KEYS, idempotencyRecordSchema, parseRecord, put, type Versioned } from '../records/records.ts';
+import { rewrappedSchema, type ActiveKeyRecord } from '../records/replica-records.ts';
 
 /*
  * After a rotation everything that older keys seal gets its data key wrapped by the one that writes now. The boxes stay
@@ -72,11 +72,11 @@ export function createRewrapping(deps: RewrappingDeps, fence: readonly Expectati
   let look: Look | undefined;
   return async () => {
     // What memory does not know yet may be sealed under any key.
-    const writing = (await deps.fleet.whole()).writingKey();
+    const writing = (await deps.fleet.whole()).activeKey();
     if (!writing) return;
     if (!look || isStale(look, writing.record.number, deps)) look = begin(writing.record.number, deps.envelope);
     if (look.doneAt !== undefined) return;
-    const round = new Round(deps, [...fence, { key: KEYS.writingKey, revision: writing.revision }], look);
+    const round = new Round(deps, [...fence, { key: KEYS.activeKey, revision: writing.revision }], look);
     if (!(await round.headers()) || !(await round.answers())) return;
     if (await round.finish(writing)) look.doneAt = deps.clock.monotonic();
     else look = undefined;
@@ -144,7 +144,7 @@ class Round {
     for (let pages = 0; pages < PAGES_PER_ROUND_MAX; pages += 1) {
       const { after } = this.#look;
       const page = await store.list({
-        prefix: KEYS.keptAll,
+        prefix: KEYS.idempotencyRecordsAll,
         limit: PAGE_ENTRIES_MAX,
         ...(after !== undefined && { after }),
       });
@@ -163,7 +163,7 @@ class Round {
   #candidateOf(entry: Entry): Candidate | undefined {
     const [, accountId = '', kind, name = ''] = entry.key.split('/');
     if (kind !== 'answer') return undefined;
-    const { record, revision } = parseRecord(keptAnswerSchema, entry);
+    const { record, revision } = parseRecord(idempotencyRecordSchema, entry);
     if (this.#isDone(record.answer)) return undefined;
     return {
       key: entry.key,
@@ -209,7 +209,7 @@ class Round {
   }
 
   /** Notes what was found, for whoever asks which keys may go. False where something was in the way. */
-  async finish(writing: Versioned<WritingKeyRecord>): Promise<boolean> {
+  async finish(writing: Versioned<ActiveKeyRecord>): Promise<boolean> {
     const { store, clock, log } = this.#deps;
     if (!this.#look.clean) return false;
     this.#refuseUnread();

@@ -4,7 +4,7 @@ import type { FleetReader } from '../fleet/reader.ts';
 import type { KeyRing } from './key-ring.ts';
 import { LIMITS } from '../limits.ts';
 import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
-import { writingKeySchema, type WritingKeyRecord } from '../records/replica-records.ts';
+import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
 
 /*
  * Which key seals is a record of the store, not the newest line of whatever key file a replica has: a commit that seals
@@ -19,15 +19,15 @@ export interface SealingKey {
 
 /** Where no record says so, as in a store that an earlier version wrote, the newest key of this replica writes. */
 export async function sealingKey(reader: FleetReader, envelope: Envelope): Promise<SealingKey> {
-  const writing = await reader.writingKey();
+  const writing = await reader.activeKey();
   return {
     number: writing?.record.number ?? envelope.newest,
-    expect: { key: KEYS.writingKey, revision: writing?.revision ?? ABSENT },
+    expect: { key: KEYS.activeKey, revision: writing?.revision ?? ABSENT },
   };
 }
 
 /** Why a replica cannot serve, in words for its log and its probe; undefined when it has the key that writes. */
-export function keyMissing(writing: WritingKeyRecord | undefined, keyRing: KeyRing): string | undefined {
+export function keyMissing(writing: ActiveKeyRecord | undefined, keyRing: KeyRing): string | undefined {
   if (!writing) return undefined;
   const { number, fingerprint } = writing;
   const own = keyRing.fingerprint(number);
@@ -45,21 +45,21 @@ export function keyMissing(writing: WritingKeyRecord | undefined, keyRing: KeyRi
  */
 export async function joinSealing(store: Store, keyRing: KeyRing): Promise<string | undefined> {
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
-    const found = await readWritingKey(store);
+    const found = await readActiveKey(store);
     const missing = keyMissing(found?.record, keyRing);
     if (missing !== undefined) return missing;
     const { newest } = keyRing;
     const record = found?.record ?? { number: newest, fingerprint: keyRing.fingerprint(newest) };
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.writingKey, revision: found?.revision ?? ABSENT }],
-      write: [put(KEYS.writingKey, record)],
+      expect: [{ key: KEYS.activeKey, revision: found?.revision ?? ABSENT }],
+      write: [put(KEYS.activeKey, record)],
     });
     if (outcome === 'committed') return undefined;
   }
   throw new StoreUnavailable('timeout', 'Which key writes changed under every attempt.');
 }
 
-export async function readWritingKey(store: Store): Promise<Versioned<WritingKeyRecord> | undefined> {
-  const entry = await store.get(KEYS.writingKey);
-  return entry && parseRecord(writingKeySchema, entry);
+export async function readActiveKey(store: Store): Promise<Versioned<ActiveKeyRecord> | undefined> {
+  const entry = await store.get(KEYS.activeKey);
+  return entry && parseRecord(activeKeySchema, entry);
 }

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../store/port.ts';
 import type { KeyRing } from './key-ring.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { Sealed } from '../records/sealed.ts';
-import type { Draw } from '../credentials/random-ids.ts';
+import type { RandomSource } from '../credentials/random-ids.ts';
 
 /*
  * Envelope encryption (O9): each text is encrypted under a data key of its own, and the data key under a numbered
@@ -58,7 +58,7 @@ export interface Envelope {
   rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
 }
 
-export function createEnvelope(keyRing: KeyRing, draw: Draw): Envelope {
+export function createEnvelope(keyRing: KeyRing, draw: RandomSource): Envelope {
   function wrap(dataKey: Buffer, context: string, keyNumber: number): string {
     const wrapping = keyRing.key(keyNumber);
     if (!wrapping) throw unknownKey(keyNumber);

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Draw } from '../credentials/random-ids.ts';
+import type { RandomSource } from '../credentials/random-ids.ts';
 
 /**
  * The numbered key-encryption keys, 32 bytes each. Which one writes is a record of the store (active-key.ts); the others
@@ -82,4 +82,4 @@ const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('muster key fingerprint').digest('hex').slice(0, 16);
 
 /** The text of a new key file with one key. */
-export const newKeyFile = (draw: Draw): string => `1:${draw.bytes(KEY_BYTES).toString('base64')}\n`;
+export const newKeyFile = (draw: RandomSource): string => `1:${draw.bytes(KEY_BYTES).toString('base64')}\n`;

@@ -1,7 +1,7 @@
 import type { Entry, Page, Store } from '../../store/port.ts';
 import { dayAfter } from '../status-history/day-record.ts';
 import type { ChangedSince } from './count-active.ts';
-import { accountLifeSchema, lifeSchema } from '../records/metering-records.ts';
+import { accountLifeSchema, statusChangeSchema } from '../records/metering-records.ts';
 import { KEYS, parseRecord } from '../records/records.ts';
 
 /** Accounts that follow each other in the order of their ids, both ends included. */
@@ -26,7 +26,8 @@ export async function changesSince(
   const changed = new Map<string, ChangedSince>();
   // Earlier days first: what an app was before its first change is what counts.
   for (let day = dayAfter(night); day <= today; day = dayAfter(day)) {
-    for await (const entry of entriesOf(store, KEYS.lives(day), range)) note(changed, KEYS.lives(day), entry);
+    for await (const entry of entriesOf(store, KEYS.statusChanges(day), range))
+      note(changed, KEYS.statusChanges(day), entry);
   }
   return changed;
 }
@@ -50,5 +51,5 @@ function note(changed: Map<string, ChangedSince>, prefix: string, entry: Entry):
   let account = changed.get(accountId);
   if (!account) changed.set(accountId, (account = { disabled: undefined, before: new Map() }));
   if (appId === undefined) account.disabled ??= parseRecord(accountLifeSchema, entry).record.before;
-  else if (!account.before.has(appId)) account.before.set(appId, parseRecord(lifeSchema, entry).record.before);
+  else if (!account.before.has(appId)) account.before.set(appId, parseRecord(statusChangeSchema, entry).record.before);
 }

@@ -75,11 +75,11 @@ export async function forgetChanges(
   from: string | undefined,
 ): Promise<Forgotten> {
   if (metered.through === undefined) return { all: true, to: from };
-  const end = KEYS.lives(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
+  const end = KEYS.statusChanges(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
   const expectation = { key: KEYS.metered, revision: metered.revision };
   let to = from;
   for (let commits = 0; commits < COMMITS_PER_ROUND_MAX; commits += 1) {
-    const request = { prefix: KEYS.allLives, limit: ENTRIES_PER_COMMIT, keysOnly: true };
+    const request = { prefix: KEYS.statusChangesAll, limit: ENTRIES_PER_COMMIT, keysOnly: true };
     const page = await deps.store.list({ ...request, ...(to !== undefined && { after: to }) });
     const old = page.entries.filter(({ key }) => key < end).map(({ key }) => key);
     if (old.length === 0) return { all: true, to };

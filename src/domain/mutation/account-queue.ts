@@ -14,55 +14,55 @@ import {
   type Step,
   type Unchanged,
 } from './mutation.ts';
-import { KEYS, put, type TallyRecord, type Versioned } from '../records/records.ts';
+import { KEYS, put, type CountersRecord, type Versioned } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
 /*
- * Creates and deletes of one account meet in its tally, the record that makes the limit of 1000 apps exact. Left alone,
+ * Creates and deletes of one account meet in its counters, the record that makes the limit of 1000 apps exact. Left alone,
  * 64 creates at once would conflict 64 times; so each process lets those of one account queue up and commits all that
  * wait together, one commit at a time. Over processes they still conflict, and try again.
  */
 
-export interface TallyStep<T> extends Step<T> {
-  readonly tally: TallyRecord;
+export interface CountersStep<T> extends Step<T> {
+  readonly counters: CountersRecord;
 }
 
-/** As `Plan`, with the tally as the steps before it leave it. */
-export type TallyPlan<T> = (
+/** As `Plan`, with the counters as the steps before it leave it. */
+export type CountersPlan<T> = (
   reader: FleetReader,
   account: AccountReader,
-  tally: TallyRecord,
-) => MaybePromise<TallyStep<T> | Unchanged<T>>;
+  counters: CountersRecord,
+) => MaybePromise<CountersStep<T> | Unchanged<T>>;
 
 interface Member {
   readonly origin: Origin;
-  readonly plan: TallyPlan<unknown>;
+  readonly plan: CountersPlan<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
 interface Planned extends PlannedStep {
   readonly member: Member;
-  readonly step: TallyStep<unknown>;
+  readonly step: CountersStep<unknown>;
 }
 
-export type TallyLanes = <T>(accountId: string, origin: Origin, plan: TallyPlan<T>) => Promise<T>;
+export type AccountQueues = <T>(accountId: string, origin: Origin, plan: CountersPlan<T>) => Promise<T>;
 
 /** One queue an account; it goes when it is empty. */
-export function createTallyLanes(deps: MutationDeps): TallyLanes {
+export function createAccountQueues(deps: MutationDeps): AccountQueues {
   const lanes = new Map<string, Member[]>();
 
   async function serve(accountId: string, waiting: Member[]): Promise<void> {
     // Members that arrive in the same turn of the event loop share the first commit.
     await Promise.resolve();
-    let carried: Versioned<TallyRecord> | undefined;
+    let carried: Versioned<CountersRecord> | undefined;
     while (waiting.length > 0) {
       carried = await commitTogether(deps, accountId, waiting.splice(0, LIMITS.mergedMutationsMax), waiting, carried);
     }
     lanes.delete(accountId);
   }
 
-  return <T>(accountId: string, origin: Origin, plan: TallyPlan<T>): Promise<T> => {
+  return <T>(accountId: string, origin: Origin, plan: CountersPlan<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     // What a member's plan decided is what its own promise resolves to; the lane never looks at it.
     const member: Member = { origin, plan, resolve: (result) => resolve(result as T), reject };
@@ -77,27 +77,27 @@ export function createTallyLanes(deps: MutationDeps): TallyLanes {
   };
 }
 
-/** Never throws: every member is settled, or put back to wait. Returns the tally as it then is, where that is known. */
+/** Never throws: every member is settled, or put back to wait. Returns the counters as it then is, where that is known. */
 async function commitTogether(
   deps: MutationDeps,
   accountId: string,
   members: readonly Member[],
   waiting: Member[],
-  carried: Versioned<TallyRecord> | undefined,
-): Promise<Versioned<TallyRecord> | undefined> {
+  carried: Versioned<CountersRecord> | undefined,
+): Promise<Versioned<CountersRecord> | undefined> {
   let left = members;
   let before = carried;
   try {
     for (let attempt = 1; ; attempt += 1) {
       const reader = await deps.fleet.current();
-      const { planned, deferred, tally } = await planAll(deps, reader, accountId, left, before);
+      const { planned, deferred, counters } = await planAll(deps, reader, accountId, left, before);
       waiting.unshift(...deferred);
-      if (planned.length === 0 || !tally) return before;
+      if (planned.length === 0 || !counters) return before;
       left = planned.map(({ member }) => member);
-      const last = planned.at(-1)?.step.tally ?? tally.record;
+      const last = planned.at(-1)?.step.counters ?? counters.record;
       const revision = await commitSteps(deps, planned, {
-        expect: [{ key: KEYS.tally(accountId), revision: tally.revision }],
-        write: [put(KEYS.tally(accountId), last)],
+        expect: [{ key: KEYS.counters(accountId), revision: counters.revision }],
+        write: [put(KEYS.counters(accountId), last)],
       });
       if (revision !== 'conflict') {
         settle(deps, planned);
@@ -122,30 +122,30 @@ function settle(deps: MutationDeps, planned: readonly Planned[]): void {
 interface Together {
   readonly planned: readonly Planned[];
   readonly deferred: readonly Member[];
-  readonly tally: Versioned<TallyRecord> | undefined;
+  readonly counters: Versioned<CountersRecord> | undefined;
 }
 
-/** Plans each member upon the tally that the one before leaves. Refused and unchanged ones are answered here. */
+/** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are answered here. */
 async function planAll(
   deps: Pick<MutationDeps, 'clock' | 'store'>,
   reader: FleetReader,
   accountId: string,
   members: readonly Member[],
-  carried: Versioned<TallyRecord> | undefined,
+  carried: Versioned<CountersRecord> | undefined,
 ): Promise<Together> {
   const account = await reader.account(accountId);
-  const read = await account?.tally();
+  const read = await account?.counters();
   // What this lane committed last may be newer than memory.
-  const tally = carried && read && carried.revision > read.revision ? carried : read;
+  const counters = carried && read && carried.revision > read.revision ? carried : read;
   const planned: Planned[] = [];
   const deferred: Member[] = [];
   const touched = new Set<string>();
   let operations = 1;
   for (const member of members) {
     try {
-      if (!account || !tally) throw new Refusal('invalid_key');
+      if (!account || !counters) throw new Refusal('invalid_key');
       refuseLate(deps, member.origin);
-      const step = await member.plan(reader, account, planned.at(-1)?.step.tally ?? tally.record);
+      const step = await member.plan(reader, account, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store refuses must not take a delete beside it along.
       if (!isUnchanged(step) && step.grows === true) refuseGrowthWhenFull(deps.store);
       if (isUnchanged(step)) member.resolve(step.unchanged);
@@ -162,7 +162,7 @@ async function planAll(
       else member.reject(error);
     }
   }
-  return { planned, deferred, tally };
+  return { planned, deferred, counters };
 }
 
 /** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */

@@ -3,7 +3,14 @@ import { ABSENT, type Expectation, type Store, type Write } from '../../store/po
 import type { Envelope } from '../keys/envelope.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { KEYS, keptAnswerSchema, keptSlotSchema, parseRecord, put, type TallyRecord } from '../records/records.ts';
+import {
+  KEYS,
+  idempotencyRecordSchema,
+  idempotencySlotSchema,
+  parseRecord,
+  put,
+  type CountersRecord,
+} from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { sealingKey } from '../keys/active-key.ts';
@@ -17,7 +24,7 @@ export interface IdempotencyKey {
   readonly question: string;
 }
 
-export interface KeptAnswers {
+export interface IdempotencyRecords {
   /**
    * @param reader tells the key that what is kept is sealed under; the commit then expects that key
    * @returns the kept answer's text, or what it takes to keep one
@@ -31,23 +38,23 @@ export interface KeptAnswers {
   ): Promise<{ answer: string } | { keep: Keep }>;
 }
 
-/** What keeping the answer adds to the commit that makes it true. The tally counts the kept answers of the account. */
+/** What keeping the answer adds to the commit that makes it true. The counters counts the kept answers of the account. */
 export type Keep = (
-  tally: TallyRecord,
+  counters: CountersRecord,
   answer: Secret,
-) => Promise<{ expect: readonly Expectation[]; write: readonly Write[]; tally: TallyRecord }>;
+) => Promise<{ expect: readonly Expectation[]; write: readonly Write[]; counters: CountersRecord }>;
 
 export const answerContext = (accountId: string, name: string): string => `kept-answer:${accountId}:${name}`;
 const nameOf = (asked: IdempotencyKey): string => hash('sha256', `${asked.path}\n${asked.key}`, 'base64url');
 const questionOf = (asked: IdempotencyKey): string => hash('sha256', asked.question, 'base64url');
 
-export function createKeptAnswers(store: Store, envelope: Envelope): KeptAnswers {
+export function createIdempotencyRecords(store: Store, envelope: Envelope): IdempotencyRecords {
   return {
     async find(accountId, asked, at, reader) {
       const name = nameOf(asked);
       const context = answerContext(accountId, name);
-      const entry = await store.get(KEYS.kept(accountId, name));
-      const kept = entry && parseRecord(keptAnswerSchema, entry);
+      const entry = await store.get(KEYS.idempotencyRecord(accountId, name));
+      const kept = entry && parseRecord(idempotencyRecordSchema, entry);
       if (kept && at < kept.record.at + LIMITS.idempotencyKeptMs) {
         const answer = envelope.open(kept.record.answer, context);
         // An answer that no key opens any more (a retired key) is as if it had expired.
@@ -57,19 +64,19 @@ export function createKeptAnswers(store: Store, envelope: Envelope): KeptAnswers
         if (answer) return { answer: answer.reveal() };
       }
 
-      const keep: Keep = async (tally, answer) => {
-        const slot = tally.idempotencyNext % LIMITS.idempotencyKeptPerAccountMax;
+      const keep: Keep = async (counters, answer) => {
+        const slot = counters.idempotencyNext % LIMITS.idempotencyKeptPerAccountMax;
         const key = await sealingKey(reader, envelope);
         const sealed = envelope.seal(answer, context, key.number);
         const record = { at, slot, question: questionOf(asked), answer: sealed };
         return {
-          expect: [{ key: KEYS.kept(accountId, name), revision: kept?.revision ?? ABSENT }, key.expect],
+          expect: [{ key: KEYS.idempotencyRecord(accountId, name), revision: kept?.revision ?? ABSENT }, key.expect],
           write: [
-            put(KEYS.kept(accountId, name), record),
-            put(KEYS.keptSlot(accountId, slot), { key: name }),
+            put(KEYS.idempotencyRecord(accountId, name), record),
+            put(KEYS.idempotencySlot(accountId, slot), { key: name }),
             ...(await makeRoom(store, accountId, { slot, name, staleSlot: kept?.record.slot })),
           ],
-          tally: { ...tally, idempotencyNext: tally.idempotencyNext + 1 },
+          counters: { ...counters, idempotencyNext: counters.idempotencyNext + 1 },
         };
       };
       return { keep };
@@ -85,9 +92,9 @@ async function makeRoom(
 ): Promise<readonly Write[]> {
   const { slot, name, staleSlot } = taking;
   const room: Write[] = [];
-  const entry = await store.get(KEYS.keptSlot(accountId, slot));
-  const oldest = entry && parseRecord(keptSlotSchema, entry).record.key;
-  if (oldest !== undefined && oldest !== name) room.push({ remove: KEYS.kept(accountId, oldest) });
-  if (staleSlot !== undefined && staleSlot !== slot) room.push({ remove: KEYS.keptSlot(accountId, staleSlot) });
+  const entry = await store.get(KEYS.idempotencySlot(accountId, slot));
+  const oldest = entry && parseRecord(idempotencySlotSchema, entry).record.key;
+  if (oldest !== undefined && oldest !== name) room.push({ remove: KEYS.idempotencyRecord(accountId, oldest) });
+  if (staleSlot !== undefined && staleSlot !== slot) room.push({ remove: KEYS.idempotencySlot(accountId, staleSlot) });
   return room;
 }

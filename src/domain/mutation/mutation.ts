@@ -7,7 +7,7 @@ import type { AccountReader, FleetReader, MaybePromise } from '../fleet/reader.t
 import { LIMITS } from '../limits.ts';
 import { KEYS, put, type AuditRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import { drawMarker, type Draw } from '../credentials/random-ids.ts';
+import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 
 /*
  * A mutation is one commit. It expects what it relied on (the records of who asks and of what is changed), so that a
@@ -20,7 +20,7 @@ export interface MutationDeps {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;
-  readonly draw: Draw;
+  readonly draw: RandomSource;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'mutationCommitted' | 'commitRepeated'>;
 }
@@ -121,7 +121,7 @@ export async function commitSteps(
   return await commitMarked(deps, { expect: [one, ...others], write }, marker, deadline);
 }
 
-function auditEntry(draw: Draw, origin: Origin, step: Step<unknown>): { put: string; value: string } {
+function auditEntry(draw: RandomSource, origin: Origin, step: Step<unknown>): { put: string; value: string } {
   const { countsAt = origin.at } = step;
   const entry: AuditRecord = {
     at: origin.at,
@@ -131,7 +131,7 @@ function auditEntry(draw: Draw, origin: Origin, step: Step<unknown>): { put: str
     requestId: origin.requestId,
     detail: { ...step.detail, ...(countsAt !== origin.at && { countsAt: new Date(countsAt).toISOString() }) },
   };
-  return put(KEYS.audit(step.accountId, origin.at, drawMarker(draw)), entry);
+  return put(KEYS.audit(step.accountId, origin.at, generateMarker(draw)), entry);
 }
 
 /**
@@ -200,23 +200,23 @@ export function committed(deps: Pick<MutationDeps, 'log' | 'metrics'>, origin: O
 }
 
 /** On whose word an account's own things are changed: an API key's, or that of the leader for a custom resource. */
-export type Authority = { readonly keyId: string } | { readonly tie: Tie };
+export type Authority = { readonly keyId: string } | { readonly precondition: Precondition };
 
 /**
- * What else a commit for a custom resource relies on (the leader's fence, the resource's link as it was read) and
- * leaves (the link as it then is), so that what was done and the memory of it cannot part.
+ * What else a commit for a custom resource relies on (the leader's fence, the resource's binding as it was read) and
+ * leaves (the binding as it then is), so that what was done and the memory of it cannot part.
  */
-export interface Tie {
+export interface Precondition {
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
   /**
-   * For the plan to call first: a commit that conflicts is planned again, and where it was the tie that did not hold, it
+   * For the plan to call first: a commit that conflicts is planned again, and where it was the precondition that did not hold, it
    * never will. It looks from the second attempt on.
    * @throws StaleRead, StoreUnavailable
    */
   recheck(): Promise<void>;
 }
-export const NO_TIE: Tie = { expect: [], write: [], recheck: async () => undefined };
+export const NO_PRECONDITION: Precondition = { expect: [], write: [], recheck: async () => undefined };
 
 export interface Authorised {
   readonly account: AccountReader;
@@ -228,16 +228,20 @@ export interface Authorised {
 export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
   return 'keyId' in authority
     ? await authorisedByKey(reader, accountId, authority.keyId)
-    : await authorisedByTie(reader, accountId, authority.tie);
+    : await authorisedByPrecondition(reader, accountId, authority.precondition);
 }
 
 /** A disabled account does not keep its custom resources from being carried out: they may take access away, too. */
-async function authorisedByTie(reader: FleetReader, accountId: string, tie: Tie): Promise<Authorised> {
-  await tie.recheck();
+async function authorisedByPrecondition(
+  reader: FleetReader,
+  accountId: string,
+  precondition: Precondition,
+): Promise<Authorised> {
+  await precondition.recheck();
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   const expectAccount = { key: KEYS.account(accountId), revision: account.revision };
-  return { account, expect: [expectAccount, ...tie.expect], write: tie.write };
+  return { account, expect: [expectAccount, ...precondition.expect], write: precondition.write };
 }
 
 async function authorisedByKey(reader: FleetReader, accountId: string, keyId: string): Promise<Authorised> {

@@ -16,7 +16,7 @@ import {
 import { KEYS, put, type OtelRecord, type Versioned } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Secret } from '../credentials/secret.ts';
-import { drawMarker, drawTag } from '../credentials/random-ids.ts';
+import { generateMarker, generateTag } from '../credentials/random-ids.ts';
 import { sealingKey, type SealingKey } from '../keys/active-key.ts';
 
 /** Section 2.3: what a read tells. */
@@ -90,14 +90,14 @@ function view(record: OtelRecord | undefined, authHeaderSet: boolean): OtelConfi
   return { enabled, endpoint, authHeaderSet, evidenceLevel };
 }
 
-interface Drawn {
+interface Generated {
   readonly tag: string;
   readonly marker: string;
 }
 
 async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig> {
   const { accountId } = caller;
-  const drawn: Drawn = { tag: drawTag(deps.draw), marker: drawMarker(deps.draw) };
+  const drawn: Generated = { tag: generateTag(deps.draw), marker: generateMarker(deps.draw) };
   const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
     const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
@@ -139,7 +139,7 @@ function decideStore(
   caller: Caller,
   before: Versioned<OtelRecord> | undefined,
   change: OtelChange,
-  drawn: Drawn,
+  drawn: Generated,
   authorised: Omit<Authorised, 'account'>,
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
@@ -187,7 +187,7 @@ function decideStore(
 
 async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
   const { accountId, origin } = caller;
-  const [tag, marker] = [drawTag(deps.draw), drawMarker(deps.draw)];
+  const [tag, marker] = [generateTag(deps.draw), generateMarker(deps.draw)];
   const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
     const { account, expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const before = await account.otel();

@@ -16,12 +16,12 @@ export type DayRecord = z.infer<typeof daySchema>;
  * `life/…`: what an app was before its first and after its last change of that day; for an account, whether it was
  * disabled. `none` is an app that does not exist.
  */
-export const lifeSchema = z.looseObject({
+export const statusChangeSchema = z.looseObject({
   before: z.enum(['none', 'pending', 'active', 'revoked']),
   after: z.enum(['none', 'pending', 'active', 'revoked']),
   at: instant,
 });
-export type LifeRecord = z.infer<typeof lifeSchema>;
+export type LifeRecord = z.infer<typeof statusChangeSchema>;
 export const accountLifeSchema = z.looseObject({ before: z.boolean(), after: z.boolean(), at: instant });
 export type AccountLifeRecord = z.infer<typeof accountLifeSchema>;
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ABSENT, DIRECTORY_PREFIX, type Entry } from '../../store/port.ts';
+import { ABSENT, CACHED_PREFIX, type Entry } from '../../store/port.ts';
 import { sealedSchema } from './sealed.ts';
 
 /*
@@ -83,15 +83,15 @@ export const otelSchema = z.looseObject({
 export type OtelRecord = z.infer<typeof otelSchema>;
 
 /** What the account's creates and deletes meet in: its count of apps, exact under races (A10). */
-export const tallySchema = z.looseObject({
+export const countersSchema = z.looseObject({
   apps: z.int().min(0),
   nextSlot: z.int().min(0),
   idempotencyNext: z.int().min(0),
 });
-export type TallyRecord = z.infer<typeof tallySchema>;
+export type CountersRecord = z.infer<typeof countersSchema>;
 
 /** Last contact by slot, packed (domain/fleet/last-seen-codec.ts). */
-export const seenSchema = z.looseObject({ packed: z.string() });
+export const lastSeenSchema = z.looseObject({ packed: z.string() });
 
 /** What a daemon did with a revision of the configuration. */
 export const ackSchema = z.looseObject({
@@ -114,15 +114,15 @@ export const auditSchema = z.looseObject({
 export type AuditRecord = z.infer<typeof auditSchema>;
 
 /** H19: an answer kept for a day, encrypted, since it holds a code. */
-export const keptAnswerSchema = z.looseObject({
+export const idempotencyRecordSchema = z.looseObject({
   at: instant,
   slot: z.int().min(0),
   /** What was asked: the same key with another question is refused. */
   question: z.string(),
   answer: sealedSchema,
 });
-export type KeptAnswer = z.infer<typeof keptAnswerSchema>;
-export const keptSlotSchema = z.looseObject({ key: z.string() });
+export type IdempotencyRecord = z.infer<typeof idempotencyRecordSchema>;
+export const idempotencySlotSchema = z.looseObject({ key: z.string() });
 
 /** An account's API keys and credentials found without knowing the account. */
 export const keyLocatorSchema = z.looseObject({ accountId: z.string() });
@@ -142,13 +142,13 @@ export const leaderSchema = z.looseObject({ replicaId: z.string(), since: instan
 
 export const noteSchema = z.looseObject({ at: instant });
 
-const ACCOUNTS = `${DIRECTORY_PREFIX}a/`;
+const ACCOUNTS = `${CACHED_PREFIX}a/`;
 
 /** The directory in parts that prove themselves one by one: account ids begin with a letter or digit. */
-export const DIRECTORY_GROUPS: readonly string[] = [
+export const CACHED_GROUPS: readonly string[] = [
   ...'abcdefghijklmnopqrstuvwxyz0123456789'.split('').map((first) => `${ACCOUNTS}${first}`),
-  `${DIRECTORY_PREFIX}day`,
-  `${DIRECTORY_PREFIX}keys`,
+  `${CACHED_PREFIX}day`,
+  `${CACHED_PREFIX}keys`,
 ];
 
 export const KEYS = {
@@ -162,12 +162,12 @@ export const KEYS = {
   apps: (accountId: string) => `${ACCOUNTS}${accountId}/app/`,
   app: (accountId: string, appId: string) => `${ACCOUNTS}${accountId}/app/${appId}`,
   otel: (accountId: string) => `${ACCOUNTS}${accountId}/otel`,
-  tally: (accountId: string) => `${ACCOUNTS}${accountId}/tally`,
-  seen: (accountId: string) => `${ACCOUNTS}${accountId}/seen`,
+  counters: (accountId: string) => `${ACCOUNTS}${accountId}/tally`,
+  lastSeen: (accountId: string) => `${ACCOUNTS}${accountId}/seen`,
   /** The day that transitions are stamped with; no night is metered before it has moved on (M1). */
-  day: `${DIRECTORY_PREFIX}day`,
+  day: `${CACHED_PREFIX}day`,
   /** Which key-encryption key writes. */
-  writingKey: `${DIRECTORY_PREFIX}keys`,
+  activeKey: `${CACHED_PREFIX}keys`,
 
   /** Stays when the key is revoked: a key id is used once. */
   keyLocator: (keyId: string) => `key/${keyId}`,
@@ -200,10 +200,10 @@ export const KEYS = {
   chain: (accountId: string) => `chain/${accountId}`,
 
   /** Status transitions by day; they outlive their app, so that a night can be rebuilt. */
-  allLives: 'life/',
-  lives: (day: string) => `life/${day}/`,
-  accountLife: (day: string, accountId: string) => `life/${day}/${accountId}`,
-  life: (day: string, accountId: string, appId: string) => `life/${day}/${accountId}/${appId}`,
+  statusChangesAll: 'life/',
+  statusChanges: (day: string) => `life/${day}/`,
+  accountStatusChange: (day: string, accountId: string) => `life/${day}/${accountId}`,
+  statusChange: (day: string, accountId: string, appId: string) => `life/${day}/${accountId}/${appId}`,
   /** What was metered: one record an account and night, by month (`YYYY-MM`) and day of the month (`DD`). */
   ledgers: (month: string) => `ledger/${month}/`,
   ledgersOf: (month: string, accountId: string) => `ledger/${month}/${accountId}/`,
@@ -214,12 +214,12 @@ export const KEYS = {
   prices: 'prices',
 
   /** What a custom resource of Kubernetes stands for, by its UID. */
-  links: 'kubernetes/',
-  link: (uid: string) => `kubernetes/${uid}`,
+  bindings: 'kubernetes/',
+  binding: (uid: string) => `kubernetes/${uid}`,
 
-  kept: (accountId: string, name: string) => `idem/${accountId}/answer/${name}`,
-  keptAll: 'idem/',
-  keptSlot: (accountId: string, slot: number) => `idem/${accountId}/slot/${slot}`,
+  idempotencyRecord: (accountId: string, name: string) => `idem/${accountId}/answer/${name}`,
+  idempotencyRecordsAll: 'idem/',
+  idempotencySlot: (accountId: string, slot: number) => `idem/${accountId}/slot/${slot}`,
 
   purges: 'purge/',
   purge: (marker: string) => `purge/${marker}`,
@@ -248,8 +248,8 @@ export interface Versioned<T> {
   readonly revision: number;
 }
 
-/** The tally of an account that has none yet. */
-export const NO_TALLY: Versioned<TallyRecord> = {
+/** The counters of an account that has none yet. */
+export const NO_COUNTERS: Versioned<CountersRecord> = {
   record: { apps: 0, nextSlot: 0, idempotencyNext: 0 },
   revision: ABSENT,
 };

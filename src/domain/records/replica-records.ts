@@ -21,8 +21,8 @@ export const replicaSchema = z.looseObject({
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 
 /** `d/keys`: the key that seals what is written from now on. */
-export const writingKeySchema = z.looseObject({ number: z.int().min(1), fingerprint: z.string() });
-export type WritingKeyRecord = z.infer<typeof writingKeySchema>;
+export const activeKeySchema = z.looseObject({ number: z.int().min(1), fingerprint: z.string() });
+export type ActiveKeyRecord = z.infer<typeof activeKeySchema>;
 
 /** `rewrapped`: everything was looked at after `number` began to write, and `left` is what other keys still seal. */
 export const rewrappedSchema = z.looseObject({

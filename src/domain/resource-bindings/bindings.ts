@@ -1,18 +1,18 @@
 import * as z from 'zod';
 import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
-import type { Tie } from '../mutation/mutation.ts';
+import type { Precondition } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
 
 /*
- * What a custom resource of Kubernetes stands for, by its UID. A link is written in the commit that makes what it names,
- * so that nothing is made twice and nothing is made that nobody knows of. Only the leader's operator writes links, each
+ * What a custom resource of Kubernetes stands for, by its UID. A binding is written in the commit that makes what it names,
+ * so that nothing is made twice and nothing is made that nobody knows of. Only the leader's operator writes bindings, each
  * commit fenced. A secret that is yet to be written to Kubernetes stands here by its hash: only what Muster drew itself
  * is ever registered.
  */
 
 const instant = z.int().min(0);
-export const linkSchema = z.looseObject({
+export const bindingSchema = z.looseObject({
   kind: z.string(),
   namespace: z.string(),
   name: z.string(),
@@ -22,7 +22,7 @@ export const linkSchema = z.looseObject({
   appId: z.string().optional(),
   /** The API key that works, and the Secret that holds it. */
   key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
-  /** Drawn; its Secret may have been written, its hash is not registered. */
+  /** Generated; its Secret may have been written, its hash is not registered. */
   pending: z.looseObject({ keyId: z.string().optional(), hash: z.string(), voids: z.string().optional() }).optional(),
   previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
   /** The Secret that holds what an app's daemon enrolls with. */
@@ -32,41 +32,42 @@ export const linkSchema = z.looseObject({
   /** The enrollment code that was registered last. */
   code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
 });
-export type LinkRecord = z.infer<typeof linkSchema>;
-export type Link = Versioned<LinkRecord>;
+export type BindingRecord = z.infer<typeof bindingSchema>;
+export type Binding = Versioned<BindingRecord>;
 
-export interface Links {
+export interface Bindings {
   /** As it is now. @throws StoreUnavailable, BadRecord */
-  get(uid: string): Promise<Link | undefined>;
+  get(uid: string): Promise<Binding | undefined>;
   /**
-   * What a commit expects and writes so that the link is `after` once it has happened; undefined removes it.
+   * What a commit expects and writes so that the binding is `after` once it has happened; undefined removes it.
    * @param before as it was read; undefined: there was none
    */
-  tie(uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie;
-  /** Writes the link alone. @throws StaleRead, StoreUnavailable */
-  save(uid: string, before: Link | undefined, after: LinkRecord | undefined): Promise<void>;
+  precondition(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition;
+  /** Writes the binding alone. @throws StaleRead, StoreUnavailable */
+  save(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<void>;
 }
 
 /** @param fence what every commit of the leader's term expects */
-export function createLinks(store: Store, fence: readonly Expectation[]): Links {
-  const tie = (uid: string, before: Link | undefined, after: LinkRecord | undefined): Tie => {
-    const key = KEYS.link(uid);
+export function createBindings(store: Store, fence: readonly Expectation[]): Bindings {
+  const precondition = (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition => {
+    const key = KEYS.binding(uid);
     const expect = [{ key, revision: before?.revision ?? ABSENT }, ...fence];
     return { expect, write: [after ? put(key, after) : { remove: key }], recheck: recheckOf(store, expect) };
   };
   return {
     async get(uid) {
-      const entry = await store.get(KEYS.link(uid));
-      return entry && parseRecord(linkSchema, entry);
+      const entry = await store.get(KEYS.binding(uid));
+      return entry && parseRecord(bindingSchema, entry);
     },
-    tie,
+    precondition,
     async save(uid, before, after) {
-      const { expect, write } = tie(uid, before, after);
+      const { expect, write } = precondition(uid, before, after);
       const [one, ...others] = expect;
-      if (!one) throw new Error('a tie without expectations');
-      // No consistent read depends on a link: the leader reads them from the store.
+      if (!one) throw new Error('a precondition without expectations');
+      // No consistent read depends on a binding: the leader reads them from the store.
       const { outcome } = await store.commit({ expect: [one, ...others], write, quiet: true });
-      if (outcome === 'conflict') throw new StaleRead(`The link of ${uid} has changed, or another controller leads.`);
+      if (outcome === 'conflict')
+        throw new StaleRead(`The binding of ${uid} has changed, or another controller leads.`);
     },
   };
 }

@@ -1,48 +1,49 @@
 import { ABSENT, type Store } from '../../store/port.ts';
 import { accountView, existing, type Account, type AccountsDeps, type Existing } from '../accounts/accounts.ts';
-import { mutate, type Origin, type Step, type Tie, type Unchanged } from '../mutation/mutation.ts';
-import { KEYS, NO_TALLY, put, type AccountRecord } from '../records/records.ts';
+import { mutate, type Origin, type Step, type Precondition, type Unchanged } from '../mutation/mutation.ts';
+import { KEYS, NO_COUNTERS, put, type AccountRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountCreation, accountTransition } from '../status-history/status-change.ts';
 
 /** The custom resource that an account follows. */
 export type Owner = NonNullable<AccountRecord['managedBy']>;
 
-/** What the operator of custom resources does with accounts, beside `Accounts`; each in one commit with its link. */
-export interface LinkedAccounts {
-  /** @param accountId drawn before, and in the link */
-  create(origin: Origin, accountId: string, wish: NewAccount, tie: Tie): Promise<Account>;
+/** What the operator of custom resources does with accounts, beside `Accounts`; each in one commit with its binding. */
+export interface BoundAccounts {
+  /** @param accountId drawn before, and in the binding */
+  create(origin: Origin, accountId: string, wish: NewAccount, precondition: Precondition): Promise<Account>;
   /** Refuses with `not_found` where the account does not exist, or is not adoptable by this resource. */
-  adopt(origin: Origin, accountId: string, owner: Owner, tie: Tie): Promise<void>;
+  adopt(origin: Origin, accountId: string, owner: Owner, precondition: Precondition): Promise<void>;
   /** The resource goes; the account stays, disabled where that is wished. What another resource follows stays as it is. */
-  release(origin: Origin, accountId: string, owner: Owner, disable: boolean, tie: Tie): Promise<void>;
+  release(origin: Origin, accountId: string, owner: Owner, disable: boolean, precondition: Precondition): Promise<void>;
 }
 
 export interface NewAccount extends Pick<AccountRecord, 'name' | 'entitlement'> {
   readonly owner: Owner;
 }
 
-export interface LinkedAccountsDeps extends AccountsDeps {
+export interface BoundAccountsDeps extends AccountsDeps {
   readonly store: Store;
 }
 
-export function createLinkedAccounts(deps: LinkedAccountsDeps): LinkedAccounts {
+export function createBoundAccounts(deps: BoundAccountsDeps): BoundAccounts {
   return {
-    create: (origin, accountId, wish, tie) => create(deps, origin, accountId, wish, tie),
-    adopt: (origin, accountId, owner, tie) => adopt(deps, origin, accountId, owner, tie),
-    release: (origin, accountId, owner, disable, tie) => release(deps, origin, accountId, { owner, disable }, tie),
+    create: (origin, accountId, wish, precondition) => create(deps, origin, accountId, wish, precondition),
+    adopt: (origin, accountId, owner, precondition) => adopt(deps, origin, accountId, owner, precondition),
+    release: (origin, accountId, owner, disable, precondition) =>
+      release(deps, origin, accountId, { owner, disable }, precondition),
   };
 }
 
 async function create(
-  deps: LinkedAccountsDeps,
+  deps: BoundAccountsDeps,
   origin: Origin,
   accountId: string,
   { name, entitlement, owner }: NewAccount,
-  tie: Tie,
+  precondition: Precondition,
 ): Promise<Account> {
   return await mutate<Account>(deps, origin, async (reader) => {
-    await tie.recheck();
+    await precondition.recheck();
     const creation = await accountCreation(deps, reader, origin.at);
     const record: AccountRecord = { name, entitlement, disabled: false, createdAt: creation.at, managedBy: owner };
     return {
@@ -50,12 +51,12 @@ async function create(
       action: 'account.created',
       detail: { entitlement },
       countsAt: creation.at,
-      expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect, ...tie.expect],
+      expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect, ...precondition.expect],
       write: [
         put(KEYS.account(accountId), record),
-        put(KEYS.tally(accountId), NO_TALLY.record),
+        put(KEYS.counters(accountId), NO_COUNTERS.record),
         ...creation.write,
-        ...tie.write,
+        ...precondition.write,
       ],
       grows: true,
       result: accountView({ id: accountId, record }),
@@ -64,14 +65,14 @@ async function create(
 }
 
 async function adopt(
-  deps: LinkedAccountsDeps,
+  deps: BoundAccountsDeps,
   origin: Origin,
   accountId: string,
   owner: Owner,
-  tie: Tie,
+  precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
-    await tie.recheck();
+    await precondition.recheck();
     const { record, revision } = await existing(reader, accountId);
     if (record.adoptableBy !== `${owner.namespace}/${owner.name}`) throw new Refusal('not_found');
     const { adoptableBy: _once, ...rest } = record;
@@ -79,22 +80,22 @@ async function adopt(
       accountId,
       action: 'account.adopted',
       detail: { by: `${owner.namespace}/${owner.name}` },
-      expect: [{ key: KEYS.account(accountId), revision }, ...tie.expect],
-      write: [put(KEYS.account(accountId), { ...rest, managedBy: owner }), ...tie.write],
+      expect: [{ key: KEYS.account(accountId), revision }, ...precondition.expect],
+      write: [put(KEYS.account(accountId), { ...rest, managedBy: owner }), ...precondition.write],
       result: undefined,
     };
   });
 }
 
 async function release(
-  deps: LinkedAccountsDeps,
+  deps: BoundAccountsDeps,
   origin: Origin,
   accountId: string,
   { owner, disable }: { owner: Owner; disable: boolean },
-  tie: Tie,
+  precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    await tie.recheck();
+    await precondition.recheck();
     const account = await existing(reader, accountId);
     const own = account.record.managedBy?.uid === owner.uid;
     const changes = own && disable ? await disabling(deps, reader, account, origin.at) : undefined;
@@ -109,15 +110,19 @@ async function release(
       action: 'account.released',
       detail: { disabled: record.disabled },
       ...(changes && { countsAt: changes.at }),
-      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? []), ...tie.expect],
-      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? []), ...tie.write],
+      expect: [
+        { key: KEYS.account(accountId), revision: account.revision },
+        ...(changes?.expect ?? []),
+        ...precondition.expect,
+      ],
+      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? []), ...precondition.write],
       result: undefined,
     };
   });
 }
 
 async function disabling(
-  deps: LinkedAccountsDeps,
+  deps: BoundAccountsDeps,
   reader: Parameters<typeof accountTransition>[1],
   account: Existing,
   at: number,

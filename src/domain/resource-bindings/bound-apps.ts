@@ -7,17 +7,17 @@ import { LIMITS } from '../limits.ts';
 import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from '../mutation/mutation.ts';
 import { KEYS, put, type AppRecord, type AppStatus } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import type { TallyLanes } from '../mutation/account-queue.ts';
+import type { AccountQueues } from '../mutation/account-queue.ts';
 
 /** A code that was drawn before, and of which the plain text lies elsewhere. */
-export interface DrawnCode {
+export interface GeneratedCode {
   /** `tokenHash` of the whole code. */
   readonly hash: string;
   readonly voids?: string | undefined;
 }
 
-/** What the operator of custom resources does with apps, beside `Apps`. The caller's authority is a tie. */
-export interface LinkedApps {
+/** What the operator of custom resources does with apps, beside `Apps`. The caller's authority is a precondition. */
+export interface BoundApps {
   /**
    * An app of an id that was drawn before, without a code.
    * @throws Refusal `limit_reached`
@@ -30,17 +30,17 @@ export interface LinkedApps {
    * @returns when the code expires
    * @throws Refusal `not_found`; StaleRead where the app has another status
    */
-  registerCode(caller: Caller, appId: string, code: DrawnCode, status: AppStatus): Promise<number>;
+  registerCode(caller: Caller, appId: string, code: GeneratedCode, status: AppStatus): Promise<number>;
   /** Voids a code. @throws Refusal `not_found` */
   voidCode(caller: Caller, appId: string, hash: string): Promise<void>;
 }
 
-export interface LinkedAppsDeps extends MutationDeps {
+export interface BoundAppsDeps extends MutationDeps {
   readonly store: Store;
-  readonly lanes: TallyLanes;
+  readonly lanes: AccountQueues;
 }
 
-export function createLinkedApps(deps: LinkedAppsDeps): LinkedApps {
+export function createBoundApps(deps: BoundAppsDeps): BoundApps {
   return {
     create: (caller, appId, name) => create(deps, caller, appId, name),
     registerCode: (caller, appId, code, status) => registerCode(deps, caller, appId, code, status),
@@ -48,19 +48,19 @@ export function createLinkedApps(deps: LinkedAppsDeps): LinkedApps {
   };
 }
 
-async function create(deps: LinkedAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
+async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
   const { accountId, origin, authority } = caller;
-  await deps.lanes<void>(accountId, origin, async (reader, _account, tally) => {
+  await deps.lanes<void>(accountId, origin, async (reader, _account, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, authority);
-    if (tally.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
     return {
       accountId,
       action: 'app.created',
       appId,
       expect: [...expect, { key, revision: ABSENT }],
-      write: [put(key, newApp(name, tally.nextSlot, origin.at)), ...write],
-      tally: { ...tally, apps: tally.apps + 1, nextSlot: tally.nextSlot + 1 },
+      write: [put(key, newApp(name, counters.nextSlot, origin.at)), ...write],
+      counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
       grows: true,
       result: undefined,
     };
@@ -71,7 +71,7 @@ async function registerCode(
   deps: MutationDeps,
   caller: Caller,
   appId: string,
-  { hash, voids }: DrawnCode,
+  { hash, voids }: GeneratedCode,
   status: AppStatus,
 ): Promise<number> {
   const { accountId, origin } = caller;

@@ -2,12 +2,19 @@ import { ABSENT, type Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { LIMITS } from '../limits.ts';
-import { mutate, type MutationDeps, type Origin, type Step, type Tie, type Unchanged } from '../mutation/mutation.ts';
+import {
+  mutate,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Precondition,
+  type Unchanged,
+} from '../mutation/mutation.ts';
 import { KEYS, put } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
 /** An API key that was drawn before, and of which the plain text lies elsewhere. */
-export interface DrawnKey {
+export interface GeneratedKey {
   readonly keyId: string;
   /** `tokenHash` of the whole key. */
   readonly hash: string;
@@ -16,28 +23,28 @@ export interface DrawnKey {
   readonly follows?: string;
 }
 
-export interface LinkedKeys {
+export interface BoundKeys {
   /**
    * Registers a key under its id, once: asked again it changes nothing, and an id that was revoked, or is another
    * key's, is refused with `not_found`.
    * @throws Refusal `invalid_request` beyond 200 keys, `not_found`; StaleRead; StoreUnavailable
    */
-  register(origin: Origin, accountId: string, key: DrawnKey, tie: Tie): Promise<void>;
+  register(origin: Origin, accountId: string, key: GeneratedKey, precondition: Precondition): Promise<void>;
 }
 
-export function createLinkedKeys(deps: MutationDeps): LinkedKeys {
-  return { register: (origin, accountId, key, tie) => register(deps, origin, accountId, key, tie) };
+export function createBoundKeys(deps: MutationDeps): BoundKeys {
+  return { register: (origin, accountId, key, precondition) => register(deps, origin, accountId, key, precondition) };
 }
 
 async function register(
   deps: MutationDeps & { readonly store: Store },
   origin: Origin,
   accountId: string,
-  { keyId, hash, name, follows }: DrawnKey,
-  tie: Tie,
+  { keyId, hash, name, follows }: GeneratedKey,
+  precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    await tie.recheck();
+    await precondition.recheck();
     const account = await existing(reader, accountId);
     const former = follows === undefined ? undefined : await account.apiKey(follows);
     if (follows !== undefined && !former) throw new StaleRead(`The key ${follows} was revoked meanwhile.`);
@@ -48,23 +55,23 @@ async function register(
         `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`,
       );
     }
-    const tally = await account.tally();
+    const counters = await account.counters();
     return {
       accountId,
       action: 'key.created',
       detail: { keyId },
       expect: [
         { key: KEYS.account(accountId), revision: account.revision },
-        { key: KEYS.tally(accountId), revision: tally.revision },
+        { key: KEYS.counters(accountId), revision: counters.revision },
         { key: KEYS.keyLocator(keyId), revision: ABSENT },
         ...(former ? [{ key: KEYS.apiKey(accountId, former.id), revision: former.revision }] : []),
-        ...tie.expect,
+        ...precondition.expect,
       ],
       write: [
         put(KEYS.apiKey(accountId, keyId), { name, hash, createdAt: origin.at }),
         put(KEYS.keyLocator(keyId), { accountId }),
-        put(KEYS.tally(accountId), tally.record),
-        ...tie.write,
+        put(KEYS.counters(accountId), counters.record),
+        ...precondition.write,
       ],
       grows: true,
       result: undefined,

@@ -3,7 +3,12 @@ import { endOfDay, startOfDay } from '../../time/utc-days.ts';
 import type { ClockWatch } from './clock-trust.ts';
 import { stampDay, type DayStamp } from './day-record.ts';
 import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
-import { accountLifeSchema, lifeSchema, type AccountLifeRecord, type LifeRecord } from '../records/metering-records.ts';
+import {
+  accountLifeSchema,
+  statusChangeSchema,
+  type AccountLifeRecord,
+  type LifeRecord,
+} from '../records/metering-records.ts';
 import { KEYS, parseRecord, put } from '../records/records.ts';
 
 /*
@@ -40,11 +45,11 @@ export async function appTransition(
   // Made by a clock that is a little ahead: whoever believes that instant begins its day, too.
   const notBefore = statusAt > at && deps.clockWatch.trusts(statusAt) ? statusAt : at;
   const stamp = await stampNow(deps, reader, notBefore);
-  const key = KEYS.life(stamp.day, app.accountId, app.id);
+  const key = KEYS.statusChange(stamp.day, app.accountId, app.id);
   // Pending is where an app begins: it has not changed before. And what changed earlier than today has no entry today.
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
   const entry = changedToday ? await deps.store.get(key) : undefined;
-  const before = entry && parseRecord(lifeSchema, entry);
+  const before = entry && parseRecord(statusChangeSchema, entry);
   const record: LifeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
   return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
@@ -58,7 +63,7 @@ export async function accountTransition(
   at: number,
 ): Promise<Transition> {
   const stamp = await stampNow(deps, reader, at);
-  const key = KEYS.accountLife(stamp.day, account.id);
+  const key = KEYS.accountStatusChange(stamp.day, account.id);
   const entry = await deps.store.get(key);
   const before = entry && parseRecord(accountLifeSchema, entry);
   const previous = before?.record.at ?? account.record.createdAt;

@@ -106,7 +106,7 @@ export class EtcdCommits {
     for (const member of members) member.departs(deadline);
     try {
       const changes = members.map(({ change }) => change);
-      // Drawn per request, which is sent once: the mark is also what tells this history from a restored one.
+      // Generated per request, which is sent once: the mark is also what tells this history from a restored one.
       const request = encodeGroup(this.keys, changes, randomBytes(MARK_BYTES).toString('hex'));
       const answer = await this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options), deadline);
       const results = resultsOf(answer, members.length);

@@ -1,10 +1,10 @@
 import type { Clock } from '../../time/clock.ts';
 import type { Log } from '../../log.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { DirectoryMetrics } from '../../metrics/service-metrics.ts';
+import type { WatchCacheMetrics } from '../../metrics/service-metrics.ts';
 import { digestOf, storedDigest } from './digest.ts';
 import {
-  DIRECTORY_PREFIX,
+  CACHED_PREFIX,
   HEAD_KEY,
   PAGE_ENTRIES_MAX,
   StoreUnavailable,
@@ -19,7 +19,7 @@ import { Passengers } from './deferred-read.ts';
 import { sharedRead } from './coalesced-read.ts';
 
 /** Where the directory's records are kept in memory: parsed, indexed, and nobody else's business. */
-export interface DirectorySink {
+export interface WatchCacheSink {
   put(entry: Entry): void;
   remove(key: string): void;
   clear(): void;
@@ -31,12 +31,12 @@ export interface DirectorySink {
   settled(): void;
 }
 
-export interface DirectoryOptions {
+export interface WatchCacheOptions {
   readonly store: Store;
-  readonly sink: DirectorySink;
+  readonly sink: WatchCacheSink;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: DirectoryMetrics;
+  readonly metrics: WatchCacheMetrics;
   /** The key ranges that prove themselves one by one, together all of the directory but `head`. */
   readonly groups: readonly string[];
   readonly proveEveryMs?: number;
@@ -71,8 +71,8 @@ interface ReadHead {
  * all requests that wait for it, tells which revision memory must have reached. The watch only feeds memory; a silent
  * one makes reads slower, never wrong (DESIGN.md, "Consistent reads from memory"; the same idea as KEP-2340).
  */
-export class Directory implements AsyncDisposable {
-  readonly #options: DirectoryOptions;
+export class WatchCache implements AsyncDisposable {
+  readonly #options: WatchCacheOptions;
   readonly #stop = new AbortController();
   readonly #head: () => Promise<ReadHead>;
   readonly #passengers: Passengers<ReadHead>;
@@ -94,7 +94,7 @@ export class Directory implements AsyncDisposable {
   #behindSince: number | undefined;
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(options: DirectoryOptions) {
+  constructor(options: WatchCacheOptions) {
     this.#options = options;
     this.#answeredAt = Number.NEGATIVE_INFINITY;
     const read = async (): Promise<ReadHead> => {
@@ -177,7 +177,7 @@ export class Directory implements AsyncDisposable {
 
   #fellBehind(): Freshness {
     const { clock, log, metrics } = this.#options;
-    metrics.directoryBehind();
+    metrics.cacheBehind();
     if (!this.#filled) return 'behind';
     const now = clock.monotonic();
     this.#behindSince ??= now;
@@ -216,7 +216,7 @@ export class Directory implements AsyncDisposable {
         const watch = resumes ? await this.#open(this.#applied + 1) : await this.#fill();
         const openSince = clock.monotonic();
         const reason = await watch.ended;
-        metrics.directoryWatchEnded(reason);
+        metrics.cacheWatchEnded(reason);
         if (reason === 'compacted') this.#forget('the history since the last change is compacted');
         if (reason === 'disconnected' && clock.monotonic() - openSince < STEADY_MS) {
           throw new StoreUnavailable('unreachable', 'The watch ended soon after it was open.');
@@ -246,7 +246,7 @@ export class Directory implements AsyncDisposable {
     if (!this.#filled) return;
     this.#history += 1;
     this.#options.log.warn({ why }, 'the directory is listed anew');
-    this.#options.metrics.directoryRelisted();
+    this.#options.metrics.cacheRelisted();
     this.#filled = false;
     this.#behindSince = undefined;
     this.#known = NO_HEAD;
@@ -304,7 +304,7 @@ export class Directory implements AsyncDisposable {
   }
 
   #page(after: string | undefined): Promise<Page> {
-    const request = { prefix: DIRECTORY_PREFIX, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const request = { prefix: CACHED_PREFIX, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
     const page = this.#options.store.list(request);
     // It may fail while the page before is taken up; whoever waits for it then is told all the same.
     page.catch(() => undefined);
@@ -320,7 +320,7 @@ export class Directory implements AsyncDisposable {
   }
 
   async #open(from: number): Promise<OpenWatch> {
-    const watch = openWatch(this.#options.store, DIRECTORY_PREFIX, from, (batch) => this.#apply(batch));
+    const watch = openWatch(this.#options.store, CACHED_PREFIX, from, (batch) => this.#apply(batch));
     this.#watch = watch;
     await watch.opened;
     this.#stop.signal.throwIfAborted();
@@ -342,7 +342,7 @@ export class Directory implements AsyncDisposable {
     }
     this.#applied = Math.max(this.#applied, batch.revision);
     this.#behindSince = undefined;
-    metrics.directoryApplied(this.#applied);
+    metrics.cacheApplied(this.#applied);
     if (!this.#filled) return;
     sink.settled();
     this.#wake('fresh');
@@ -374,7 +374,7 @@ export class Directory implements AsyncDisposable {
         log.info({ err: error }, 'the directory could not be compared with the store');
         return 'unknown' as const;
       });
-      metrics.directoryProved(verdict);
+      metrics.cacheChecked(verdict);
     }
   }
 

@@ -291,7 +291,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
     if (before === undefined) clock.advance(100);
     return before !== undefined;
   });
-  await until(async () => (await metric(muster, 'muster_directory_relists_total')) === 1);
+  await until(async () => (await metric(muster, 'muster_watch_cache_relists_total')) === 1);
   store.answerHead = (head) => head;
   await until(() => {
     if (store.calls.list === lists) clock.advance(100);

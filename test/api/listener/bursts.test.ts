@@ -79,11 +79,11 @@ test('what is vital is served where all else is shed, and has a bound of its own
 });
 
 test('refusals are written in pieces, too: a flood of them leaves the event loop its turns', async () => {
-  const turnedAway: TurnedAway[] = [];
+  const rejected: TurnedAway[] = [];
   await using service = await openTestListener({
     concurrencyMax: 1,
     handle: hold,
-    onTurnedAway: (reason) => turnedAway.push(reason),
+    onTurnedAway: (reason) => rejected.push(reason),
   });
   await using busy = await connectRaw(service.port);
   await busy.send(GET);
@@ -95,7 +95,7 @@ test('refusals are written in pieces, too: a flood of them leaves the event loop
   for (let number = 0; number < 640; number += 1) expect((await flood.answer()).status).toBe(503);
   turns.end();
   expect(turns.count() - before).toBeGreaterThanOrEqual(640 / 64);
-  expect(turnedAway).toEqual(Array.from({ length: 640 }, () => 'request_bound'));
+  expect(rejected).toEqual(Array.from({ length: 640 }, () => 'request_bound'));
 });
 
 test('those who are sent away are told times that are spread', async () => {

@@ -88,13 +88,13 @@ describe('refused below routing (H21)', () => {
       Buffer.concat([Buffer.from('CONNECT a:1 HTTP/1.1\r\n\r\n'), TLS_CLIENT_HELLO]),
     ],
   ])('%s', async (_what, bytes) => {
-    const turnedAway: TurnedAway[] = [];
-    await using service = await openTestListener({ onTurnedAway: (reason) => turnedAway.push(reason) });
+    const rejected: TurnedAway[] = [];
+    await using service = await openTestListener({ onTurnedAway: (reason) => rejected.push(reason) });
     await using connection = await connectRaw(service.port);
     await connection.send(bytes);
     await expectRefusal(connection);
     expect(service.handled).toEqual([]);
-    expect(turnedAway).toEqual(['below_routing']);
+    expect(rejected).toEqual(['below_routing']);
   });
 
   test.each<[string, string, string]>([
@@ -182,11 +182,11 @@ describe('refused below routing (H21)', () => {
     ['junk', 'junk\r\n\r\n'],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\n\r\n'],
   ])('%s behind requests that are under way comes after their answers, and counts once', async (_what, bytes) => {
-    const turnedAway: TurnedAway[] = [];
+    const rejected: TurnedAway[] = [];
     await using service = await openTestListener({
       ...PATIENT,
       handle: hold,
-      onTurnedAway: (reason) => turnedAway.push(reason),
+      onTurnedAway: (reason) => rejected.push(reason),
     });
     await using connection = await connectRaw(service.port);
     await connection.send(`GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n${bytes}`);
@@ -200,7 +200,7 @@ describe('refused below routing (H21)', () => {
     expect((await connection.answer()).body).toBe('GET /1');
     expect((await connection.answer()).body).toBe('GET /2');
     await expectRefusal(connection);
-    expect([service.listener.inFlight, turnedAway]).toEqual([0, ['below_routing', 'below_routing']]);
+    expect([service.listener.inFlight, rejected]).toEqual([0, ['below_routing', 'below_routing']]);
   });
 
   test('answers under way are given up when the client leaves behind a CONNECT', async () => {
@@ -333,8 +333,8 @@ describe('bounds', () => {
     [0, '1'],
     [0.999, '5'],
   ])('a request above the bound is sent away with a spread Retry-After (%d → %s s)', async (random, retryAfter) => {
-    const turnedAway: TurnedAway[] = [];
-    const onTurnedAway = (reason: TurnedAway): void => void turnedAway.push(reason);
+    const rejected: TurnedAway[] = [];
+    const onTurnedAway = (reason: TurnedAway): void => void rejected.push(reason);
     await using service = await openTestListener({
       concurrencyMax: 2,
       handle: hold,
@@ -349,7 +349,7 @@ describe('bounds', () => {
     expect(header(shed, 'retry-after')).toBe(retryAfter);
     expect(header(shed, 'cache-control')).toBe('no-store');
     expect(header(shed, 'x-request-id')).toBe('mine');
-    expect([service.handled.length, service.listener.inFlight, turnedAway]).toEqual([2, 2, ['request_bound']]);
+    expect([service.handled.length, service.listener.inFlight, rejected]).toEqual([2, 2, ['request_bound']]);
 
     const done = once(first.response, 'close');
     echo(first.request, first.response);
@@ -363,15 +363,15 @@ describe('bounds', () => {
   });
 
   test('a connection above the bound is closed', async () => {
-    const turnedAway: TurnedAway[] = [];
-    const onTurnedAway = (reason: TurnedAway): void => void turnedAway.push(reason);
+    const rejected: TurnedAway[] = [];
+    const onTurnedAway = (reason: TurnedAway): void => void rejected.push(reason);
     await using service = await openTestListener({ connectionsMax: 1, onTurnedAway });
     await using first = await connectRaw(service.port);
     await using second = await connectRaw(service.port);
     expect(await second.rest()).toBe('');
     await first.send('GET /a HTTP/1.1\r\n\r\n');
     expect((await first.answer()).body).toBe('GET /a');
-    expect(turnedAway).toEqual(['connection_bound']);
+    expect(rejected).toEqual(['connection_bound']);
   });
 
   test.each([

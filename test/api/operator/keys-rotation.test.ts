@@ -5,7 +5,7 @@ import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
 import { KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -141,7 +141,7 @@ onEachBackend('key rotation', (backend) => {
     expect(purged.status).toBe(200);
     const opens = (...numbers: number[]): string | undefined =>
       taken &&
-      createEnvelope(parseKeyRing(numbers.map((number) => keyLine(number)).join('')), systemDraw())
+      createEnvelope(parseKeyRing(numbers.map((number) => keyLine(number)).join('')), systemRandom())
         .open(taken, headerContext(account.accountId))
         ?.reveal();
 
@@ -183,9 +183,9 @@ onEachBackend('key rotation', (backend) => {
     await putHeader(started, SECRET);
     expect((await otelOf(started)).config?.header?.keyNumber).toBe(1);
     expect((await rotate(muster)).status).toBe(200);
-    const joined = (await started.store.get(KEYS.writingKey))?.revision;
+    const joined = (await started.store.get(KEYS.activeKey))?.revision;
     expect((await rotate(muster)).body).toEqual({ writing: 2, before: 2 });
-    expect((await started.store.get(KEYS.writingKey))?.revision).toBe(joined);
+    expect((await started.store.get(KEYS.activeKey))?.revision).toBe(joined);
     await putHeader(started, `${SECRET}-2`);
     expect((await otelOf(started)).config?.header?.keyNumber).toBe(2);
   });

@@ -73,7 +73,7 @@ onEachBackend('/metrics', (backend) => {
   test.each([
     'muster_accounts 1',
     'muster_apps 1',
-    'muster_directory_ready 1',
+    'muster_watch_cache_ready 1',
     'muster_held_polls 0',
     'muster_enrollments_total{result="enrolled"} 1',
     'muster_polls_total{result="content"} 1',
@@ -81,7 +81,7 @@ onEachBackend('/metrics', (backend) => {
     'muster_rate_limited_accounts 0',
     'muster_rate_window_fill_ratio_bucket{le="0.1"} 1',
     'muster_mutations_total{action="app.created"} 1',
-    'muster_http_turned_away_total{listener="api",why="below_routing"} 1',
+    'muster_http_rejected_total{listener="api",why="below_routing"} 1',
     'muster_http_request_duration_seconds_count{listener="api",route="/v1/apps/:appId",status="200",code=""} 1',
     'muster_http_request_duration_seconds_count{listener="api",route="/v1/apps/:appId",status="404",code="not_found"} 1',
     'muster_http_request_duration_seconds_count{listener="api",route="(none)",status="401",code="invalid_key"} 1',

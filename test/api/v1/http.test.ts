@@ -4,8 +4,8 @@ import { ERRORS } from '../../../src/api/http/errors.ts';
 import { createApp as createAppRoute } from '../../../src/api/v1/operations/create-app.ts';
 import { issueEnrollCode } from '../../../src/api/v1/operations/issue-enroll-code.ts';
 import { storeOtelConfig } from '../../../src/api/v1/operations/store-otel-config.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
-import { drawApiKey } from '../../../src/domain/credentials/tokens.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { generateApiKey } from '../../../src/domain/credentials/tokens.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { call, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
@@ -86,7 +86,7 @@ describe('HTTP of /v1', () => {
 
   test('H16: an unknown key of the right shape is looked for, and refused alike', async () => {
     const before = storeReads;
-    const unknown = drawApiKey(systemDraw()).token.reveal();
+    const unknown = generateApiKey(systemRandom()).token.reveal();
     expectRefusal(await asCaller(muster, unknown)('GET /v1/apps'), 'invalid_key');
     expect(storeReads).toBeGreaterThan(before);
   });
@@ -94,7 +94,7 @@ describe('HTTP of /v1', () => {
   test('H16: the id of a known key does not help with another secret', async () => {
     const places = caller.keyId.split('').map((character) => 'abcdefghijklmnopqrstuvwxyz0123456789'.indexOf(character));
     const draws = [Buffer.from(places)];
-    const { keyId, token } = drawApiKey({ bytes: (count) => draws.pop() ?? systemDraw().bytes(count) });
+    const { keyId, token } = generateApiKey({ bytes: (count) => draws.pop() ?? systemRandom().bytes(count) });
     expect(keyId).toBe(caller.keyId);
     expectRefusal(await asCaller(muster, token.reveal())('GET /v1/apps'), 'invalid_key');
   });

@@ -1,15 +1,15 @@
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { grouped, type Checker } from './checker.ts';
 
-/** At most 1000 apps an account, whoever counts: a list, the store, and the tally that must count the same. */
+/** At most 1000 apps an account, whoever counts: a list, the store, and the counters that must count the same. */
 export const cap: Checker = ({ calls }, { state }) => {
   const lists = calls.filter(({ told }) => (told.count ?? 0) > LIMITS.appsPerAccountMax);
   const apps = grouped(state.apps.values(), ({ account }) => account);
-  const stored = [...state.accounts].flatMap(([account, { tally }]) => {
+  const stored = [...state.accounts].flatMap(([account, { counters }]) => {
     const count = apps.get(account)?.length ?? 0;
     const faults: string[] = [];
     if (count > LIMITS.appsPerAccountMax) faults.push(`${account} has ${count} apps`);
-    if (count !== tally) faults.push(`the tally of ${account} counts ${tally} apps of ${count}`);
+    if (count !== counters) faults.push(`the counters of ${account} counts ${counters} apps of ${count}`);
     return faults;
   });
   return [

@@ -8,7 +8,7 @@ export function faultsOf({ apps, accounts, credentials, audits }: State): string
   const entries = grouped(audits, ({ app }) => app);
   const byAccount = grouped(apps, ([, { account }]) => account);
   const counts = [...accounts].map(
-    ([account, { tally }]) => [account, tally, byAccount.get(account)?.length ?? 0] as const,
+    ([account, { counters }]) => [account, counters, byAccount.get(account)?.length ?? 0] as const,
   );
   const slots = [...byAccount].flatMap(([account, all]) => {
     const shared = all.length - new Set(all.map(([, { slot }]) => slot)).size;
@@ -16,8 +16,8 @@ export function faultsOf({ apps, accounts, credentials, audits }: State): string
   });
   return [
     ...counts
-      .filter(([, tally, count]) => tally !== count)
-      .map(([account, tally, count]) => `${account}: a tally of ${tally}, ${count} apps`),
+      .filter(([, counters, count]) => counters !== count)
+      .map(([account, counters, count]) => `${account}: a counters of ${counters}, ${count} apps`),
     ...slots,
     ...[...apps].flatMap(([app, stored]) =>
       appFaults(stored, entries.get(app) ?? []).map((words) => `${app}: ${words}`),

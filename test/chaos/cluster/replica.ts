@@ -6,7 +6,7 @@ import type { Recorder } from '../judgement/history.ts';
 
 /** Of all keys in etcd. */
 export const PREFIX = '/chaos/';
-const SABOTAGED = join(import.meta.dirname, '../planted-bugs/main.ts');
+const PLANTED = join(import.meta.dirname, '../planted-bugs/main.ts');
 
 /** One of the three: its process, which comes and goes, and its own wires to the members of etcd, which stay. */
 export class Replica implements AsyncDisposable {
@@ -48,7 +48,7 @@ export class Replica implements AsyncDisposable {
   /** Resolves when it is ready. A start that finds no store in time ends in words; whoever runs it tries again. */
   async start(): Promise<void> {
     for (let attempt = 1; this.#process === undefined; attempt += 1) {
-      this.#process = await MusterProcess.start(this.#env, this.#bug === undefined ? undefined : SABOTAGED).catch(
+      this.#process = await MusterProcess.start(this.#env, this.#bug === undefined ? undefined : PLANTED).catch(
         (error: unknown) => {
           if (attempt === STARTS_MAX) throw error;
           return undefined;

@@ -13,7 +13,7 @@ import { World } from './world.ts';
 
 const NOTICED_MS_MAX = 60_000;
 const LOOK_MS = 20;
-const APPLIED = 'muster_directory_applied_revision';
+const APPLIED = 'muster_watch_cache_applied_revision';
 
 /**
  * Puts an older state of etcd under replicas that run, and lets it grow past the revision that they have seen. In words

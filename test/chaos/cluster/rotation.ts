@@ -1,11 +1,11 @@
-import { DIRECTORY_PREFIX } from '../../../src/store/port.ts';
+import { CACHED_PREFIX } from '../../../src/store/port.ts';
 import { hold } from '../nemesis/fault.ts';
 import { PREFIX, type Replica } from './replica.ts';
 
 /* Whether a replica leaves the rotation of a load balancer while it lists anew. */
 
 const LOOK_MS = 20;
-export const RELISTS = 'muster_directory_relists_total';
+export const RELISTS = 'muster_watch_cache_relists_total';
 
 /** One look at a replica: how often it had begun to list anew, and what it said right after that to a probe. */
 export interface Look {
@@ -29,7 +29,7 @@ export function rotationFaults(looks: readonly Look[], before: number): readonly
 }
 
 /** The end of the range that a listing of the directory names, and so does the watch beside it; no other request. */
-const LISTING = `${PREFIX}${DIRECTORY_PREFIX.slice(0, -1)}0`;
+const LISTING = `${PREFIX}${CACHED_PREFIX.slice(0, -1)}0`;
 
 /**
  * Looks until it is back, or for so long at most; a look that was not answered is none. It lists nothing before it has

@@ -3,8 +3,13 @@ import { newApp } from '../../../src/domain/apps/app-state.ts';
 import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS, put } from '../../../src/domain/records/records.ts';
-import { drawAccountId, drawAppId, drawMarker, systemDraw } from '../../../src/domain/credentials/random-ids.ts';
-import { drawApiKey, drawEnrollCode, tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import {
+  generateAccountId,
+  generateAppId,
+  generateMarker,
+  systemRandom,
+} from '../../../src/domain/credentials/random-ids.ts';
+import { generateApiKey, generateEnrollCode, tokenHash } from '../../../src/domain/credentials/tokens.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
 import type { Owner } from './calls.ts';
 import type { Recorder } from '../judgement/history.ts';
@@ -18,9 +23,9 @@ const WRITES_PER_COMMIT = 120;
  */
 export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<Owner> {
   await settleFormat(store);
-  const draw = systemDraw();
-  const account = drawAccountId(draw);
-  const { keyId, token } = drawApiKey(draw);
+  const draw = systemRandom();
+  const account = generateAccountId(draw);
+  const { keyId, token } = generateApiKey(draw);
   const taint = `taint${randomBytes(6).toString('hex')}`;
   const at = Date.now();
   const apps = LIMITS.appsPerAccountMax - LEFT;
@@ -28,15 +33,15 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
     put(KEYS.account(account), { name: taint, entitlement: 'enterprise', disabled: false, createdAt: at }),
     put(KEYS.apiKey(account, keyId), { name: '', hash: tokenHash(token.reveal()), createdAt: at }),
     put(KEYS.keyLocator(keyId), { accountId: account }),
-    put(KEYS.tally(account), { apps, nextSlot: apps, idempotencyNext: 0 }),
+    put(KEYS.counters(account), { apps, nextSlot: apps, idempotencyNext: 0 }),
   ];
   for (let slot = 0; slot < apps; slot += 1) {
-    const appId = drawAppId(draw);
-    const code = { hash: tokenHash(drawEnrollCode(draw).reveal()), issuedAt: at };
+    const appId = generateAppId(draw);
+    const code = { hash: tokenHash(generateEnrollCode(draw).reveal()), issuedAt: at };
     const entry = { at, actor: 'operator', action: 'app.created', appId, requestId: `seed-${slot}`, detail: {} };
     writes.push(
       put(KEYS.app(account, appId), newApp(`${taint} seed`, slot, at, code)),
-      put(KEYS.audit(account, at, drawMarker(draw)), entry),
+      put(KEYS.audit(account, at, generateMarker(draw)), entry),
     );
   }
   const format = await store.get(KEYS.format);

@@ -5,9 +5,9 @@ import { CORRECTNESS } from '../checkers/all.ts';
 import type { Checker, Outcome } from '../checkers/checker.ts';
 import { ANSWER_MS_MAX, lateAfter } from '../checkers/late.ts';
 import type { History } from './history.ts';
-import { lawful } from '../model/valid-history.ts';
-import { CRIMES } from '../violations/all.ts';
-import type { Crime } from '../violations/violation.ts';
+import { validHistory } from '../model/valid-history.ts';
+import { VIOLATIONS } from '../violations/all.ts';
+import type { Violation } from '../violations/violation.ts';
 
 const REQUESTS = 150;
 const RUNS = runs(30);
@@ -21,24 +21,24 @@ const seeds = fc.nat({ max: 1_000_000 });
 test('a service without faults breaks no rule, whatever is asked of it, and whichever answers are lost', () => {
   fc.assert(
     fc.property(seeds, (seed) => {
-      const { history, outcome } = lawful(seed, REQUESTS);
+      const { history, outcome } = validHistory(seed, REQUESTS);
       expect(rulesBroken(history, outcome)).toEqual([]);
     }),
     { numRuns: RUNS },
   );
 });
 
-describe.each(CRIMES.map((crime): [string, string, Crime] => [crime.rule, crime.words, crime]))(
+describe.each(VIOLATIONS.map((violation): [string, string, Violation] => [violation.rule, violation.words, violation]))(
   '%s: %s',
-  (rule, _, crime) => {
-    test('is caught in whatever else goes on, and what is like it and lawful is not', () => {
+  (rule, _, violation) => {
+    test('is caught in whatever else goes on, and what is like it and validHistory is not', () => {
       fc.assert(
         fc.property(seeds, (seed) => {
-          const ideal = lawful(seed, REQUESTS / 3);
+          const ideal = validHistory(seed, REQUESTS / 3);
           ideal.lostShare = 0;
           // Whatever happened before, nobody waits for an answer any more.
           ideal.pass(1000);
-          const guilty = crime.commit(ideal);
+          const guilty = violation.commit(ideal);
           expect(rulesBroken(ideal.history, ideal.outcome)).toEqual([]);
           const { history, outcome } = guilty(ideal.history, ideal.outcome);
           expect(ALL.flatMap((check) => check(history, outcome)).map((violation) => violation.rule)).toContain(rule);

@@ -7,7 +7,7 @@ import {
   KEYS,
   otelSchema,
   parseRecord,
-  tallySchema,
+  countersSchema,
 } from '../../../src/domain/records/records.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
 
@@ -15,7 +15,7 @@ import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/por
 export interface State {
   readonly accounts: ReadonlyMap<
     string,
-    { readonly disabled: boolean; readonly tally: number; readonly keys: ReadonlySet<string> }
+    { readonly disabled: boolean; readonly counters: number; readonly keys: ReadonlySet<string> }
   >;
   readonly apps: ReadonlyMap<string, StoredApp>;
   /** The collector's address, by account; undefined after a purge. */
@@ -78,16 +78,16 @@ async function readAt(store: Store, revision: number): Promise<State | 'compacte
 }
 
 function directoryState(entries: readonly Entry[]): Pick<State, 'accounts' | 'apps' | 'endpoints'> {
-  const accounts = new Map<string, { disabled: boolean; tally: number; keys: Set<string> }>();
+  const accounts = new Map<string, { disabled: boolean; counters: number; keys: Set<string> }>();
   const apps = new Map<string, StoredApp>();
   const endpoints = new Map<string, string | undefined>();
   // In key order an account comes before what it has.
   for (const entry of entries) {
     const { account = '', what, id = '' } = placeOf(entry.key) ?? {};
-    const known = accounts.get(account) ?? { disabled: false, tally: 0, keys: new Set<string>() };
+    const known = accounts.get(account) ?? { disabled: false, counters: 0, keys: new Set<string>() };
     accounts.set(account, known);
     if (what === 'account') known.disabled = parseRecord(accountSchema, entry).record.disabled;
-    if (what === 'tally') known.tally = parseRecord(tallySchema, entry).record.apps;
+    if (what === 'tally') known.counters = parseRecord(countersSchema, entry).record.apps;
     if (what === 'key' && parseRecord(apiKeySchema, entry)) known.keys.add(id);
     if (what === 'otel') endpoints.set(account, parseRecord(otelSchema, entry).record.config?.endpoint);
     if (what === 'app') apps.set(id, storedApp(account, entry));

@@ -22,7 +22,7 @@ export class IdealCalls extends OperatorCalls {
   create(owner: IdealOwner): Call {
     const [app, code] = [this.id('app'), this.id('code')];
     return this.#v1(owner, 'app.create', {}, (account) => {
-      account.tally += 1;
+      account.counters += 1;
       this.apps.set(app, {
         account: owner.account,
         status: 'pending',
@@ -56,7 +56,7 @@ export class IdealCalls extends OperatorCalls {
   }
 
   list(owner: IdealOwner): Call {
-    return this.#v1(owner, 'app.list', {}, ({ tally }) => ({ status: 200, told: { count: tally } }));
+    return this.#v1(owner, 'app.list', {}, ({ counters }) => ({ status: 200, told: { count: counters } }));
   }
 
   revoke(owner: IdealOwner, app: string): Call {
@@ -71,7 +71,7 @@ export class IdealCalls extends OperatorCalls {
     return this.#ofApp(owner, 'app.delete', app, () => {
       this.apps.delete(app);
       const account = this.accounts.get(owner.account);
-      if (account) account.tally -= 1;
+      if (account) account.counters -= 1;
       return {
         status: 204,
         writes: writes('app.deleted', owner.account, app, '/tally'),

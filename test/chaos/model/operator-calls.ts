@@ -14,7 +14,7 @@ export class OperatorCalls extends Ideal {
   owner(): IdealOwner {
     const account = this.id('account');
     const key = this.id('key');
-    this.accounts.set(account, { disabled: false, tally: 0, keys: new Set([key]) });
+    this.accounts.set(account, { disabled: false, counters: 0, keys: new Set([key]) });
     this.taintOf.set(account, this.id('taint'));
     return { account, key };
   }

@@ -21,7 +21,7 @@ export type ModelApp = { -readonly [Field in keyof StoredApp]: StoredApp[Field] 
 
 export interface ModelAccount {
   disabled: boolean;
-  tally: number;
+  counters: number;
   readonly keys: Set<string>;
 }
 

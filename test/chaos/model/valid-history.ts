@@ -4,7 +4,7 @@ import { IdealCalls } from './calls.ts';
 const pick = <T>(random: Random, all: readonly T[]): T | undefined => all[whole(random, all.length)];
 
 /** So many requests by chance, of two accounts, on apps, codes and credentials that were heard of. */
-export function lawful(seed: number, requests: number): IdealCalls {
+export function validHistory(seed: number, requests: number): IdealCalls {
   const random = seeded(seed);
   const ideal = new IdealCalls(random);
   ideal.lostShare = seed % 3 === 0 ? 0 : 0.15;

@@ -23,7 +23,7 @@ export const allCut: Fault = {
 /** Milliseconds until the replica's memory has reached what the store was at some moment since the call. */
 async function liveAgain({ store }: World, replica: Replica): Promise<number> {
   const { revision } = await store.head();
-  const isLive = async (): Promise<boolean> => (await replica.metric('muster_directory_applied_revision')) > revision;
+  const isLive = async (): Promise<boolean> => (await replica.metric('muster_watch_cache_applied_revision')) > revision;
   return await took(isLive, LIVE_MS_MAX);
 }
 
@@ -60,7 +60,7 @@ export const compacted: Fault = {
     };
   },
 };
-const RELISTS = 'muster_directory_relists_total';
+const RELISTS = 'muster_watch_cache_relists_total';
 
 const ROUNDS = 6;
 const UNANSWERED_MS = 60;

@@ -1,6 +1,6 @@
-import { accepts, called, finds, later, scene, stored, storedApp, tells, type Crime } from './violation.ts';
+import { accepts, called, finds, later, scene, stored, storedApp, tells, type Violation } from './violation.ts';
 
-const overLimit = (admitted: number, withinMs: number): Crime => ({
+const overLimit = (admitted: number, withinMs: number): Violation => ({
   rule: 'rate-window',
   words: `${admitted} requests admitted within ${withinMs} ms`,
   commit(ideal) {
@@ -16,7 +16,7 @@ const overLimit = (admitted: number, withinMs: number): Crime => ({
   },
 });
 
-const refusedAfter = (admitted: number): Crime => ({
+const refusedAfter = (admitted: number): Violation => ({
   rule: 'early-refusal',
   words: `refused after ${admitted} requests in 62.5 s`,
   commit(ideal) {
@@ -36,7 +36,7 @@ const refusedAfter = (admitted: number): Crime => ({
       code: 'rate_limited',
       retryAfter: true,
     };
-    // After 600 it is lawful, and so it is after fewer where a fault may have taken units along.
+    // After 600 it is validHistory, and so it is after fewer where a fault may have taken units along.
     const foreign = { ...refused, asked: { ...refused.asked, account: 'another' }, start: 400_000, end: 400_010 };
     ideal.calls.push(...crowd, refused, foreign);
     ideal.marks.push({ what: 'fault', name: 'a-fault', from: 305_000, until: 306_100 });
@@ -48,7 +48,7 @@ const refusedAfter = (admitted: number): Crime => ({
 });
 
 /** Who is let in that must not be. */
-export const ADMITTED: readonly Crime[] = [
+export const ADMITTED: readonly Violation[] = [
   accepts('single-use', 'a used code enrolls another daemon', (ideal, { owner, app, code }) =>
     later(ideal, () => ideal.enroll(owner, app, code, ideal.id('credential'))),
   ),
@@ -89,9 +89,9 @@ export const ADMITTED: readonly Crime[] = [
     created,
     { kind: 'app.list', asked: owner, told: { count: 1001 } },
   ]),
-  finds('cap', 'a tally that counts one too few', (outcome, { owner }) => {
+  finds('cap', 'a counters that counts one too few', (outcome, { owner }) => {
     const accounts = new Map(outcome.state.accounts);
-    accounts.set(owner.account, { disabled: false, tally: 0, keys: new Set([owner.key]) });
+    accounts.set(owner.account, { disabled: false, counters: 0, keys: new Set([owner.key]) });
     return stored(outcome, { accounts });
   }),
   tells('isolation', "another account's marker in an answer", ({ enrolled }) => [

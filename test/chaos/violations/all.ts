@@ -1,8 +1,8 @@
 import { ADMITTED } from './admitted.ts';
 import { ANSWERED } from './answered.ts';
-import type { Crime } from './violation.ts';
+import type { Violation } from './violation.ts';
 import { LOST } from './lost.ts';
 import { RECORDED } from './recorded.ts';
 
 /** Each rule, broken in every way that a checker is to tell. */
-export const CRIMES: readonly Crime[] = [...ADMITTED, ...RECORDED, ...LOST, ...ANSWERED];
+export const VIOLATIONS: readonly Violation[] = [...ADMITTED, ...RECORDED, ...LOST, ...ANSWERED];

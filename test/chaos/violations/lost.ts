@@ -1,7 +1,7 @@
-import { called, finds, later, scene, stored, storedApp, type Crime } from './violation.ts';
+import { called, finds, later, scene, stored, storedApp, type Violation } from './violation.ts';
 
 /** What was acknowledged and is not there, or is there again. */
-export const LOST: readonly Crime[] = [
+export const LOST: readonly Violation[] = [
   finds('kept', 'an app that was created is gone', (outcome, { app }) =>
     stored(outcome, storedApp(outcome, app, undefined)),
   ),
@@ -75,7 +75,7 @@ export const LOST: readonly Crime[] = [
     commit(ideal) {
       const { owner } = scene(ideal);
       later(ideal, () => ideal.addKey(owner));
-      const left = { disabled: false, tally: 1, keys: new Set([owner.key]) };
+      const left = { disabled: false, counters: 1, keys: new Set([owner.key]) };
       return (history, outcome) => ({
         history,
         outcome: stored(outcome, { accounts: new Map([...outcome.state.accounts, [owner.account, left]]) }),

@@ -9,8 +9,8 @@ export interface Judged {
   readonly outcome: Outcome;
 }
 
-/** One way to break a rule: a lawful scene, and what in it is then changed so that it is lawful no more. */
-export interface Crime {
+/** One way to break a rule: a validHistory scene, and what in it is then changed so that it is validHistory no more. */
+export interface Violation {
   readonly rule: string;
   readonly words: string;
   commit(ideal: IdealCalls): (history: History, outcome: Outcome) => Judged;
@@ -68,7 +68,7 @@ function later<T>(ideal: IdealCalls, step: () => T): T {
 const ok = { status: 200, code: '' };
 
 /** A scene, a last call in it that is refused, and the history in which it is not. */
-const accepts = (rule: string, words: string, last: (ideal: IdealCalls, scene: Scene) => Call): Crime => ({
+const accepts = (rule: string, words: string, last: (ideal: IdealCalls, scene: Scene) => Call): Violation => ({
   rule,
   words,
   commit(ideal) {
@@ -78,7 +78,7 @@ const accepts = (rule: string, words: string, last: (ideal: IdealCalls, scene: S
 });
 
 /** A scene, and the store that does not agree with it. */
-const finds = (rule: string, words: string, change: (outcome: Outcome, scene: Scene) => Outcome): Crime => ({
+const finds = (rule: string, words: string, change: (outcome: Outcome, scene: Scene) => Outcome): Violation => ({
   rule,
   words,
   commit(ideal) {
@@ -88,7 +88,7 @@ const finds = (rule: string, words: string, change: (outcome: Outcome, scene: Sc
 });
 
 /** A scene, and a call in it that was answered otherwise. */
-const tells = (rule: string, words: string, change: (scene: Scene) => readonly [Call, Partial<Call>]): Crime => ({
+const tells = (rule: string, words: string, change: (scene: Scene) => readonly [Call, Partial<Call>]): Violation => ({
   rule,
   words,
   commit(ideal) {

@@ -40,7 +40,7 @@ onEachStore('a backup', (stores) => {
     const records = [KEYS.format, KEYS.compaction, KEYS.leader, KEYS.replica('r'), KEYS.pin('p'), KEYS.rateWindow('a')];
     await putAll(store, Object.fromEntries(records.map((key) => [key, { at: 1 }])));
     await putAll(store, {
-      [KEYS.writingKey]: { number: 1 },
+      [KEYS.activeKey]: { number: 1 },
       [KEYS.rewrapped]: { number: 1 },
       [KEYS.day]: { day: 'd' },
     });

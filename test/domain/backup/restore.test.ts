@@ -36,19 +36,19 @@ const OTEL = {
 const PLAIN = {
   [KEYS.account(ACCOUNT)]: { name: 'Acme', entitlement: 'enterprise', disabled: true, createdAt: 1 },
   [KEYS.apiKey(ACCOUNT, 'key')]: { name: '', hash: 'h', createdAt: 1 },
-  [KEYS.tally(ACCOUNT)]: { apps: 1, nextSlot: 1, idempotencyNext: 5 },
+  [KEYS.counters(ACCOUNT)]: { apps: 1, nextSlot: 1, idempotencyNext: 5 },
   [KEYS.credential('c')]: { accountId: ACCOUNT, appId: 'app' },
   [KEYS.day]: { day: '2026-06-01' },
   [KEYS.ledger('2026-05', ACCOUNT, '31')]: { day: '2026-05-31', activeDaemons: 1 },
   [KEYS.metered]: { through: '2026-05-31' },
-  [KEYS.life('2026-06-01', ACCOUNT, 'app')]: { before: 'none', after: 'active', at: 1 },
+  [KEYS.statusChange('2026-06-01', ACCOUNT, 'app')]: { before: 'none', after: 'active', at: 1 },
   ...Object.fromEntries(
     Array.from({ length: 250 }, (_none, index) => [KEYS.pastCredential('app', `${1000 + index}`), { index }]),
   ),
 };
 const KEPT = {
-  [KEYS.kept(ACCOUNT, 'name')]: { at: 1, slot: 0, question: '', answer: HEADER },
-  [KEYS.keptSlot(ACCOUNT, 0)]: { key: 'name' },
+  [KEYS.idempotencyRecord(ACCOUNT, 'name')]: { at: 1, slot: 0, question: '', answer: HEADER },
+  [KEYS.idempotencySlot(ACCOUNT, 0)]: { key: 'name' },
 };
 
 async function source(store: Store): Promise<string> {
@@ -63,7 +63,7 @@ async function source(store: Store): Promise<string> {
     [KEYS.purge('m2')]: { at: 1 },
     [KEYS.purged(1)]: { count: 3 },
     [KEYS.purged(2)]: { count: 4 },
-    [KEYS.writingKey]: { number: 2, fingerprint: 'f' },
+    [KEYS.activeKey]: { number: 2, fingerprint: 'f' },
   });
   return await backupText(store);
 }

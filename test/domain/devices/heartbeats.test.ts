@@ -4,7 +4,7 @@ import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
 import { createHeartbeats, type Heartbeats } from '../../../src/domain/devices/heartbeats.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { accountSchema, appSchema, KEYS, put } from '../../../src/domain/records/records.ts';
-import { packSeen, unpackSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { packLastSeen, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
@@ -45,16 +45,19 @@ function app(slot: number): AppEntry {
 
 /** What another replica wrote; memory learns of it only if told. */
 async function writtenElsewhere(contacts: readonly (readonly [number, number])[], learn: boolean): Promise<void> {
-  const expectation = { key: KEYS.seen(ACCOUNT), revision: (await store.get(KEYS.seen(ACCOUNT)))?.revision ?? ABSENT };
-  const write = put(KEYS.seen(ACCOUNT), { packed: packSeen(new Map(contacts)) });
+  const expectation = {
+    key: KEYS.lastSeen(ACCOUNT),
+    revision: (await store.get(KEYS.lastSeen(ACCOUNT)))?.revision ?? ABSENT,
+  };
+  const write = put(KEYS.lastSeen(ACCOUNT), { packed: packLastSeen(new Map(contacts)) });
   await store.commit({ expect: [expectation], write: [write], quiet: true });
-  const entry = await store.get(KEYS.seen(ACCOUNT));
+  const entry = await store.get(KEYS.lastSeen(ACCOUNT));
   if (learn && entry) memory.put(entry);
 }
 
 async function stored(): Promise<unknown> {
-  const entry = await store.get(KEYS.seen(ACCOUNT));
-  return entry && [...unpackSeen((JSON.parse(entry.value) as { packed: string }).packed)];
+  const entry = await store.get(KEYS.lastSeen(ACCOUNT));
+  return entry && [...unpackLastSeen((JSON.parse(entry.value) as { packed: string }).packed)];
 }
 
 test('a round writes one record for all devices of an account, and nothing more when nobody came', async () => {
@@ -189,7 +192,7 @@ describe('many accounts on a store in trouble', () => {
     const { unlucky, logged, beats } = many();
     const commit = unlucky.commit.bind(unlucky);
     unlucky.commit = (change) =>
-      change.expect[0].key === KEYS.seen(accountIds[MANY - 1] ?? '')
+      change.expect[0].key === KEYS.lastSeen(accountIds[MANY - 1] ?? '')
         ? Promise.reject(new StoreUnavailable('failed', 'commit: this one alone'))
         : commit(change);
     await beats.flush();

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { glanceAt, glanceOf } from '../../../src/domain/fleet/app-summary.ts';
+import { summaryAt, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
 import { enrolled, newApp, revoked, withCode } from '../../../src/domain/apps/app-state.ts';
 import { appSchema, BadRecord, parseRecord, type AppRecord } from '../../../src/domain/records/records.ts';
 import { runs } from '../../support/run/effort.ts';
 
-/** What the schema says of the text: the glance and the credential, or that it is no record. */
+/** What the schema says of the text: the summary and the credential, or that it is no record. */
 function bySchema(value: string): unknown {
   try {
     const { record } = parseRecord(appSchema, { key: 'k', value, revision: 1 });
     const { credential } = record;
-    return { glance: glanceOf(record), credential: /^[\w-]+$/.test(credential ?? '') ? credential : undefined };
+    return { summary: summaryOf(record), credential: /^[\w-]+$/.test(credential ?? '') ? credential : undefined };
   } catch (error) {
     return error instanceof BadRecord ? 'refused' : error;
   }
@@ -18,7 +18,7 @@ function bySchema(value: string): unknown {
 
 function atAGlance(value: string): unknown {
   try {
-    return glanceAt({ key: 'k', value, revision: 1 });
+    return summaryAt({ key: 'k', value, revision: 1 });
   } catch (error) {
     return error instanceof BadRecord ? 'refused' : error;
   }
@@ -66,7 +66,7 @@ const record = fc
   .tuple(text, fc.nat(2000), hash, instant, fc.array(step, { maxLength: 8 }))
   .map(([name, slot, code, at, steps]) => steps.reduce(taken, newApp(name, slot, at, { hash: code, issuedAt: at })));
 
-test('what an app has become says at a glance what the whole record says', () => {
+test('what an app has become says at a summary what the whole record says', () => {
   fc.assert(
     fc.property(record, (app) => {
       const value = JSON.stringify(app);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { packSeen, unpackSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { packLastSeen, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { runs } from '../../support/run/effort.ts';
 
 const NOW = Date.UTC(2026, 5, 1, 12);
@@ -17,7 +17,7 @@ test('what was packed is unpacked: any slots, any instants, in any order of inse
   const entries = fc.uniqueArray(fc.tuple(fc.nat({ max: 5_000_000 }), instant), { selector: ([slot]) => slot });
   fc.assert(
     fc.property(entries, (all) => {
-      expect(unpackSeen(packSeen(new Map(all)))).toEqual(new Map(all));
+      expect(unpackLastSeen(packLastSeen(new Map(all)))).toEqual(new Map(all));
     }),
   );
 });
@@ -66,7 +66,7 @@ describe('the same, at the edges', () => {
       ],
     ],
   ])('%s', (_what, entries) => {
-    expect(unpackSeen(packSeen(new Map(entries)))).toEqual(new Map(entries));
+    expect(unpackLastSeen(packLastSeen(new Map(entries)))).toEqual(new Map(entries));
   });
 });
 
@@ -80,7 +80,7 @@ describe('a thousand devices of one account take little', () => {
         thousand(fc.integer({ min: NOW - 50 * 365 * DAY_MS, max: NOW })),
         fc.nat({ max: 100_000 }),
         (contacts, first) => {
-          expect(packSeen(bySlot(contacts, first)).length).toBeLessThanOrEqual(8192);
+          expect(packLastSeen(bySlot(contacts, first)).length).toBeLessThanOrEqual(8192);
         },
       ),
       { numRuns: runs(10) },
@@ -89,13 +89,13 @@ describe('a thousand devices of one account take little', () => {
 
   test('where one polls and the others have been silent for years', () => {
     const contacts = Array.from({ length: 1000 }, (_, i) => (i === 500 ? NOW : NOW - 3 * 365 * DAY_MS - i));
-    expect(packSeen(bySlot(contacts)).length).toBeLessThanOrEqual(8192);
+    expect(packLastSeen(bySlot(contacts)).length).toBeLessThanOrEqual(8192);
   });
 
   test('about 4 KiB where all polled within two minutes', () => {
     fc.assert(
       fc.property(thousand(fc.integer({ min: NOW - 120_000, max: NOW })), (contacts) => {
-        expect(packSeen(bySlot(contacts)).length).toBeLessThanOrEqual(4200);
+        expect(packLastSeen(bySlot(contacts)).length).toBeLessThanOrEqual(4200);
       }),
       { numRuns: runs(10) },
     );
@@ -103,7 +103,7 @@ describe('a thousand devices of one account take little', () => {
 });
 
 describe('a text that was not packed is refused, not guessed at', () => {
-  const whole = packSeen(
+  const whole = packLastSeen(
     new Map([
       [3, NOW],
       [4, NOW - 1000],
@@ -114,12 +114,12 @@ describe('a text that was not packed is refused, not guessed at', () => {
   test('a run cut off after any byte but its last', () => {
     const bytes = Buffer.from(whole, 'base64');
     for (let length = 7; length < bytes.length; length += 1) {
-      expect(() => unpackSeen(bytes.subarray(0, length).toString('base64'))).toThrow(RangeError);
+      expect(() => unpackLastSeen(bytes.subarray(0, length).toString('base64'))).toThrow(RangeError);
     }
-    expect(unpackSeen(bytes.toString('base64')).size).toBe(3);
+    expect(unpackLastSeen(bytes.toString('base64')).size).toBe(3);
   });
 
   test('a number without an end', () => {
-    expect(() => unpackSeen(Buffer.alloc(20, 0xff).toString('base64'))).toThrow(RangeError);
+    expect(() => unpackLastSeen(Buffer.alloc(20, 0xff).toString('base64'))).toThrow(RangeError);
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { KEYS } from '../../../src/domain/records/records.ts';
-import { packSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { runs } from '../../support/run/effort.ts';
 
 const ACCOUNT = 'abcdefgh12345678';
@@ -27,12 +27,12 @@ test.each<[string, string, object, boolean, string | undefined]>([
   ['the configuration', KEYS.otel(ACCOUNT), { revision: 1, tag: 't', at: 1 }, true, undefined],
   [
     'the last contacts, which change every ten seconds',
-    KEYS.seen(ACCOUNT),
-    { packed: packSeen(new Map([[0, 9]])) },
+    KEYS.lastSeen(ACCOUNT),
+    { packed: packLastSeen(new Map([[0, 9]])) },
     false,
     undefined,
   ],
-  ['the count of apps', KEYS.tally(ACCOUNT), { apps: 1, nextSlot: 1, idempotencyNext: 0 }, false, undefined],
+  ['the count of apps', KEYS.counters(ACCOUNT), { apps: 1, nextSlot: 1, idempotencyNext: 0 }, false, undefined],
 ])('whoever waits for a change is told of %s', (_what, key, record, told, appId) => {
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   memory.settled();

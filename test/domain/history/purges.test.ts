@@ -6,8 +6,8 @@ import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
-import { DIRECTORY_PREFIX, type Store } from '../../../src/store/port.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { CACHED_PREFIX, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
@@ -172,7 +172,7 @@ describe.skipIf(binary === undefined)(`a purge on etcd${binary ? '' : ` [skipped
     for (const { goes } of configured) await goes();
     await roundOfPurges(started);
     expect(await store.headAt(revision)).toBe('compacted');
-    expect(await store.listAt({ prefix: DIRECTORY_PREFIX, limit: 10 }, revision)).toBe('compacted');
+    expect(await store.listAt({ prefix: CACHED_PREFIX, limit: 10 }, revision)).toBe('compacted');
     await until(async () => (await awaiting(started)) === WAYS.length);
 
     const files = rawFiles(etcd.directory);
@@ -180,7 +180,7 @@ describe.skipIf(binary === undefined)(`a purge on etcd${binary ? '' : ` [skipped
     const kept = sealedIn(files);
     for (const { way, account } of configured) {
       const opened = (keys: string): (string | undefined)[] => {
-        const envelope = createEnvelope(parseKeyRing(keys), systemDraw());
+        const envelope = createEnvelope(parseKeyRing(keys), systemRandom());
         return kept.map((sealed) => envelope.open(sealed, `otel-header:${account.accountId}`)?.reveal());
       };
       // The proof is worth something only if the old key does open what lies there.

@@ -3,13 +3,13 @@ import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { createKeyRotation, type KeyRotation } from '../../../src/domain/key-rotation/key-rotation.ts';
-import { DIRECTORY_GROUPS, KEYS, put } from '../../../src/domain/records/records.ts';
+import { CACHED_GROUPS, KEYS, put } from '../../../src/domain/records/records.ts';
 import { createReplicas } from '../../../src/domain/replicas/replicas.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { Directory } from '../../../src/store/watch-cache/watch-cache.ts';
+import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -22,13 +22,13 @@ async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & A
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   const [clock, log, base] = [new FakeClock(), createLog('silent'), createMetrics('test')];
   const metrics = { ...base, ...createControllerMetrics(base.registry) };
-  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   directory.start();
   await until(() => directory.ready);
   const keyRing = parseKeyRing(keyLine(1));
   const replicas = createReplicas({ store, clock, log, metrics, replicaId: 'one', version: '0.0.0', keyRing });
   const fleet = createFleet(store, directory, memory);
-  const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, draw: systemDraw() });
+  const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, draw: systemRandom() });
   return { rotation, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
 }
 
@@ -36,7 +36,7 @@ async function keepAnswers(store: Store, from: number, to: number): Promise<void
   const answer = { keyNumber: 1, wrappedKey: '', box: '' };
   for (let n = from; n < to; n += 100) {
     const write = Array.from({ length: Math.min(100, to - n) }, (_, i) => {
-      const key = KEYS.kept('account', `name${String(n + i).padStart(6, '0')}`);
+      const key = KEYS.idempotencyRecord('account', `name${String(n + i).padStart(6, '0')}`);
       return put(key, { at: 1, slot: n + i, question: 'q', answer });
     });
     await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write, quiet: true });

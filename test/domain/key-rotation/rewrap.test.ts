@@ -6,9 +6,9 @@ import { answerContext } from '../../../src/domain/mutation/idempotency.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
 import {
-  DIRECTORY_GROUPS,
+  CACHED_GROUPS,
   KEYS,
-  keptAnswerSchema,
+  idempotencyRecordSchema,
   otelSchema,
   parseRecord,
   put,
@@ -17,10 +17,10 @@ import {
 import { rewrappedSchema, type RewrappedRecord } from '../../../src/domain/records/replica-records.ts';
 import { createRewrapping } from '../../../src/domain/key-rotation/rewrap.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { Directory } from '../../../src/store/watch-cache/watch-cache.ts';
+import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import {
   ABSENT,
   COMMIT_OPERATIONS_MAX,
@@ -38,7 +38,7 @@ import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-stor
 import { until } from '../../support/time/until.ts';
 
 const ringOf = (...numbers: number[]) => parseKeyRing(numbers.map((number) => keyLine(number)).join(''));
-const envelopeOf = (...numbers: number[]): Envelope => createEnvelope(ringOf(...numbers), systemDraw());
+const envelopeOf = (...numbers: number[]): Envelope => createEnvelope(ringOf(...numbers), systemRandom());
 
 const accountId = (n: number): string => `account${String(n).padStart(9, '0')}`;
 const headerText = (n: number): string => `Bearer secret of ${n}`;
@@ -53,7 +53,7 @@ function otelPut(n: number, keyNumber: number): { put: string; value: string } {
 function answerPut(account: number, n: number, keyNumber: number): { put: string; value: string } {
   const context = answerContext(accountId(account), `name${n}`);
   const answer = envelopeOf(1, 2).seal(new Secret(`answer ${n}`), context, keyNumber);
-  return put(KEYS.kept(accountId(account), `name${n}`), { at: 1, slot: n, question: 'q', answer });
+  return put(KEYS.idempotencyRecord(accountId(account), `name${n}`), { at: 1, slot: n, question: 'q', answer });
 }
 
 async function commitAll(store: Store, writes: readonly { put: string; value: string }[]): Promise<void> {
@@ -66,7 +66,7 @@ async function commitAll(store: Store, writes: readonly { put: string; value: st
 const accountPut = (n: number) =>
   put(KEYS.account(accountId(n)), { name: 'a', entitlement: 'enterprise', disabled: false, createdAt: 1 });
 const writing = (number: number) =>
-  put(KEYS.writingKey, { number, fingerprint: ringOf(number).fingerprint(number) ?? '' });
+  put(KEYS.activeKey, { number, fingerprint: ringOf(number).fingerprint(number) ?? '' });
 
 /** The leader's part over a store: its rounds, and what they did. */
 async function leading(
@@ -79,7 +79,7 @@ async function leading(
   const memory = new FleetMemory({ onUnreadable });
   const log = createLog('silent');
   const [clock, metrics] = [new FakeClock(), createMetrics('test')];
-  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   directory.start();
   await until(() => directory.ready);
   const fleet = createFleet(store, directory, memory, { storeMs });
@@ -105,9 +105,9 @@ async function opened(store: Store): Promise<(string | undefined)[]> {
     const header = record.config?.header;
     found.push(header && envelope.open(header, headerContext(account))?.reveal());
   }
-  for (const entry of await entriesOf(store, KEYS.keptAll)) {
+  for (const entry of await entriesOf(store, KEYS.idempotencyRecordsAll)) {
     const [, account = '', , name = ''] = entry.key.split('/');
-    const { record } = parseRecord(keptAnswerSchema, entry);
+    const { record } = parseRecord(idempotencyRecordSchema, entry);
     found.push(envelope.open(record.answer, answerContext(account, name))?.reveal());
   }
   return found;
@@ -243,8 +243,8 @@ onEachStore('the rewrapping', (stores) => {
     await seeded(store, 60, 1);
     await using leader = await leading(store, [1, 2, 3]);
     store.intercept('commit', 'before', async () => {
-      const before = await store.get(KEYS.writingKey);
-      const expects = [{ key: KEYS.writingKey, revision: before?.revision ?? ABSENT }] as const;
+      const before = await store.get(KEYS.activeKey);
+      const expects = [{ key: KEYS.activeKey, revision: before?.revision ?? ABSENT }] as const;
       await store.commit({ expect: expects, write: [writing(3)] });
     });
     await leader.round();
@@ -271,7 +271,10 @@ describe('more than a round takes', () => {
     await seeded(store, 1, 0);
     // Under the key that writes, so that the pages alone are what takes several rounds; the last one is not.
     const sealed = answerPut(0, 0, 2).value;
-    const places = Array.from({ length: 21_000 }, (_, n) => ({ put: KEYS.kept(accountId(0), `n${n}`), value: sealed }));
+    const places = Array.from({ length: 21_000 }, (_, n) => ({
+      put: KEYS.idempotencyRecord(accountId(0), `n${n}`),
+      value: sealed,
+    }));
     await commitAll(store, [...places, answerPut(1, 1, 1)]);
     await using leader = await leading(store);
     const turns = countedTurns();

@@ -4,11 +4,11 @@ import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope
 import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { StoreUnavailable } from '../../../src/store/port.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
-const envelopeOf = (keyFile: string): Envelope => createEnvelope(parseKeyRing(keyFile), systemDraw());
+const envelopeOf = (keyFile: string): Envelope => createEnvelope(parseKeyRing(keyFile), systemRandom());
 
 const CONTEXT = 'otel-header:abcdefgh12345678';
 const envelope = envelopeOf(line(1));

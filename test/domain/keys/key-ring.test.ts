@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newKeyFile, parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 
 const key = (fill: number, bytes = 32): string => Buffer.alloc(bytes, fill).toString('base64');
 
@@ -57,7 +57,7 @@ describe('a key file', () => {
   });
 
   test('a new one has one key, each time another', () => {
-    const [one, other] = [newKeyFile(systemDraw()), newKeyFile(systemDraw())];
+    const [one, other] = [newKeyFile(systemRandom()), newKeyFile(systemRandom())];
     expect(parseKeyRing(one).numbers).toEqual([1]);
     expect(one).not.toBe(other);
   });

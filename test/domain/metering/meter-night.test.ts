@@ -5,13 +5,13 @@ import { createApps, type Apps, type Caller } from '../../../src/domain/apps/app
 import { dayAt, startOfDay } from '../../../src/time/utc-days.ts';
 import { enroll, type EnrollmentDeps } from '../../../src/domain/devices/enrollment.ts';
 import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
-import { createKeptAnswers } from '../../../src/domain/mutation/idempotency.ts';
+import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
 import { countNight, type ChangedSince } from '../../../src/domain/metering/count-active.ts';
 import type { Origin } from '../../../src/domain/mutation/mutation.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
-import { createTallyLanes } from '../../../src/domain/mutation/account-queue.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { createAccountQueues } from '../../../src/domain/mutation/account-queue.ts';
 import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import type { Store } from '../../../src/store/port.ts';
@@ -85,11 +85,11 @@ class World implements AsyncDisposable {
     this.#replica = replica;
     const { log, fleet, clockWatch } = replica.deps;
     const metrics = { ...createMetrics('test'), ...createControllerMetrics(createMetrics('x').registry) };
-    const draw = systemDraw();
+    const draw = systemRandom();
     const deps = { store, fleet, clock, clockWatch, log, draw, metrics };
-    const kept = createKeptAnswers(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), draw));
+    const kept = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), draw));
     this.#accounts = createAccounts(deps);
-    this.#apps = createApps({ ...deps, lanes: createTallyLanes(deps), kept });
+    this.#apps = createApps({ ...deps, lanes: createAccountQueues(deps), kept });
     this.#enrollment = deps;
   }
 

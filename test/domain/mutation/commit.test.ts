@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { commitSteps, type PlannedStep } from '../../../src/domain/mutation/mutation.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -26,7 +26,14 @@ onEachStore('steps that share a commit', (stores) => {
     const clock = new FakeClock();
     await using replica = await replicaOn(store, clock);
     const { fleet } = replica.deps;
-    const deps = { store, fleet, clock, draw: systemDraw(), log: createLog('silent'), metrics: createMetrics('test') };
+    const deps = {
+      store,
+      fleet,
+      clock,
+      draw: systemRandom(),
+      log: createLog('silent'),
+      metrics: createMetrics('test'),
+    };
     const before = store.calls.commit;
     expect(await commitSteps(deps, [planned(1, 5), planned(2, 0)])).toBe('conflict');
     expect(await commitSteps(deps, [planned(1, 0), planned(2, 5)])).toBe('conflict');

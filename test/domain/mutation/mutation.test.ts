@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
-import { auditSchema, KEYS, parseRecord, tallySchema } from '../../../src/domain/records/records.ts';
+import { auditSchema, KEYS, parseRecord, countersSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
@@ -134,12 +134,12 @@ onEachBackend('a mutation', (backend) => {
     await createApp(it.muster, it.apiKey);
     it.unlucky.intercept('commit', 'before', async () => {
       // As another process does that creates the last ones that the account may have.
-      const entry = await it.unlucky.get(KEYS.tally(it.accountId));
-      const { record, revision } = parseRecord(tallySchema, entry ?? expect.unreachable('the account has an app'));
+      const entry = await it.unlucky.get(KEYS.counters(it.accountId));
+      const { record, revision } = parseRecord(countersSchema, entry ?? expect.unreachable('the account has an app'));
       const full = JSON.stringify({ ...record, apps: LIMITS.appsPerAccountMax });
       await it.unlucky.commit({
-        expect: [{ key: KEYS.tally(it.accountId), revision }],
-        write: [{ put: KEYS.tally(it.accountId), value: full }],
+        expect: [{ key: KEYS.counters(it.accountId), revision }],
+        write: [{ put: KEYS.counters(it.accountId), value: full }],
       });
     });
     expect(await create(it)).toMatchObject({ status: 400, body: { error: { code: 'limit_reached' } } });

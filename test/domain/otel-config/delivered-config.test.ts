@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { createDeviceConfigs } from '../../../src/domain/otel-config/delivered-config.ts';
 import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { drawAppId, systemDraw, type Draw } from '../../../src/domain/credentials/random-ids.ts';
+import { generateAppId, systemRandom, type RandomSource } from '../../../src/domain/credentials/random-ids.ts';
 import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
 
 const DAEMONS = 20_000;
 
 /** Ids that are the same in every run. */
-function seededDraw(): Draw {
+function seededDraw(): RandomSource {
   let block = 0;
   return {
     bytes(count) {
@@ -24,10 +24,10 @@ function seededDraw(): Draw {
 
 /** Of a fleet that began in one moment: the largest share that comes within one second of the round of that number. */
 function peaks(intervalSeconds: number, rounds: readonly number[]): number[] {
-  const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemDraw());
+  const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemRandom());
   const configs = createDeviceConfigs(envelope, intervalSeconds);
   const draw = seededDraw();
-  const intervals = Array.from({ length: DAEMONS }, () => configs.pollIntervalSeconds(drawAppId(draw)));
+  const intervals = Array.from({ length: DAEMONS }, () => configs.pollIntervalSeconds(generateAppId(draw)));
   return rounds.map((round) => {
     const perSecond = Map.groupBy(intervals, (interval) => interval * round);
     return Math.max(...[...perSecond.values()].map((daemons) => daemons.length)) / DAEMONS;
@@ -44,13 +44,13 @@ test.each([
 });
 
 test('of a fleet that began together, from the tenth round on no ten seconds have more than twice their share', () => {
-  const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemDraw());
+  const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemRandom());
   const configs = createDeviceConfigs(envelope, 60);
   const draw = seededDraw();
   const perTenSeconds = new Map<number, number>();
   const [from, until] = [600, 720];
   for (let daemon = 0; daemon < DAEMONS; daemon += 1) {
-    const interval = configs.pollIntervalSeconds(drawAppId(draw));
+    const interval = configs.pollIntervalSeconds(generateAppId(draw));
     for (let at = interval; at < until; at += interval) {
       if (at >= from) perTenSeconds.set(Math.floor(at / 10), (perTenSeconds.get(Math.floor(at / 10)) ?? 0) + 1);
     }

@@ -8,7 +8,7 @@ import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { KEYS, put, type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
 import { rolloutTotals } from '../../../src/domain/otel-config/rollout-totals.ts';
 import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../../../src/domain/otel-config/rollout.ts';
-import { packSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -204,7 +204,7 @@ onEachStore('the leader’s totals', (stores) => {
     account(4, { apps: 5, revision: 0 });
     account(5, { apps: 7 });
     account(6, { apps: 1 });
-    remember(put(KEYS.seen(accountId(6)), { packed: packSeen(new Map([[0, NOW]])) }));
+    remember(put(KEYS.lastSeen(accountId(6)), { packed: packLastSeen(new Map([[0, NOW]])) }));
     await acknowledge(store, 1, upTo(650), {});
     await acknowledge(store, 2, upTo(300), { status: 'failed' });
     await acknowledge(store, 2, upTo(100, 300), { revision: 2 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { FORMAT, KEYS, put } from '../../../src/domain/records/records.ts';
 import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
-import { readWritingKey } from '../../../src/domain/keys/active-key.ts';
+import { readActiveKey } from '../../../src/domain/keys/active-key.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -92,7 +92,7 @@ onEachStore('the registry of replicas', (stores) => {
   test('never holds a byte of a key', async () => {
     await using store = await stores.open();
     await replica(store, 'one', { keyRing: ringOf(line(1), line(2)) }).announce();
-    const values = [await store.get(KEYS.replica('one')), await store.get(KEYS.writingKey)].map((one) => one?.value);
+    const values = [await store.get(KEYS.replica('one')), await store.get(KEYS.activeKey)].map((one) => one?.value);
     for (const value of values) {
       for (const fill of [1, 2]) {
         expect(value).not.toContain(Buffer.alloc(32, fill).toString('base64').slice(0, 12));
@@ -116,18 +116,18 @@ onEachStore('the registry of replicas', (stores) => {
     const one = replica(store, 'one');
     await one.announce();
     const entry = await store.get(KEYS.replica('one'));
-    const joined = await readWritingKey(store);
+    const joined = await readActiveKey(store);
     await store.commit({
       expect: [{ key: KEYS.replica('one'), revision: entry?.revision ?? -1 }],
       write: [{ remove: KEYS.replica('one') }],
     });
     await one.round();
     expect(await idsOf(one)).toEqual(['one']);
-    expect((await readWritingKey(store))?.revision).toBeGreaterThan(joined?.revision ?? Number.MAX_SAFE_INTEGER);
+    expect((await readActiveKey(store))?.revision).toBeGreaterThan(joined?.revision ?? Number.MAX_SAFE_INTEGER);
     // And no more than that: a rotation is not in anybody's way afterwards.
-    const again = await readWritingKey(store);
+    const again = await readActiveKey(store);
     await one.round();
-    expect((await readWritingKey(store))?.revision).toBe(again?.revision);
+    expect((await readActiveKey(store))?.revision).toBe(again?.revision);
   });
 
   test('an outage ends one round, and the next one is well', async () => {
@@ -140,7 +140,7 @@ onEachStore('the registry of replicas', (stores) => {
     await expect(one.round()).rejects.toThrow('lost');
     await one.round();
     expect(await idsOf(one)).toEqual(['one']);
-    expect(await readWritingKey(store)).toMatchObject({ record: { number: 1 } });
+    expect(await readActiveKey(store)).toMatchObject({ record: { number: 1 } });
   });
 });
 
@@ -149,7 +149,7 @@ onEachStore('who may join', (stores) => {
     await using store = await stores.open();
     await replica(store, 'one', { keyRing: ringOf(line(3), line(5)) }).announce();
     await replica(store, 'other', { keyRing: ringOf(line(5), line(7)) }).announce();
-    expect((await readWritingKey(store))?.record).toEqual({
+    expect((await readActiveKey(store))?.record).toEqual({
       number: 5,
       fingerprint: ringOf(line(5)).fingerprint(5),
     });
@@ -175,12 +175,12 @@ onEachStore('who may join', (stores) => {
     const one = replica(store, 'one', { keyRing: ring });
     await replica(store, 'first', { keyRing: ringOf(line(1)) }).announce();
     await one.round();
-    const looked = await readWritingKey(store);
+    const looked = await readActiveKey(store);
     ring.replace(ringOf(line(1)));
     await one.round();
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.writingKey, revision: looked?.revision ?? -1 }],
-      write: [put(KEYS.writingKey, { number: 2, fingerprint: '' })],
+      expect: [{ key: KEYS.activeKey, revision: looked?.revision ?? -1 }],
+      write: [put(KEYS.activeKey, { number: 2, fingerprint: '' })],
     });
     expect(outcome).toBe('conflict');
   });
@@ -200,7 +200,7 @@ onEachStore('who may join', (stores) => {
     await using store = await stores.open();
     const all = Array.from({ length: 8 }, (_, n) => replica(store, `r${n}`, { keyRing: ringOf(line(1), line(2)) }));
     expect(new Set(await Promise.all(all.map((one) => one.announce())))).toEqual(new Set([undefined]));
-    expect((await readWritingKey(store))?.record.number).toBe(2);
+    expect((await readActiveKey(store))?.record.number).toBe(2);
   });
 });
 

@@ -56,7 +56,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
       accountAt(accountId, YESTERDAY),
       appAt(accountId, appId, YESTERDAY),
     ]);
-    const key = KEYS.life(DAY, accountId, appId);
+    const key = KEYS.statusChange(DAY, accountId, appId);
     const deps = { store, clockWatch: replica.deps.clockWatch };
     const change = async (after: 'active' | 'revoked' | 'none', at: number): Promise<unknown> => {
       const reader = await caughtUp(replica);
@@ -97,7 +97,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
     const change = await appTransition(replica.deps, reader, app, 'active', MIDNIGHT - 5000);
     expect(change.at).toBe(at);
     expect(change.write).toContainEqual(
-      put(KEYS.life(day, accountId, appId), { before: 'pending', after: 'active', at }),
+      put(KEYS.statusChange(day, accountId, appId), { before: 'pending', after: 'active', at }),
     );
     expect(change.write.some((one) => 'put' in one && one.put === KEYS.day)).toBe(day === NEXT);
   });
@@ -114,7 +114,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
       if (!account) throw new Error('no account');
       const { write: writes } = await accountTransition(deps, reader, account, after, NOON);
       await write(store, writes);
-      const life = JSON.parse((await store.get(KEYS.accountLife(DAY, accountId)))?.value ?? '') as unknown;
+      const life = JSON.parse((await store.get(KEYS.accountStatusChange(DAY, accountId)))?.value ?? '') as unknown;
       expect(life).toEqual({ before: false, after, at: NOON });
     }
   });

@@ -61,14 +61,14 @@ export const REPLICAS_CASES: AlertCases = {
   MusterTurnsAway: {
     fires: {
       why: 'one a second is above the bound',
-      series: gauge('muster_http_turned_away_total', '0+60x30', 'listener="api",why="request_bound"'),
+      series: gauge('muster_http_rejected_total', '0+60x30', 'listener="api",why="request_bound"'),
       at: '20m',
     },
     labels: API,
     quiet: [
       {
         why: 'what is no HTTP is no load',
-        series: gauge('muster_http_turned_away_total', '0+60x30', 'listener="api",why="below_routing"'),
+        series: gauge('muster_http_rejected_total', '0+60x30', 'listener="api",why="below_routing"'),
         at: '20m',
       },
     ],

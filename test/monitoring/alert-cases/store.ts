@@ -7,8 +7,8 @@ export const STORE_CASES: AlertCases = {
     fires: {
       why: 'no replica has it',
       series: {
-        ...gauge('muster_directory_ready', '0x30'),
-        ...gauge('muster_directory_ready', '0x30', 'instance="b"'),
+        ...gauge('muster_watch_cache_ready', '0x30'),
+        ...gauge('muster_watch_cache_ready', '0x30', 'instance="b"'),
       },
       at: '5m',
     },
@@ -17,17 +17,17 @@ export const STORE_CASES: AlertCases = {
       {
         why: 'one has it',
         series: {
-          ...gauge('muster_directory_ready', '0x30'),
-          ...gauge('muster_directory_ready', '1x30', 'instance="b"'),
+          ...gauge('muster_watch_cache_ready', '0x30'),
+          ...gauge('muster_watch_cache_ready', '1x30', 'instance="b"'),
         },
         at: '5m',
       },
     ],
   },
   MusterReplicaWithoutStore: {
-    fires: { why: 'not for ten minutes', series: gauge('muster_directory_ready', '0x30'), at: '10m' },
+    fires: { why: 'not for ten minutes', series: gauge('muster_watch_cache_ready', '0x30'), at: '10m' },
     labels: REPLICA,
-    quiet: [{ why: 'it just starts', series: gauge('muster_directory_ready', '0x2 1x30'), at: '10m' }],
+    quiet: [{ why: 'it just starts', series: gauge('muster_watch_cache_ready', '0x2 1x30'), at: '10m' }],
   },
   MusterStoreErrors: {
     fires: {
@@ -85,23 +85,23 @@ export const STORE_CASES: AlertCases = {
     quiet: [{ why: '79 %', series: gauge('muster_store_fullness_ratio', '0.79x30'), at: '5m' }],
   },
   MusterDirectoryLags: {
-    fires: { why: 'always behind', series: gauge('muster_directory_lag_revisions', '0x10 3x30'), at: '25m' },
+    fires: { why: 'always behind', series: gauge('muster_watch_cache_lag_revisions', '0x10 3x30'), at: '25m' },
     labels: REPLICA,
     quiet: [
-      { why: 'behind now and then', series: gauge('muster_directory_lag_revisions', '3 0 3 3 0 3 3 0x30'), at: '8m' },
+      { why: 'behind now and then', series: gauge('muster_watch_cache_lag_revisions', '3 0 3 3 0 3 3 0x30'), at: '8m' },
     ],
   },
   MusterDirectoryMismatch: {
     fires: {
       why: 'one difference',
-      series: gauge('muster_directory_proofs_total', '0x10 1x30', 'instance="a",verdict="different"'),
+      series: gauge('muster_watch_cache_consistency_checks_total', '0x10 1x30', 'instance="a",verdict="different"'),
       at: '20m',
     },
     labels: { ...REPLICA, verdict: 'different' },
     quiet: [
       {
         why: 'what could not be compared is none',
-        series: gauge('muster_directory_proofs_total', '0+1x30', 'instance="a",verdict="unknown"'),
+        series: gauge('muster_watch_cache_consistency_checks_total', '0+1x30', 'instance="a",verdict="unknown"'),
         at: '20m',
       },
     ],

@@ -229,8 +229,8 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     await hammer(one, running.apiKey, 1);
     await hammer(other, running.apiKey, 600);
     const { text } = await call(`${one.muster.ops}/metrics`, { token: OPERATOR_TOKEN });
-    expect(text).toMatch(/^muster_rate_slices_total\{what="taken"\} 1$/m);
-    expect(text).toMatch(/^muster_rate_slices_total\{what="returned"\} 1$/m);
+    expect(text).toMatch(/^muster_rate_allotments_total\{what="taken"\} 1$/m);
+    expect(text).toMatch(/^muster_rate_allotments_total\{what="returned"\} 1$/m);
     expect(text).toMatch(/^muster_rate_waited_total 1$/m);
     expect(text).toMatch(/^muster_rate_shared_age_seconds 0$/m);
   });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { ABSENT, DIRECTORY_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
+import { ABSENT, CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
 import { erase, fillStore, follow, truth, write, type Followed } from '../../support/service/followed.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
 import { until } from '../../support/time/until.ts';
 
-const A = `${DIRECTORY_PREFIX}a/`;
+const A = `${CACHED_PREFIX}a/`;
 
 /** A write that leaves `head` alone, as heartbeats do. */
 async function quietly(store: Parameters<typeof write>[0], name: string): Promise<number> {

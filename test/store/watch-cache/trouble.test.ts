@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { DIRECTORY_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
+import { CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
 import { erase, fillStore, follow, truth, write } from '../../support/service/followed.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
 import { until } from '../../support/time/until.ts';
 
-const A = `${DIRECTORY_PREFIX}a/`;
+const A = `${CACHED_PREFIX}a/`;
 
 onEachStoreAlone('the directory in trouble', (stores) => {
   test('a deaf watch: reads go to the store, the watch is opened again, and memory is fresh again', async () => {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/time/clock.ts';
-import { DIRECTORY_PREFIX } from '../../../src/store/port.ts';
+import { CACHED_PREFIX } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
 import { erase, fillStore, follow, truth, write } from '../../support/service/followed.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
 import { until } from '../../support/time/until.ts';
 
-const A = `${DIRECTORY_PREFIX}a/`;
+const A = `${CACHED_PREFIX}a/`;
 
 /** Draws that repeat with their seed (mulberry32). */
 function seeded(seed: number): (below: number) => number {

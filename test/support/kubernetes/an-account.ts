@@ -1,6 +1,6 @@
 import type { AccountState } from '../../../src/controller/kubernetes/resources/account-ref.ts';
 import type { AccountReader } from '../../../src/domain/fleet/reader.ts';
-import { NO_TALLY, type AccountRecord } from '../../../src/domain/records/records.ts';
+import { NO_COUNTERS, type AccountRecord } from '../../../src/domain/records/records.ts';
 
 /** An account without anything in it, as a decision sees it. */
 export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] = 'standard'): AccountReader => ({
@@ -13,7 +13,7 @@ export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] 
   apiKey: () => undefined,
   apiKeys: () => [],
   otel: () => undefined,
-  tally: () => NO_TALLY,
+  counters: () => NO_COUNTERS,
   seen: () => new Map(),
 });
 

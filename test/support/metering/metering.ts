@@ -7,10 +7,10 @@ import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { ledgerSchema, type LedgerRecord } from '../../../src/domain/records/metering-records.ts';
 import { recordPrice } from '../../../src/domain/metering/prices.ts';
-import { DIRECTORY_GROUPS, KEYS, parseRecord, put } from '../../../src/domain/records/records.ts';
+import { CACHED_GROUPS, KEYS, parseRecord, put } from '../../../src/domain/records/records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { Directory } from '../../../src/store/watch-cache/watch-cache.ts';
+import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { ABSENT, type Expectation, type Store, type Write } from '../../../src/store/port.ts';
 import { entriesOf } from '../service/accounts.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
@@ -50,7 +50,7 @@ export async function countsOf(store: Store): Promise<Record<string, string>> {
 export interface Replica extends AsyncDisposable {
   readonly deps: MeteringDeps;
   readonly logged: string[];
-  readonly directory: Directory;
+  readonly directory: WatchCache;
   /** Resolves when memory has all that is in the store: a round that is too early for it does nothing. */
   caughtUp(): Promise<void>;
   /** Rounds of the metering loop until nothing is due. */
@@ -63,7 +63,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
   const logged: string[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(line) });
   const metrics = createMetrics('test');
-  const directory = new Directory({ store, sink: memory, clock, log, metrics, groups: DIRECTORY_GROUPS });
+  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   directory.start();
   await until(() => directory.ready);
   const deps: MeteringDeps = {
@@ -100,7 +100,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
 
 async function stateOf(store: Store): Promise<string> {
   const entries = await Promise.all([store.get(KEYS.metered), store.get(KEYS.day)]);
-  const lives = await store.list({ prefix: KEYS.allLives, limit: 1, keysOnly: true });
+  const lives = await store.list({ prefix: KEYS.statusChangesAll, limit: 1, keysOnly: true });
   return JSON.stringify([entries.map((entry) => entry?.revision), lives.entries[0]?.key]);
 }
 

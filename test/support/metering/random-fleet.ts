@@ -32,7 +32,7 @@ export const troubled = (store: Store, trouble: Trouble): Store =>
         throw new StoreUnavailable('unreachable', 'the controller is cut off');
       }
       const { stall } = trouble;
-      if (stall && keys.some((key) => key.startsWith(KEYS.allLives))) {
+      if (stall && keys.some((key) => key.startsWith(KEYS.statusChangesAll))) {
         trouble.stall = undefined;
         stall();
         // Whoever woke up meanwhile has its turn first.

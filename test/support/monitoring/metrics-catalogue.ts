@@ -79,7 +79,7 @@ export async function registeredSeries(): Promise<
     rateFill: no,
     accountsLimitedLately: none,
     storeFullness: none,
-    directoryReady: () => true,
+    cacheReady: () => true,
     storeRevisionLag: none,
   });
   const values = new Map((await metrics.registry.getMetricsAsJSON()).map((metric) => [metric.name, metric.values]));

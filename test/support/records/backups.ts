@@ -3,12 +3,12 @@ import { createBackups, isLeftOut } from '../../../src/domain/backup/backup.ts';
 import { readBackup } from '../../../src/domain/backup/file-format.ts';
 import { restore, type Restored } from '../../../src/domain/backup/restore.ts';
 import type { RestoreRules } from '../../../src/domain/backup/restore-rules.ts';
-import { systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../service/accounts.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 
-const draw = systemDraw();
+const draw = systemRandom();
 
 export const backupsOf = (store: Store): ReturnType<typeof createBackups> =>
   createBackups({ store, clock: new FakeClock(), draw, version: '0.1.0' });

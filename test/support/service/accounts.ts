@@ -6,7 +6,7 @@ import {
   credentialSchema,
   KEYS,
   parseRecord,
-  tallySchema,
+  countersSchema,
   type AuditRecord,
 } from '../../../src/domain/records/records.ts';
 
@@ -31,16 +31,16 @@ export async function auditsOf(store: Store, accountId: string): Promise<AuditRe
 }
 
 /**
- * What is half-written in an account, in words; empty when nothing is: the tally counts the apps, every app has one
+ * What is half-written in an account, in words; empty when nothing is: the counters counts the apps, every app has one
  * entry of its creation, and every credential that works can be found.
  */
 export async function halfWritten(store: Store, accountId: string): Promise<string[]> {
   const faults: string[] = [];
   const apps = await entriesOf(store, KEYS.apps(accountId));
   const audits = await auditsOf(store, accountId);
-  const tally = await store.get(KEYS.tally(accountId));
-  const counted = tally ? parseRecord(tallySchema, tally).record.apps : 0;
-  if (counted !== apps.length) faults.push(`the tally counts ${counted} apps of ${apps.length}`);
+  const counters = await store.get(KEYS.counters(accountId));
+  const counted = counters ? parseRecord(countersSchema, counters).record.apps : 0;
+  if (counted !== apps.length) faults.push(`the counters counts ${counted} apps of ${apps.length}`);
   const slots = new Set<number>();
   for (const entry of apps) {
     const appId = entry.key.slice(KEYS.apps(accountId).length);

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../src/time/clock.ts';
 import { createLog } from '../../../src/log.ts';
-import type { DirectoryMetrics } from '../../../src/metrics/service-metrics.ts';
-import { Directory, type DirectorySink } from '../../../src/store/watch-cache/watch-cache.ts';
-import { ABSENT, DIRECTORY_PREFIX, HEAD_KEY, type Entry, type Store } from '../../../src/store/port.ts';
+import type { WatchCacheMetrics } from '../../../src/metrics/service-metrics.ts';
+import { WatchCache, type WatchCacheSink } from '../../../src/store/watch-cache/watch-cache.ts';
+import { ABSENT, CACHED_PREFIX, HEAD_KEY, type Entry, type Store } from '../../../src/store/port.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 
 /** What a directory fed it, as plain entries. */
-export class Shelf implements DirectorySink {
+export class Shelf implements WatchCacheSink {
   readonly entries = new Map<string, Entry>();
   /** Every removal and every clearing, which must not be undone by a page that was read before. */
   settledTimes = 0;
@@ -45,7 +45,7 @@ export class Shelf implements DirectorySink {
 
 /** A directory at work, with what it fed, counted and logged. */
 export interface Followed extends AsyncDisposable {
-  readonly directory: Directory;
+  readonly directory: WatchCache;
   readonly shelf: Shelf;
   readonly clock: FakeClock;
   readonly counted: { behind: number; relisted: number; watchEnds: string[]; proofs: string[] };
@@ -66,22 +66,22 @@ export function follow(store: Store, options: FollowOptions = {}): Followed {
   const shelf = new Shelf();
   const fake = new FakeClock();
   const counted: Followed['counted'] = { behind: 0, relisted: 0, watchEnds: [], proofs: [] };
-  const metrics: DirectoryMetrics = {
-    directoryApplied: () => undefined,
-    directoryBehind: () => (counted.behind += 1),
-    directoryRelisted: () => (counted.relisted += 1),
-    directoryWatchEnded: (reason) => counted.watchEnds.push(reason),
-    directoryProved: (verdict) => counted.proofs.push(verdict),
+  const metrics: WatchCacheMetrics = {
+    cacheApplied: () => undefined,
+    cacheBehind: () => (counted.behind += 1),
+    cacheRelisted: () => (counted.relisted += 1),
+    cacheWatchEnded: (reason) => counted.watchEnds.push(reason),
+    cacheChecked: (verdict) => counted.proofs.push(verdict),
   };
   const logged: string[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(line) });
-  const directory = new Directory({
+  const directory = new WatchCache({
     store,
     sink: shelf,
     clock: options.clock ?? fake,
     log,
     metrics,
-    groups: [`${DIRECTORY_PREFIX}a/`, `${DIRECTORY_PREFIX}b/`],
+    groups: [`${CACHED_PREFIX}a/`, `${CACHED_PREFIX}b/`],
     ...(options.proveEveryMs !== undefined && { proveEveryMs: options.proveEveryMs }),
   });
   directory.start();
@@ -103,7 +103,7 @@ export function follow(store: Store, options: FollowOptions = {}): Followed {
   };
 }
 
-const key = (name: string | number): string => `${DIRECTORY_PREFIX}a/${name}`;
+const key = (name: string | number): string => `${CACHED_PREFIX}a/${name}`;
 
 /** A write under the directory's range, acknowledged. @returns its revision */
 export async function write(store: Store, name: string | number, value: string): Promise<number> {
@@ -136,7 +136,7 @@ export async function truth(store: Store): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>();
   let after: string | undefined;
   do {
-    const page = await store.list({ prefix: DIRECTORY_PREFIX, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix: CACHED_PREFIX, limit: 1000, ...(after !== undefined && { after }) });
     for (const entry of page.entries) if (entry.key !== HEAD_KEY) found.set(entry.key, entry);
     after = page.next;
   } while (after !== undefined);

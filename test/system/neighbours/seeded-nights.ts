@@ -3,7 +3,12 @@ import { newApp } from '../../../src/domain/apps/app-state.ts';
 import { startOfDay } from '../../../src/time/utc-days.ts';
 import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
 import { KEYS, put, type AuditRecord } from '../../../src/domain/records/records.ts';
-import { drawAccountId, drawAppId, drawMarker, systemDraw } from '../../../src/domain/credentials/random-ids.ts';
+import {
+  generateAccountId,
+  generateAppId,
+  generateMarker,
+  systemRandom,
+} from '../../../src/domain/credentials/random-ids.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
 import { whole, type Random } from '../../chaos/random.ts';
 import { write } from '../../support/metering/metering.ts';
@@ -34,11 +39,16 @@ export async function seedMissedNights(store: Store, random: Random, today: stri
   const days = { first: daysBefore(through, 2), count: nights + 2 };
   for (let n = 0; n < ACCOUNTS; n += 1) writes.push(...accountWrites(random, days, n % 6 === 5, events));
   // In the order in which a store takes them.
-  const draw = systemDraw();
+  const draw = systemRandom();
   const audits = events
     .sort((a, b) => a.at - b.at)
     .map(({ at, accountId, entry }, n) =>
-      put(KEYS.audit(accountId, at, drawMarker(draw)), { at, actor: 'operator', requestId: `missed-${n}`, ...entry }),
+      put(KEYS.audit(accountId, at, generateMarker(draw)), {
+        at,
+        actor: 'operator',
+        requestId: `missed-${n}`,
+        ...entry,
+      }),
     );
   await write(store, [...writes, ...audits]);
   return through;
@@ -50,7 +60,7 @@ interface Days {
 }
 
 function accountWrites(random: Random, days: Days, isDisabledLater: boolean, events: Event[]): Write[] {
-  const accountId = drawAccountId(systemDraw());
+  const accountId = generateAccountId(systemRandom());
   const createdAt = startOfDay(days.first) + whole(random, HOUR_MS);
   events.push({ at: createdAt, accountId, entry: { action: 'account.created', detail: {} } });
   const writes: Write[] = [];
@@ -62,7 +72,7 @@ function accountWrites(random: Random, days: Days, isDisabledLater: boolean, eve
   }
   if (isDisabledLater) {
     const { day, at } = instantOn(random, days, 3 + whole(random, days.count - 3));
-    writes.push(put(KEYS.accountLife(day, accountId), { before: false, after: true, at }));
+    writes.push(put(KEYS.accountStatusChange(day, accountId), { before: false, after: true, at }));
     events.push({ at, accountId, entry: { action: 'account.changed', detail: { disabled: true } } });
   }
   return [
@@ -72,7 +82,7 @@ function accountWrites(random: Random, days: Days, isDisabledLater: boolean, eve
       disabled: isDisabledLater,
       createdAt,
     }),
-    put(KEYS.tally(accountId), { apps, nextSlot: APPS_EACH, idempotencyNext: 0 }),
+    put(KEYS.counters(accountId), { apps, nextSlot: APPS_EACH, idempotencyNext: 0 }),
     ...writes,
   ];
 }
@@ -89,7 +99,7 @@ function appWrites(
   { accountId, slot }: { accountId: string; slot: number },
   events: Event[],
 ): { stored: boolean; all: Write[] } {
-  const appId = drawAppId(systemDraw());
+  const appId = generateAppId(systemRandom());
   const createdAt = startOfDay(days.first) + HOUR_MS + slot;
   const enrolledOn = 1 + whole(random, days.count - 3);
   const enrolled = instantOn(random, days, enrolledOn);
@@ -101,11 +111,11 @@ function appWrites(
     { at: enrolled.at, accountId, entry: { action: 'app.enrolled', appId, detail: { from: 'pending' } } },
   );
   const all: Write[] = [
-    put(KEYS.life(enrolled.day, accountId, appId), { before: 'pending', after: 'active', at: enrolled.at }),
+    put(KEYS.statusChange(enrolled.day, accountId, appId), { before: 'pending', after: 'active', at: enrolled.at }),
   ];
   if (end !== 'stays') {
     const after = end === 'revoked' ? 'revoked' : 'none';
-    all.push(put(KEYS.life(ended.day, accountId, appId), { before: 'active', after, at: ended.at }));
+    all.push(put(KEYS.statusChange(ended.day, accountId, appId), { before: 'active', after, at: ended.at }));
     events.push({ at: ended.at, accountId, entry: { action: `app.${end}`, appId, detail: { from: 'active' } } });
   }
   if (end === 'deleted') return { stored: false, all };

@@ -1,9 +1,9 @@
 import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
-import type { SeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
+import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
 import { dateTime } from '../../../time/date-time.ts';
 
 /** Section 2.1: the one place that spells an app's answer, as JSON. */
-export const appJson = (app: AppEntry, seen: SeenBySlot): string => spelled(app, lastSeenAt(app.record, seen));
+export const appJson = (app: AppEntry, seen: LastSeenBySlot): string => spelled(app, lastSeenAt(app.record, seen));
 
 interface Spelled {
   readonly contact: number | null;
@@ -12,7 +12,7 @@ interface Spelled {
 const lastSpelled = new WeakMap<AppEntry, Spelled>();
 
 /** As `appJson`, for an app that is asked for by itself: memory gives the same entry again until it has changed. */
-export function keptAppJson(app: AppEntry, seen: SeenBySlot): string {
+export function keptAppJson(app: AppEntry, seen: LastSeenBySlot): string {
   const contact = lastSeenAt(app.record, seen);
   const last = lastSpelled.get(app);
   if (last?.contact === contact) return last.json;

@@ -7,7 +7,7 @@ import type { KeyRing } from '../../../domain/keys/key-ring.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../domain/records/records.ts';
 import { replicaSchema } from '../../../domain/records/replica-records.ts';
-import { keyMissing, readWritingKey } from '../../../domain/keys/active-key.ts';
+import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import { finding, type Tell } from './finding.ts';
 import { wordsOf } from '../../terminal/exit.ts';
@@ -48,7 +48,7 @@ async function lookInside(store: Store, { keyRing }: Known, tell: Tell): Promise
   if (fullness >= LIMITS.storeFullnessMax) tell(found.fail(`${says}: what grows it is refused; raise the quota`));
   else if (fullness >= FULLNESS_WARN) tell(found.warn(`${says}: raise the quota before it is 80 %`));
   if (keyRing) {
-    const missing = keyMissing((await readWritingKey(store))?.record, keyRing);
+    const missing = keyMissing((await readActiveKey(store))?.record, keyRing);
     if (missing !== undefined) tell(finding('keys').fail(missing));
   }
   await lookAtReplicas(store, tell);

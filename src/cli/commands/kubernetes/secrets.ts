@@ -1,6 +1,6 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { newKeyFile } from '../../../domain/keys/key-ring.ts';
-import { drawSecretWord, systemDraw } from '../../../domain/credentials/random-ids.ts';
+import { generateSecretWord, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { cluster, refusedBy, statusOf } from './cluster.ts';
 import { say } from '../../terminal/exit.ts';
 
@@ -18,11 +18,11 @@ export interface SecretsOptions {
  * beside others, and with a right to create and no other (ADR 0021).
  */
 export async function makeSecrets({ name, namespace, tokenKey, keysKey }: SecretsOptions): Promise<void> {
-  const draw = systemDraw();
+  const draw = systemRandom();
   const body = {
     metadata: { name, labels: { 'app.kubernetes.io/part-of': 'muster' } },
     type: 'Opaque',
-    stringData: { [tokenKey]: `${drawSecretWord(draw)}\n`, [keysKey]: newKeyFile(draw) },
+    stringData: { [tokenKey]: `${generateSecretWord(draw)}\n`, [keysKey]: newKeyFile(draw) },
   };
   const api = cluster().makeApiClient(CoreV1Api);
   try {

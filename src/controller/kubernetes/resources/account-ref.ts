@@ -1,5 +1,5 @@
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
-import type { Link } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, type Finding } from '../runtime/conditions.ts';
 import type { Look } from '../runtime/kind.ts';
 
@@ -11,14 +11,14 @@ export type AccountState =
 /**
  * The way goes by UIDs and Muster's own records, never by what a status says: whoever may write a status could name any
  * account there.
- * @param own the link of the resource that refers
+ * @param own the binding of the resource that refers
  */
-export async function accountOf(look: Look, name: string, own: Link | undefined): Promise<AccountState> {
+export async function accountOf(look: Look, name: string, own: Binding | undefined): Promise<AccountState> {
   const object = look.find('FleetAccount', name);
   if (!object) return { is: 'AccountNotFound' };
   const { uid } = object.metadata;
-  const link = await look.links.get(uid);
-  const account = link && (await (await look.fleet.current()).account(link.record.accountId));
+  const binding = await look.bindings.get(uid);
+  const account = binding && (await (await look.fleet.current()).account(binding.record.accountId));
   if (!account || account.record.managedBy?.uid !== uid) return { is: 'AccountNotReady' };
   if (own && own.record.accountId !== account.id) return { is: 'AccountReplaced' };
   return { is: 'ready', account };

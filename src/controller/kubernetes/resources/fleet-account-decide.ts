@@ -1,4 +1,4 @@
-import type { Link } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { AccountRecord } from '../../../domain/records/records.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
@@ -8,8 +8,8 @@ import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-accou
 export type FleetAccountResource = Resource<FleetAccountSpec, FleetAccountStatus>;
 
 export interface FleetAccountFacts {
-  readonly link: Link | undefined;
-  /** That of the link; without one that which is to be adopted. */
+  readonly binding: Binding | undefined;
+  /** That of the binding; without one that which is to be adopted. */
   readonly account: AccountRecord | undefined;
   readonly apps: NonNullable<FleetAccountStatus['apps']>;
   /** Since this operator last wrote the status; Infinity where it has not. */
@@ -35,9 +35,9 @@ export function decideFleetAccount(
   facts: FleetAccountFacts,
   { refused }: Pick<Instant, 'refused'>,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
-  const { link, account } = facts;
+  const { binding, account } = facts;
   if (resource.deleting) return leave(facts, refused.length > 0);
-  if (!link) return begin(resource, facts);
+  if (!binding) return begin(resource, facts);
   if (!account) {
     return settled(resource, facts, isFalse('Ready', 'AccountMissing', 'The store has no such account any more.'));
   }
@@ -45,11 +45,14 @@ export function decideFleetAccount(
     const message = 'An operator has given the account to another FleetAccount.';
     return settled(resource, facts, isFalse('Ready', 'ManagedByAnother', message));
   }
-  return follow(resource, link, account, facts);
+  return follow(resource, binding, account, facts);
 }
 
-function leave({ link, account }: FleetAccountFacts, refused: boolean): Decision<FleetAccountStep, FleetAccountStatus> {
-  if (!link) return CLEAN;
+function leave(
+  { binding, account }: FleetAccountFacts,
+  refused: boolean,
+): Decision<FleetAccountStep, FleetAccountStatus> {
+  if (!binding) return CLEAN;
   return { step: { do: account && !refused ? 'release' : 'forget' } };
 }
 
@@ -68,12 +71,12 @@ function begin(
 
 function follow(
   resource: FleetAccountResource,
-  link: Link,
+  binding: Binding,
   account: AccountRecord,
   facts: FleetAccountFacts,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const { spec } = resource;
-  const fresh = link.record.generation !== resource.generation;
+  const fresh = binding.record.generation !== resource.generation;
   // Less access than is wished, and not by this generation: somebody cut the account off, and no loop undoes that.
   const cutOff = account.disabled && !spec.disabled && !fresh;
   const disabled = cutOff || spec.disabled;
@@ -95,13 +98,13 @@ function readiness(cutOff: boolean, account: AccountRecord): Finding {
 
 function settled(
   resource: FleetAccountResource,
-  { link, apps, sinceStatusMs }: FleetAccountFacts,
+  { binding, apps, sinceStatusMs }: FleetAccountFacts,
   ready: Finding,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const counts = sinceStatusMs >= COUNTS_EVERY_MS ? apps : resource.status.apps;
   return {
     settled: {
-      status: { ...(link && { accountId: link.record.accountId, apps: counts ?? apps }) },
+      status: { ...(binding && { accountId: binding.record.accountId, apps: counts ?? apps }) },
       findings: [ready],
       againMs: COUNTS_EVERY_MS,
     },

@@ -1,7 +1,7 @@
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
-import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Owner } from '../../../domain/resource-bindings/bound-accounts.ts';
-import { drawAccountId } from '../../../domain/credentials/random-ids.ts';
+import { generateAccountId } from '../../../domain/credentials/random-ids.ts';
 import {
   accountNameOf,
   decideFleetAccount,
@@ -21,11 +21,11 @@ export const fleetAccountKind = {
 } satisfies Kind<typeof fleetAccount.spec, typeof fleetAccount.status, FleetAccountFacts, FleetAccountStep>;
 
 async function gather(resource: FleetAccountResource, look: Look): Promise<FleetAccountFacts> {
-  const link = await look.links.get(resource.uid);
-  const accountId = link?.record.accountId ?? resource.spec.adoptAccountId;
+  const binding = await look.bindings.get(resource.uid);
+  const accountId = binding?.record.accountId ?? resource.spec.adoptAccountId;
   const account = accountId === undefined ? undefined : await (await look.fleet.current()).account(accountId);
-  if (link) look.follow(link.record.accountId);
-  return { link, account: account?.record, apps: await countsOf(account), sinceStatusMs: look.sinceStatusMs() };
+  if (binding) look.follow(binding.record.accountId);
+  return { binding, account: account?.record, apps: await countsOf(account), sinceStatusMs: look.sinceStatusMs() };
 }
 
 async function countsOf(account: AccountReader | undefined): Promise<FleetAccountFacts['apps']> {
@@ -39,7 +39,7 @@ async function countsOf(account: AccountReader | undefined): Promise<FleetAccoun
 
 const ownerOf = ({ uid, namespace, name }: FleetAccountResource): Owner => ({ uid, namespace, name });
 
-const linkTo = (accountId: string, { kind, namespace, name, generation }: FleetAccountResource): LinkRecord => ({
+const bindingTo = (accountId: string, { kind, namespace, name, generation }: FleetAccountResource): BindingRecord => ({
   kind,
   namespace,
   name,
@@ -50,53 +50,59 @@ const linkTo = (accountId: string, { kind, namespace, name, generation }: FleetA
 async function act(
   step: FleetAccountStep,
   resource: FleetAccountResource,
-  { link, account }: FleetAccountFacts,
+  { binding, account }: FleetAccountFacts,
   look: Look,
 ): Promise<void> {
   if (step.do === 'create') return await create(resource, look);
   if (step.do === 'adopt') return await adopt(step.accountId, resource, look);
-  if (!link) return;
+  if (!binding) return;
   const { uid, spec, generation } = resource;
-  const { record } = link;
+  const { record } = binding;
   switch (step.do) {
     case 'change':
       // Not named where it is so already: a disabling that comes in between must stay.
-      return await change(step.disabled === account?.disabled ? undefined : step.disabled, resource, link, look);
+      return await change(step.disabled === account?.disabled ? undefined : step.disabled, resource, binding, look);
     case 'note':
-      return await look.links.save(uid, link, { ...record, generation });
+      return await look.bindings.save(uid, binding, { ...record, generation });
     case 'release': {
       const disable = spec.deletionPolicy === 'Disable';
-      const tie = look.links.tie(uid, link, undefined);
-      return await look.linkedAccounts.release(look.origin(), record.accountId, ownerOf(resource), disable, tie);
+      const precondition = look.bindings.precondition(uid, binding, undefined);
+      return await look.boundAccounts.release(
+        look.origin(),
+        record.accountId,
+        ownerOf(resource),
+        disable,
+        precondition,
+      );
     }
     case 'forget':
-      return await look.links.save(uid, link, undefined);
+      return await look.bindings.save(uid, binding, undefined);
   }
 }
 
 async function create(resource: FleetAccountResource, look: Look): Promise<void> {
-  const accountId = drawAccountId(look.draw);
+  const accountId = generateAccountId(look.draw);
   const { entitlement } = resource.spec;
   const wish = { name: accountNameOf(resource), entitlement, owner: ownerOf(resource) };
-  const tie = look.links.tie(resource.uid, undefined, linkTo(accountId, resource));
-  await look.linkedAccounts.create(look.origin(), accountId, wish, tie);
+  const precondition = look.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
+  await look.boundAccounts.create(look.origin(), accountId, wish, precondition);
   look.notice({ type: 'Normal', reason: 'AccountCreated', note: `The account ${accountId} was created.` });
 }
 
 async function adopt(accountId: string, resource: FleetAccountResource, look: Look): Promise<void> {
-  const tie = look.links.tie(resource.uid, undefined, linkTo(accountId, resource));
-  await look.linkedAccounts.adopt(look.origin(), accountId, ownerOf(resource), tie);
+  const precondition = look.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
+  await look.boundAccounts.adopt(look.origin(), accountId, ownerOf(resource), precondition);
   look.notice({ type: 'Normal', reason: 'AccountAdopted', note: `The account ${accountId} was adopted.` });
 }
 
 async function change(
   disabled: boolean | undefined,
   resource: FleetAccountResource,
-  link: Link,
+  binding: Binding,
   look: Look,
 ): Promise<void> {
   const { uid, spec, generation } = resource;
-  const { record } = link;
+  const { record } = binding;
   const patch = {
     name: accountNameOf(resource),
     entitlement: spec.entitlement,
@@ -106,7 +112,7 @@ async function change(
     look.origin(),
     record.accountId,
     patch,
-    look.links.tie(uid, link, { ...record, generation }),
+    look.bindings.precondition(uid, binding, { ...record, generation }),
   );
   if (record.generation !== generation) return;
   const note = 'The account had been changed outside of Kubernetes; it is as the spec says again.';

@@ -1,4 +1,4 @@
-import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
@@ -16,9 +16,9 @@ import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key
 export type FleetApiKeyResource = Resource<FleetApiKeySpec, FleetApiKeyStatus>;
 
 export interface FleetApiKeyFacts {
-  readonly link: Link | undefined;
+  readonly binding: Binding | undefined;
   readonly account: AccountState;
-  /** Which keys of the link are registered. */
+  /** Which keys of the binding are registered. */
   readonly registered: { readonly key: boolean; readonly previousKey: boolean };
   /** Whether the account may have one more key. */
   readonly room: boolean;
@@ -27,13 +27,13 @@ export interface FleetApiKeyFacts {
 }
 
 export type FleetApiKeyStep =
-  /** Draw a key, note its hash, write the Secret. */
+  /** RandomSource a key, note its hash, write the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register'; readonly overlapMs: number }
-  | { readonly do: 'revoke'; readonly keyId: string; readonly after: LinkRecord | undefined }
-  | { readonly do: 'note'; readonly after: LinkRecord | undefined }
+  | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
+  | { readonly do: 'note'; readonly after: BindingRecord | undefined }
   /** The Secret that the spec named before. */
-  | { readonly do: 'removeSecret'; readonly name: string; readonly after: LinkRecord };
+  | { readonly do: 'removeSecret'; readonly name: string; readonly after: BindingRecord };
 
 const OVERLAP_MS = 600_000;
 const SLOW_AGAIN_MS = 300_000;
@@ -42,7 +42,7 @@ type KeyDecision = Decision<FleetApiKeyStep, FleetApiKeyStatus>;
 
 /** What to do about a FleetApiKey. */
 export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, now: Instant): KeyDecision {
-  const { link, account, secret } = facts;
+  const { binding, account, secret } = facts;
   if (resource.deleting) return leave(facts);
   if (account.is !== 'ready') {
     const ready = accountTrouble(account.is, resource.spec.accountRef.name);
@@ -59,7 +59,7 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
     return settled(resource, facts, isFalse('Ready', reason, message), SLOW_AGAIN_MS);
   }
-  return link ? follow(resource, link, facts, now.at) : issue(resource, facts);
+  return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
 }
 
 /** A Secret must not hold a key that the account has no room for: the one before it works. */
@@ -69,9 +69,9 @@ function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecis
   return settled(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_AGAIN_MS);
 }
 
-function leave({ link, registered }: FleetApiKeyFacts): KeyDecision {
-  if (!link) return CLEAN;
-  const { key, previousKey, ...rest } = link.record;
+function leave({ binding, registered }: FleetApiKeyFacts): KeyDecision {
+  if (!binding) return CLEAN;
+  const { key, previousKey, ...rest } = binding.record;
   if (previousKey && registered.previousKey) {
     return { step: { do: 'revoke', keyId: previousKey.keyId, after: { ...rest, ...(key && { key }) } } };
   }
@@ -79,8 +79,8 @@ function leave({ link, registered }: FleetApiKeyFacts): KeyDecision {
   return { step: { do: 'note', after: undefined } };
 }
 
-function follow(resource: FleetApiKeyResource, link: Link, facts: FleetApiKeyFacts, at: number): KeyDecision {
-  const { record } = link;
+function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApiKeyFacts, at: number): KeyDecision {
+  const { record } = binding;
   const { spec, generation } = resource;
   const { secret, registered } = facts;
   const { key, pending, previousKey } = record;
@@ -105,7 +105,7 @@ function follow(resource: FleetApiKeyResource, link: Link, facts: FleetApiKeyFac
   }
   const { oldSecret, ...rest } = record;
   if (oldSecret !== undefined && !previousKey) {
-    const after: LinkRecord = rest;
+    const after: BindingRecord = rest;
     return {
       step: oldSecret === key.secretName ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after },
     };
@@ -116,7 +116,7 @@ function follow(resource: FleetApiKeyResource, link: Link, facts: FleetApiKeyFac
   return settled(resource, facts, ready, Math.max(0, next - at));
 }
 
-function endPrevious(record: LinkRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {
+function endPrevious(record: BindingRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {
   const { previousKey, ...after } = record;
   return previousKey && registered.previousKey
     ? { step: { do: 'revoke', keyId: previousKey.keyId, after } }
@@ -130,11 +130,11 @@ const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d
 
 function settled(
   { spec }: FleetApiKeyResource,
-  { link, registered }: FleetApiKeyFacts,
+  { binding, registered }: FleetApiKeyFacts,
   ready: Finding,
   againMs: number,
 ): KeyDecision {
-  const { key, previousKey } = link?.record ?? {};
+  const { key, previousKey } = binding?.record ?? {};
   const next = key ? rotationAt(spec, key.issuedAt) : Infinity;
   return {
     settled: {

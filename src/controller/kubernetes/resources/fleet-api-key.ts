@@ -1,6 +1,6 @@
-import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { drawApiKey, tokenHash } from '../../../domain/credentials/tokens.ts';
+import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { accountOf } from './account-ref.ts';
 import {
   decideFleetApiKey,
@@ -20,22 +20,22 @@ export const fleetApiKeyKind = {
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 
 async function gather({ uid, spec }: FleetApiKeyResource, look: Look): Promise<FleetApiKeyFacts> {
-  const link = await look.links.get(uid);
-  const account = await accountOf(look, spec.accountRef.name, link);
+  const binding = await look.bindings.get(uid);
+  const account = await accountOf(look, spec.accountRef.name, binding);
   const secret = look.secrets.known(spec.secretRef.name);
-  if (link) look.follow(link.record.accountId);
+  if (binding) look.follow(binding.record.accountId);
   return {
-    link,
+    binding,
     account,
-    registered: await registeredOf(link, look),
+    registered: await registeredOf(binding, look),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
     secret: secret && { own: secret.own, digest: secret.digests[spec.secretRef.key] },
   };
 }
 
-async function registeredOf(link: Link | undefined, look: Look): Promise<FleetApiKeyFacts['registered']> {
-  if (!link) return { key: false, previousKey: false };
-  const { accountId, key, previousKey } = link.record;
+async function registeredOf(binding: Binding | undefined, look: Look): Promise<FleetApiKeyFacts['registered']> {
+  if (!binding) return { key: false, previousKey: false };
+  const { accountId, key, previousKey } = binding.record;
   const account = await (await look.fleet.current()).account(accountId);
   const isRegistered = async (keyId: string | undefined): Promise<boolean> =>
     keyId !== undefined && (await account?.apiKey(keyId)) !== undefined;
@@ -48,21 +48,21 @@ async function act(
   facts: FleetApiKeyFacts,
   look: Look,
 ): Promise<void> {
-  const { link } = facts;
+  const { binding } = facts;
   switch (step.do) {
     case 'issue':
       return await issue(resource, facts, look);
     case 'register':
       return await register(resource, facts, step.overlapMs, look);
     case 'note':
-      return await look.links.save(resource.uid, link, step.after);
+      return await look.bindings.save(resource.uid, binding, step.after);
     case 'removeSecret':
       await look.secrets.remove(step.name);
-      return await look.links.save(resource.uid, link, step.after);
+      return await look.bindings.save(resource.uid, binding, step.after);
     case 'revoke': {
-      if (!link) return;
-      const tie = look.links.tie(resource.uid, link, step.after);
-      await look.accounts.revokeKey(look.origin(), link.record.accountId, step.keyId, tie);
+      if (!binding) return;
+      const precondition = look.bindings.precondition(resource.uid, binding, step.after);
+      await look.accounts.revokeKey(look.origin(), binding.record.accountId, step.keyId, precondition);
       look.notice({ type: 'Normal', reason: 'KeyRevoked', note: `The key ${step.keyId} was revoked.` });
     }
   }
@@ -70,14 +70,14 @@ async function act(
 
 async function issue(
   { uid, kind, namespace, name, generation, spec }: FleetApiKeyResource,
-  { link, account, registered }: FleetApiKeyFacts,
+  { binding, account, registered }: FleetApiKeyFacts,
   look: Look,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const { keyId, token } = drawApiKey(look.draw);
-  const { key, ...rest } = link?.record ?? { kind, namespace, name, accountId: account.account.id, generation };
+  const { keyId, token } = generateApiKey(look.draw);
+  const { key, ...rest } = binding?.record ?? { kind, namespace, name, accountId: account.account.id, generation };
   const pending = { keyId, hash: tokenHash(token.reveal()) };
-  await look.links.save(uid, link, { ...rest, ...(key && registered.key && { key }), pending });
+  await look.bindings.save(uid, binding, { ...rest, ...(key && registered.key && { key }), pending });
   const { secretRef } = spec;
   const others = Object.keys(look.secrets.known(secretRef.name)?.digests ?? {});
   const values = Object.fromEntries(others.map((other) => [other, undefined]));
@@ -86,28 +86,28 @@ async function issue(
 
 async function register(
   { uid, name, generation, spec }: FleetApiKeyResource,
-  { link, registered }: FleetApiKeyFacts,
+  { binding, registered }: FleetApiKeyFacts,
   overlapMs: number,
   look: Look,
 ): Promise<void> {
-  if (!link) return;
-  const { pending, key, ...rest } = link.record;
+  if (!binding) return;
+  const { pending, key, ...rest } = binding.record;
   if (pending?.keyId === undefined) return;
   const origin = look.origin();
-  const { accountId } = link.record;
+  const { accountId } = binding.record;
   const { keyId, hash } = pending;
-  const after: LinkRecord = {
+  const after: BindingRecord = {
     ...rest,
     generation,
     key: { keyId, hash, issuedAt: origin.at, secretName: spec.secretRef.name },
     ...(key && { previousKey: { keyId: key.keyId, validUntil: origin.at + overlapMs } }),
     ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
   };
-  await look.linkedKeys.register(
+  await look.boundKeys.register(
     origin,
     accountId,
     { keyId, hash, name: spec.displayName ?? name, ...(key && registered.key && { follows: key.keyId }) },
-    look.links.tie(uid, link, after),
+    look.bindings.precondition(uid, binding, after),
   );
   const note = `The key ${keyId} is in the Secret ${spec.secretRef.name}.`;
   look.notice({ type: 'Normal', reason: key ? 'KeyRotated' : 'KeyIssued', note });

@@ -1,5 +1,5 @@
 import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
-import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
 import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
 import { isFalse } from '../runtime/conditions.ts';
@@ -16,29 +16,29 @@ import type { FleetAppStatus } from '../schema/fleet-app.ts';
 
 export type FleetAppStep =
   | { readonly do: 'create' }
-  /** Draw a code, note its hash, write the Secret. */
+  /** RandomSource a code, note its hash, write the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register' }
   /** The code that is in no Secret any more. */
   | { readonly do: 'void' }
   /** The Secret, as it should be but for the code; one that does not work any more leaves it. */
   | { readonly do: 'write'; readonly withoutCode: boolean }
-  | { readonly do: 'revoke'; readonly after: LinkRecord | undefined }
+  | { readonly do: 'revoke'; readonly after: BindingRecord | undefined }
   | { readonly do: 'delete' }
-  | { readonly do: 'note'; readonly after: LinkRecord | undefined }
-  | { readonly do: 'removeSecret'; readonly name: string; readonly after: LinkRecord };
+  | { readonly do: 'note'; readonly after: BindingRecord | undefined }
+  | { readonly do: 'removeSecret'; readonly name: string; readonly after: BindingRecord };
 
 type AppDecision = Decision<FleetAppStep, FleetAppStatus>;
 
 /** What to do about a FleetApp. */
 export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts, now: Instant): AppDecision {
-  const { link, account, app, secret } = facts;
+  const { binding, account, app, secret } = facts;
   const { spec, generation } = resource;
   if (resource.deleting) return leave(resource, facts, now.refused.length > 0);
   const [refusal] = now.refused;
   // Less access is carried out first, whatever else is wrong.
-  if (link && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
-    return { step: { do: 'revoke', after: link.record } };
+  if (binding && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
+    return { step: { do: 'revoke', after: binding.record } };
   }
   const because = (reason: string, message: string, againMs = SLOW_AGAIN_MS): AppDecision =>
     settledApp(resource, facts, isFalse('Ready', reason, message), now.at, againMs);
@@ -56,29 +56,29 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
     return because('SecretNotOwned', message);
   }
-  if (link?.record.appId === undefined) return { step: { do: 'create' } };
-  const fresh = link.record.generation !== generation;
+  if (binding?.record.appId === undefined) return { step: { do: 'create' } };
+  const fresh = binding.record.generation !== generation;
   if (!app) {
     if (fresh && spec.desiredState === 'Active') return { step: { do: 'create' } };
     return because('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
   }
-  return follow(resource, { ...facts, link, app }, fresh, now.at);
+  return follow(resource, { ...facts, binding, app }, fresh, now.at);
 }
 
-function leave({ spec }: FleetAppResource, { link, app }: FleetAppFacts, refused: boolean): AppDecision {
-  if (!link) return CLEAN;
+function leave({ spec }: FleetAppResource, { binding, app }: FleetAppFacts, refused: boolean): AppDecision {
+  if (!binding) return CLEAN;
   const forget: AppDecision = { step: { do: 'note', after: undefined } };
   if (!app || refused || spec.deletionPolicy === 'Retain') return forget;
   if (spec.deletionPolicy === 'Delete') return { step: { do: 'delete' } };
   return isFullyRevoked(app) ? forget : { step: { do: 'revoke', after: undefined } };
 }
 
-type AppFacts = FleetAppFacts & { readonly link: Link; readonly app: AppRecord };
+type AppFacts = FleetAppFacts & { readonly binding: Binding; readonly app: AppRecord };
 
 function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at: number): AppDecision {
-  const { link, app, secret } = facts;
+  const { binding, app, secret } = facts;
   const { spec } = resource;
-  const { record } = link;
+  const { record } = binding;
   const inSecret = secret?.digests['enrollCode'];
   const code = codeStateOf(app, record.code, at);
   const inPlace = record.code !== undefined && inSecret === record.code.hash;
@@ -99,10 +99,10 @@ function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at:
 /** The Secret under the name that the spec gives, with what it should hold, and none under another name. */
 function tidied(
   { spec }: FleetAppResource,
-  { link, secret, wanted }: AppFacts,
+  { binding, secret, wanted }: AppFacts,
   codeWorks: boolean,
 ): AppDecision | undefined {
-  const { record } = link;
+  const { record } = binding;
   const { oldSecret, secretName, ...rest } = record;
   const name = spec.enrollment?.secretRef?.name;
   if (name !== undefined) {
@@ -113,11 +113,11 @@ function tidied(
     }
   }
   if (oldSecret !== undefined) {
-    const after: LinkRecord = { ...rest, ...(secretName !== undefined && { secretName }) };
+    const after: BindingRecord = { ...rest, ...(secretName !== undefined && { secretName }) };
     return { step: oldSecret === name ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after } };
   }
   if (secretName === name) return undefined;
-  const after: LinkRecord = {
+  const after: BindingRecord = {
     ...rest,
     ...(name !== undefined && { secretName: name }),
     ...(secretName !== undefined && { oldSecret: secretName }),

@@ -1,5 +1,5 @@
 import type { AppRecord } from '../../../domain/records/records.ts';
-import type { Link } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAppSpec, FleetAppStatus } from '../schema/fleet-app.ts';
 import type { AccountState } from './account-ref.ts';
@@ -7,9 +7,9 @@ import type { AccountState } from './account-ref.ts';
 export type FleetAppResource = Resource<FleetAppSpec, FleetAppStatus>;
 
 export interface FleetAppFacts {
-  readonly link: Link | undefined;
+  readonly binding: Binding | undefined;
   readonly account: AccountState;
-  /** That of the link. */
+  /** That of the binding. */
   readonly app: AppRecord | undefined;
   /** Milliseconds since 1970; null: it has not enrolled yet. */
   readonly seenAt: number | null;

@@ -20,12 +20,12 @@ export function settledApp(
   at: number,
   againMs: number = Infinity,
 ): Settled<FleetAppStatus> {
-  const { link, app, seenAt } = facts;
-  const code = app && link?.record.code;
+  const { binding, app, seenAt } = facts;
+  const code = app && binding?.record.code;
   const state = app && codeStateOf(app, code, at);
   const active = app?.status === 'active';
   const status: Omit<FleetAppStatus, 'conditions'> = {
-    ...(link?.record.appId !== undefined && { appId: link.record.appId }),
+    ...(binding?.record.appId !== undefined && { appId: binding.record.appId }),
     ...(app && { state: app.status }),
     ...(app?.platform !== undefined && app.platform !== '' && { platform: app.platform }),
     ...(app?.agentVersion !== undefined && app.agentVersion !== '' && { agentVersion: app.agentVersion }),

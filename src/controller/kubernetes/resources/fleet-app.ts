@@ -2,12 +2,12 @@ import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { codeExpiry } from '../../../domain/apps/app-state.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
 import { lastSeenAt } from '../../../domain/fleet/reader.ts';
-import type { Link, LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import type { Tie } from '../../../domain/mutation/mutation.ts';
+import type { Precondition } from '../../../domain/mutation/mutation.ts';
 import type { Secret } from '../../../domain/credentials/secret.ts';
-import { drawAppId } from '../../../domain/credentials/random-ids.ts';
-import { drawEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
+import { generateAppId } from '../../../domain/credentials/random-ids.ts';
+import { generateEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { accountOf } from './account-ref.ts';
 import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { Kind, Look } from '../runtime/kind.ts';
@@ -22,16 +22,16 @@ export const fleetAppKind = {
 } satisfies Kind<typeof fleetApp.spec, typeof fleetApp.status, FleetAppFacts, FleetAppStep>;
 
 async function gather({ uid, spec }: FleetAppResource, look: Look): Promise<FleetAppFacts> {
-  const link = await look.links.get(uid);
-  const account = await accountOf(look, spec.accountRef.name, link);
-  const { accountId, appId = '' } = link?.record ?? { accountId: '' };
+  const binding = await look.bindings.get(uid);
+  const account = await accountOf(look, spec.accountRef.name, binding);
+  const { accountId, appId = '' } = binding?.record ?? { accountId: '' };
   const owner = await (await look.fleet.current()).account(accountId);
   const app = await owner?.app(appId);
   if (appId !== '') look.follow(accountId, appId);
   const name = spec.enrollment?.secretRef?.name;
   const secret = name === undefined ? undefined : look.secrets.known(name);
   return {
-    link,
+    binding,
     account,
     app: app?.record,
     seenAt: app && owner ? lastSeenAt(app.record, await owner.seen()) : null,
@@ -41,74 +41,85 @@ async function gather({ uid, spec }: FleetAppResource, look: Look): Promise<Flee
 }
 
 async function act(step: FleetAppStep, resource: FleetAppResource, facts: FleetAppFacts, look: Look): Promise<void> {
-  const { link } = facts;
+  const { binding } = facts;
   const { uid } = resource;
   if (step.do === 'create') return await create(resource, facts, look);
-  if (!link) return;
+  if (!binding) return;
   switch (step.do) {
     case 'issue':
-      return await issue(resource, link, facts, look);
+      return await issue(resource, binding, facts, look);
     case 'void': {
-      const { code, ...after } = link.record;
+      const { code, ...after } = binding.record;
       if (!code) return;
-      const tie = look.links.tie(uid, link, after);
-      return await look.linkedApps.voidCode(await callerOf(look, link, tie), appIdOf(link), code.hash);
+      const precondition = look.bindings.precondition(uid, binding, after);
+      return await look.boundApps.voidCode(await callerOf(look, binding, precondition), appIdOf(binding), code.hash);
     }
     case 'register':
-      return await register(resource, link, facts, look);
+      return await register(resource, binding, facts, look);
     case 'write':
-      return await writeSecret(resource, link, step.withoutCode ? undefined : 'kept', look);
+      return await writeSecret(resource, binding, step.withoutCode ? undefined : 'kept', look);
     case 'note':
-      return await look.links.save(uid, link, step.after);
+      return await look.bindings.save(uid, binding, step.after);
     case 'removeSecret':
       await look.secrets.remove(step.name);
-      return await look.links.save(uid, link, step.after);
+      return await look.bindings.save(uid, binding, step.after);
     case 'revoke':
-      await look.apps.revoke(await callerOf(look, link, look.links.tie(uid, link, step.after)), appIdOf(link));
-      return look.notice({ type: 'Normal', reason: 'AppRevoked', note: `The app ${appIdOf(link)} was revoked.` });
+      await look.apps.revoke(
+        await callerOf(look, binding, look.bindings.precondition(uid, binding, step.after)),
+        appIdOf(binding),
+      );
+      return look.notice({ type: 'Normal', reason: 'AppRevoked', note: `The app ${appIdOf(binding)} was revoked.` });
     case 'delete':
-      await look.apps.remove(await callerOf(look, link, look.links.tie(uid, link, undefined)), appIdOf(link));
+      await look.apps.remove(
+        await callerOf(look, binding, look.bindings.precondition(uid, binding, undefined)),
+        appIdOf(binding),
+      );
   }
 }
 
-const appIdOf = ({ record }: Link): string => record.appId ?? '';
+const appIdOf = ({ record }: Binding): string => record.appId ?? '';
 
-const callerOf = async (look: Look, { record }: Link, tie: Tie): Promise<Caller> =>
-  await look.caller(record.accountId, tie);
+const callerOf = async (look: Look, { record }: Binding, precondition: Precondition): Promise<Caller> =>
+  await look.caller(record.accountId, precondition);
 
 async function create(
   { uid, kind, namespace, name, generation, spec }: FleetAppResource,
-  { link, account }: FleetAppFacts,
+  { binding, account }: FleetAppFacts,
   look: Look,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const appId = drawAppId(look.draw);
+  const appId = generateAppId(look.draw);
   const accountId = account.account.id;
-  const { secretName } = link?.record ?? {};
-  const made: LinkRecord = { kind, namespace, name, accountId, generation, appId };
+  const { secretName } = binding?.record ?? {};
+  const made: BindingRecord = { kind, namespace, name, accountId, generation, appId };
   const after = secretName === undefined ? made : { ...made, secretName };
-  const caller = await look.caller(accountId, look.links.tie(uid, link, after));
+  const caller = await look.caller(accountId, look.bindings.precondition(uid, binding, after));
   // A resource's own name may be longer than an app's.
-  await look.linkedApps.create(caller, appId, spec.name ?? name.slice(0, LIMITS.nameCodePointsMax));
+  await look.boundApps.create(caller, appId, spec.name ?? name.slice(0, LIMITS.nameCodePointsMax));
   // Where a code follows, its event tells both.
   if ((spec.enrollment?.issue ?? 'Never') !== 'Never') return;
   look.notice({ type: 'Normal', reason: 'AppCreated', note: `The app ${appId} was created.` });
 }
 
-async function issue(resource: FleetAppResource, link: Link, { secret }: FleetAppFacts, look: Look): Promise<void> {
-  const code = drawEnrollCode(look.draw);
-  const before = link.record.code?.hash;
+async function issue(
+  resource: FleetAppResource,
+  binding: Binding,
+  { secret }: FleetAppFacts,
+  look: Look,
+): Promise<void> {
+  const code = generateEnrollCode(look.draw);
+  const before = binding.record.code?.hash;
   // One that is renewed stays good for pods that have begun with it; one that left the Secret may be anywhere.
   const voids = before !== undefined && secret?.digests['enrollCode'] !== before ? { voids: before } : {};
   const pending = { hash: tokenHash(code.reveal()), ...voids };
-  await look.links.save(resource.uid, link, { ...link.record, pending });
-  await writeSecret(resource, link, code, look);
+  await look.bindings.save(resource.uid, binding, { ...binding.record, pending });
+  await writeSecret(resource, binding, code, look);
 }
 
 /** @param code `kept`: that which the Secret holds; undefined: none */
 async function writeSecret(
   { spec }: FleetAppResource,
-  link: Link,
+  binding: Binding,
   code: Secret | 'kept' | undefined,
   look: Look,
 ): Promise<void> {
@@ -118,7 +129,7 @@ async function writeSecret(
   const strays = held.filter((key) => code !== 'kept' || key !== 'enrollCode').map((key) => [key, undefined] as const);
   await look.secrets.write(name, {
     ...Object.fromEntries(strays),
-    appId: appIdOf(link),
+    appId: appIdOf(binding),
     serverUrl: look.deviceUrl,
     ...(code !== undefined && code !== 'kept' && { enrollCode: code }),
   });
@@ -126,17 +137,17 @@ async function writeSecret(
 
 async function register(
   { uid, generation, spec }: FleetAppResource,
-  link: Link,
+  binding: Binding,
   { app }: FleetAppFacts,
   look: Look,
 ): Promise<void> {
-  const { pending, ...rest } = link.record;
+  const { pending, ...rest } = binding.record;
   if (!pending || !app) return;
   const origin = look.origin();
   const { hash } = pending;
-  const after: LinkRecord = { ...rest, generation, code: { hash, expiresAt: codeExpiry(origin.at) } };
-  const tied = await callerOf(look, link, look.links.tie(uid, link, after));
-  await look.linkedApps.registerCode({ ...tied, origin }, appIdOf(link), pending, app.status);
-  const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(link)}.`;
+  const after: BindingRecord = { ...rest, generation, code: { hash, expiresAt: codeExpiry(origin.at) } };
+  const tied = await callerOf(look, binding, look.bindings.precondition(uid, binding, after));
+  await look.boundApps.registerCode({ ...tied, origin }, appIdOf(binding), pending, app.status);
+  const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(binding)}.`;
   look.notice({ type: 'Normal', reason: 'CodeIssued', note });
 }

@@ -1,5 +1,5 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
-import type { LinkRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel-config-facts.ts';
@@ -8,7 +8,9 @@ import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 
 export type FleetOtelConfigStep =
-  { readonly do: 'store' } | { readonly do: 'purge' } | { readonly do: 'note'; readonly after: LinkRecord | undefined };
+  | { readonly do: 'store' }
+  | { readonly do: 'purge' }
+  | { readonly do: 'note'; readonly after: BindingRecord | undefined };
 
 type OtelDecision = Decision<FleetOtelConfigStep, FleetOtelConfigStatus>;
 
@@ -21,11 +23,11 @@ export function decideFleetOtelConfig(
   facts: FleetOtelConfigFacts,
   { refused }: Pick<Instant, 'refused'>,
 ): OtelDecision {
-  const { link, account } = facts;
+  const { binding, account } = facts;
   const { spec } = resource;
   if (resource.deleting) return leave(resource, facts, refused.length > 0);
   // Of another resource by now: it is not this one's to purge any more.
-  if (link && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
+  if (binding && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
   if (account.is !== 'ready') return told(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
   if (fault) return told(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
@@ -41,29 +43,29 @@ export function decideFleetOtelConfig(
     told(resource, facts, [isFalse('Ready', reason, message), ...good, isFalse('Synced', reason, message)]);
   const [refusal] = refused;
   if (refusal) return unsynced('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
-  const fresh = link?.record.generation !== resource.generation;
+  const fresh = binding?.record.generation !== resource.generation;
   if (!fresh && isCutOff(resource, facts)) {
     const message = 'The configuration was switched off or purged outside of Kubernetes. Change the spec to store it.';
     return unsynced('ChangedOutside', message);
   }
   if (!facts.inSync) return { step: { do: 'store' } };
-  if (fresh) return { step: { do: 'note', after: linkOf(resource, account.account.id) } };
+  if (fresh) return { step: { do: 'note', after: bindingOf(resource, account.account.id) } };
   const synced = 'The account has the configuration that the spec describes.';
   return told(resource, facts, [isTrue('Ready', 'Synced', synced), ...good, isTrue('Synced', 'Synced', synced)]);
 }
 
-export const linkOf = (
+export const bindingOf = (
   { kind, namespace, name, generation }: FleetOtelConfigResource,
   accountId: string,
-): LinkRecord => ({ kind, namespace, name, accountId, generation });
+): BindingRecord => ({ kind, namespace, name, accountId, generation });
 
-/** Only what this resource stored is its to purge: one that was never accepted has no link. */
+/** Only what this resource stored is its to purge: one that was never accepted has no binding. */
 function leave(
   { name }: FleetOtelConfigResource,
-  { link, stored, first, ours }: FleetOtelConfigFacts,
+  { binding, stored, first, ours }: FleetOtelConfigFacts,
   refused: boolean,
 ): OtelDecision {
-  if (!link) return CLEAN;
+  if (!binding) return CLEAN;
   const purges = stored && ours && first === name && !refused;
   return { step: purges ? { do: 'purge' } : { do: 'note', after: undefined } };
 }

@@ -1,6 +1,6 @@
 import type { Secret } from '../../../domain/credentials/secret.ts';
 import type { Rollout } from '../../../domain/otel-config/rollout.ts';
-import type { Link } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetOtelConfigSpec, FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import type { AccountState } from './account-ref.ts';
@@ -11,7 +11,7 @@ export type FleetOtelConfigResource = Resource<FleetOtelConfigSpec, FleetOtelCon
 export type HeaderState = Secret | 'none' | { readonly reason: string; readonly message: string };
 
 export interface FleetOtelConfigFacts {
-  readonly link: Link | undefined;
+  readonly binding: Binding | undefined;
   readonly account: AccountState;
   /** The resource that describes the account's configuration; its own name, where it is this one. */
   readonly first: string;

@@ -7,7 +7,7 @@ import { ABSENT } from '../../../store/port.ts';
 import { accountOf } from './account-ref.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
-import { decideFleetOtelConfig, linkOf, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
+import { decideFleetOtelConfig, bindingOf, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
 import type { Kind, Look } from '../runtime/kind.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
 import { HEADER_LABEL } from '../runtime/secrets.ts';
@@ -22,9 +22,9 @@ export const fleetOtelConfigKind = {
 
 async function gather(resource: FleetOtelConfigResource, look: Look): Promise<FleetOtelConfigFacts> {
   const { uid, spec, deleting } = resource;
-  const link = await look.links.get(uid);
-  const account = await accountOf(look, spec.accountRef.name, link);
-  const accountId = link?.record.accountId ?? (account.is === 'ready' ? account.account.id : '');
+  const binding = await look.bindings.get(uid);
+  const account = await accountOf(look, spec.accountRef.name, binding);
+  const accountId = binding?.record.accountId ?? (account.is === 'ready' ? account.account.id : '');
   const owner = await (await look.fleet.current()).account(accountId);
   if (owner) look.follow(accountId);
   const header = deleting ? 'none' : await headerOf(resource, look);
@@ -34,7 +34,7 @@ async function gather(resource: FleetOtelConfigResource, look: Look): Promise<Fl
   const first = (await firstOf(look, spec.accountRef.name)) ?? resource.name;
   const { managedBy } = owner?.record ?? {};
   return {
-    link,
+    binding,
     account,
     first,
     header,
@@ -64,7 +64,7 @@ async function firstOf(look: Look, accountName: string): Promise<string | undefi
     .filter((object) => accountNameOf(object) === accountName)
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
   if (named.length > 1) {
-    for (const { metadata } of named) if (await look.links.get(metadata.uid)) return metadata.name;
+    for (const { metadata } of named) if (await look.bindings.get(metadata.uid)) return metadata.name;
   }
   return named[0]?.metadata.name;
 }
@@ -106,24 +106,24 @@ function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelC
 async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
-  { link, account, header, storedRevision }: FleetOtelConfigFacts,
+  { binding, account, header, storedRevision }: FleetOtelConfigFacts,
   look: Look,
 ): Promise<void> {
   const { uid } = resource;
   switch (step.do) {
     case 'note':
-      return await look.links.save(uid, link, step.after);
+      return await look.bindings.save(uid, binding, step.after);
     case 'purge': {
-      if (!link) return;
-      const { accountId } = link.record;
-      await look.otelConfigs.purge(await look.caller(accountId, look.links.tie(uid, link, undefined)));
+      if (!binding) return;
+      const { accountId } = binding.record;
+      await look.otelConfigs.purge(await look.caller(accountId, look.bindings.precondition(uid, binding, undefined)));
       return;
     }
     case 'store': {
       const change = changeOf(resource, header);
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
-      const caller = await look.caller(id, look.links.tie(uid, link, linkOf(resource, id)));
+      const caller = await look.caller(id, look.bindings.precondition(uid, binding, bindingOf(resource, id)));
       await look.otelConfigs.store(caller, change, storedRevision);
       look.notice({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
     }

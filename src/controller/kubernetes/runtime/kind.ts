@@ -3,15 +3,15 @@ import type { Clock } from '../../../time/clock.ts';
 import type { Accounts } from '../../../domain/accounts/accounts.ts';
 import type { Apps, Caller } from '../../../domain/apps/apps.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
-import type { Links } from '../../../domain/resource-bindings/bindings.ts';
-import type { LinkedAccounts } from '../../../domain/resource-bindings/bound-accounts.ts';
-import type { LinkedApps } from '../../../domain/resource-bindings/bound-apps.ts';
-import type { LinkedKeys } from '../../../domain/resource-bindings/bound-keys.ts';
-import type { Origin, Tie } from '../../../domain/mutation/mutation.ts';
+import type { Bindings } from '../../../domain/resource-bindings/bindings.ts';
+import type { BoundAccounts } from '../../../domain/resource-bindings/bound-accounts.ts';
+import type { BoundApps } from '../../../domain/resource-bindings/bound-apps.ts';
+import type { BoundKeys } from '../../../domain/resource-bindings/bound-keys.ts';
+import type { Origin, Precondition } from '../../../domain/mutation/mutation.ts';
 import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
 import type { RefusalCode } from '../../../domain/refusal.ts';
 import type { Rollouts } from '../../../domain/otel-config/rollout.ts';
-import type { Draw } from '../../../domain/credentials/random-ids.ts';
+import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { Log } from '../../../log.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { Finding } from './conditions.ts';
@@ -76,18 +76,18 @@ export interface Notice {
 /** The tools of one look at one resource. */
 export interface Look {
   readonly clock: Clock;
-  readonly draw: Draw;
+  readonly draw: RandomSource;
   readonly log: Log;
   readonly fleet: Fleet;
   readonly accounts: Accounts;
   readonly apps: Apps;
   readonly otelConfigs: OtelConfigs;
   readonly rollouts: Rollouts;
-  readonly linkedAccounts: LinkedAccounts;
-  readonly linkedKeys: LinkedKeys;
-  readonly linkedApps: LinkedApps;
+  readonly boundAccounts: BoundAccounts;
+  readonly boundKeys: BoundKeys;
+  readonly boundApps: BoundApps;
   /** Fenced by the leader's term. */
-  readonly links: Links;
+  readonly bindings: Bindings;
   readonly secrets: Secrets;
   /** Of the device listener, for daemons. */
   readonly deviceUrl: string;
@@ -95,7 +95,7 @@ export interface Look {
   /** For one mutation: `kubernetes:<namespace>/<kind>/<name>`, now. */
   origin(): Origin;
   /** For a mutation of what is an account's own. */
-  caller(accountId: string, tie: Tie): Promise<Caller>;
+  caller(accountId: string, precondition: Precondition): Promise<Caller>;
   /** Of the same namespace, as memory has it. */
   find(kind: KindName, name: string): KubeObject | undefined;
   /** All of a kind in the same namespace. */

@@ -1,5 +1,5 @@
 /** Which resources are to be looked at when an account, or one app, changes in Muster. */
-export class Followers {
+export class Subscriptions {
   readonly #byAccount = new Map<string, Set<string>>();
   readonly #byApp = new Map<string, Set<string>>();
   /** Those that follow any app of the account. */

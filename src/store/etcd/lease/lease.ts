@@ -10,7 +10,7 @@ const COUNTED = 0.9;
 
 /** An expiry in etcd, and how long it certainly has not passed, by the monotonic clock of this process. */
 export class EtcdLease {
-  /** Drawn here, so that it may be asked for twice and revoked unseen. 63 bits: etcd's are signed, and 0 is none. */
+  /** Generated here, so that it may be asked for twice and revoked unseen. 63 bits: etcd's are signed, and 0 is none. */
   readonly id = String((randomBytes(8).readBigUInt64BE() >> 1n) | 1n);
   readonly ttlMs: number;
   private readonly endpoints: Endpoints;

@@ -152,7 +152,7 @@ test.each([
   ['the store of a newer Muster', { [KEYS.format]: { format: 99 } }, /format .*99 is of a newer Muster/],
   [
     'a key that writes and is not in the key file',
-    { [KEYS.format]: { format: 1 }, [KEYS.writingKey]: { number: 7, fingerprint: 'f' } },
+    { [KEYS.format]: { format: 1 }, [KEYS.activeKey]: { number: 7, fingerprint: 'f' } },
     /keys .*key 7 writes and is not in the key file/,
   ],
 ])('%s is found in a store that nobody holds', async (_what, records, says) => {

@@ -4,7 +4,7 @@ import {
   type FleetAccountFacts,
   type FleetAccountResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-account-decide.ts';
-import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import type { AccountRecord } from '../../../../src/domain/records/records.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 
@@ -28,13 +28,19 @@ const resourceWith = (
     { ...owner, ...more },
   );
 
-const linkOf = (generation: number): FleetAccountFacts['link'] => {
-  const record: LinkRecord = { kind: 'FleetAccount', namespace: 'team', name: 'acme', accountId: ACCOUNT, generation };
+const bindingOf = (generation: number): FleetAccountFacts['binding'] => {
+  const record: BindingRecord = {
+    kind: 'FleetAccount',
+    namespace: 'team',
+    name: 'acme',
+    accountId: ACCOUNT,
+    generation,
+  };
   return { record, revision: 7 };
 };
 
 const factsWith = (facts: Partial<FleetAccountFacts> = {}): FleetAccountFacts => ({
-  link: linkOf(1),
+  binding: bindingOf(1),
   account: own,
   apps: { total: 0, active: 0, pending: 0, revoked: 0 },
   sinceStatusMs: Infinity,
@@ -45,7 +51,7 @@ const decide = (resource: FleetAccountResource, facts: FleetAccountFacts) =>
   decideFleetAccount(resource, facts, { refused: [] });
 
 describe('an account that is not there yet', () => {
-  const none = factsWith({ link: undefined, account: undefined });
+  const none = factsWith({ binding: undefined, account: undefined });
   const adopting = resourceWith({ adoptAccountId: ACCOUNT });
   const NOT_FOUND = reasonOf(decide(adopting, none));
 
@@ -93,7 +99,7 @@ describe('an account that is there', () => {
   ] as const)(
     'spec disabled %s, account disabled %s, generation carried out %d → %o (%s)',
     (wish, is, done, step, _why) => {
-      const facts = factsWith({ link: linkOf(done), account: { ...own, disabled: is } });
+      const facts = factsWith({ binding: bindingOf(done), account: { ...own, disabled: is } });
       expect(stepOf(decide(resourceWith({ disabled: wish }), facts))).toEqual(step);
     },
   );
@@ -144,7 +150,7 @@ describe('a resource that is being deleted', () => {
   test.each([
     [factsWith(), { do: 'release' }, 'the account is released as the policy says'],
     [factsWith({ account: undefined }), { do: 'forget' }, 'there is no account any more'],
-    [factsWith({ link: undefined }), undefined, 'nothing was made, or all is done'],
+    [factsWith({ binding: undefined }), undefined, 'nothing was made, or all is done'],
   ])('%# → %o (%s)', (facts, step, _why) => {
     expect(stepOf(decide(deleting, facts))).toEqual(step);
   });

@@ -4,7 +4,7 @@ import {
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
-import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { anAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 
@@ -16,7 +16,13 @@ const account = anAccount('a'.repeat(16));
 const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
 const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
 const pending = { keyId: 'k2', hash: 'h2' };
-const base: LinkRecord = { kind: 'FleetApiKey', namespace: 'team', name: 'ci', accountId: account.id, generation: 1 };
+const base: BindingRecord = {
+  kind: 'FleetApiKey',
+  namespace: 'team',
+  name: 'ci',
+  accountId: account.id,
+  generation: 1,
+};
 
 const resourceWith = (
   spec: Partial<FleetApiKeyResource['spec']> = {},
@@ -28,8 +34,8 @@ const resourceWith = (
     { name: 'ci', ...more },
   );
 
-interface Given extends Partial<Omit<FleetApiKeyFacts, 'link'>> {
-  readonly link?: Partial<LinkRecord> | undefined;
+interface Given extends Partial<Omit<FleetApiKeyFacts, 'binding'>> {
+  readonly binding?: Partial<BindingRecord> | undefined;
 }
 
 /** A key that is in its Secret and registered. */
@@ -39,7 +45,8 @@ const factsWith = (given: Given = {}): FleetApiKeyFacts => ({
   registered: { key: true, previousKey: true },
   secret: { own: true, digest: 'h1' },
   ...given,
-  link: 'link' in given && !given.link ? undefined : { record: { ...base, key, ...given.link }, revision: 3 },
+  binding:
+    'binding' in given && !given.binding ? undefined : { record: { ...base, key, ...given.binding }, revision: 3 },
 });
 
 const decide = (resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at = NOW) =>
@@ -51,61 +58,65 @@ const HALF_HOUR = HOUR / 2;
 
 describe('what is done first', () => {
   test.each<[string, Given, object | undefined]>([
-    ['nothing was ever made', { link: undefined, secret: undefined }, ISSUE],
+    ['nothing was ever made', { binding: undefined, secret: undefined }, ISSUE],
     [
       'a key was noted, but its Secret was never written',
-      { link: { key: undefined, pending }, secret: undefined },
+      { binding: { key: undefined, pending }, secret: undefined },
       ISSUE,
     ],
     [
       'a key was noted, and the Secret holds another value',
-      { link: { key: undefined, pending }, secret: { own: true, digest: 'foreign' } },
+      { binding: { key: undefined, pending }, secret: { own: true, digest: 'foreign' } },
       ISSUE,
     ],
     [
       'a key was noted, and the Secret lacks the value',
-      { link: { key: undefined, pending }, secret: { own: true, digest: undefined } },
+      { binding: { key: undefined, pending }, secret: { own: true, digest: undefined } },
       ISSUE,
     ],
     [
       'the Secret holds what was noted: the same hash is registered',
-      { link: { key: undefined, pending }, secret: { own: true, digest: 'h2' } },
+      { binding: { key: undefined, pending }, secret: { own: true, digest: 'h2' } },
       { do: 'register', overlapMs: 600_000 },
     ],
     [
       'the same while a key works: it becomes the one before',
-      { link: { pending }, secret: { own: true, digest: 'h2' } },
+      { binding: { pending }, secret: { own: true, digest: 'h2' } },
       { do: 'register', overlapMs: 600_000 },
     ],
     ['all is as it should be', {}, undefined],
-    ['a key was noted, and then the reason for it went away', { link: { pending } }, undefined],
+    ['a key was noted, and then the reason for it went away', { binding: { pending } }, undefined],
     ['the Secret was deleted', { secret: undefined }, ISSUE],
     ['the Secret was overwritten', { secret: { own: true, digest: 'foreign' } }, ISSUE],
-    ['the key before still works', { link: { previousKey } }, undefined],
+    ['the key before still works', { binding: { previousKey } }, undefined],
     [
       'the key before has had its time',
-      { link: { previousKey: { ...previousKey, validUntil: NOW } } },
+      { binding: { previousKey: { ...previousKey, validUntil: NOW } } },
       { do: 'revoke', keyId: 'k0', after: { ...base, key } },
     ],
     [
       'the key before was revoked by somebody else',
-      { link: { previousKey }, registered: { key: true, previousKey: false } },
+      { binding: { previousKey }, registered: { key: true, previousKey: false } },
       { do: 'note', after: { ...base, key } },
     ],
     [
       'another key is due, and there is one before this one still',
-      { link: { previousKey }, secret: undefined },
+      { binding: { previousKey }, secret: undefined },
       { do: 'revoke', keyId: 'k0', after: { ...base, key } },
     ],
     [
       'the Secret of another name has had its time',
-      { link: { oldSecret: 'old' } },
+      { binding: { oldSecret: 'old' } },
       { do: 'removeSecret', name: 'old', after: { ...base, key } },
     ],
-    ['the Secret of another name holds a key that still works', { link: { oldSecret: 'old', previousKey } }, undefined],
+    [
+      'the Secret of another name holds a key that still works',
+      { binding: { oldSecret: 'old', previousKey } },
+      undefined,
+    ],
     [
       'the Secret’s name was changed, and changed back',
-      { link: { oldSecret: 'secret' } },
+      { binding: { oldSecret: 'secret' } },
       { do: 'note', after: { ...base, key } },
     ],
   ])('%s', (_when, given, step) => {
@@ -159,7 +170,7 @@ describe('rotation', () => {
   });
 
   test('overlaps as the spec says', () => {
-    const facts = factsWith({ link: { pending }, secret: { own: true, digest: 'h2' } });
+    const facts = factsWith({ binding: { pending }, secret: { own: true, digest: 'h2' } });
     expect(stepOf(decide(rotating, facts))).toEqual({ do: 'register', overlapMs: HALF_HOUR });
   });
 
@@ -172,14 +183,14 @@ describe('rotation', () => {
   });
 
   test('comes by itself when the key before has had its time, where that is sooner', () => {
-    const facts = factsWith({ link: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } });
+    const facts = factsWith({ binding: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } });
     const decision = decide(rotating, facts);
     expect('settled' in decision && decision.settled.againMs).toBe(HALF_HOUR);
   });
 });
 
 describe('what keeps a key from being issued', () => {
-  const none: Given = { link: undefined, secret: undefined };
+  const none: Given = { binding: undefined, secret: undefined };
 
   test.each(['AccountNotFound', 'AccountNotReady', 'AccountReplaced'] as const)('%s', (is) => {
     expect(reasonOf(decide(resourceWith(), factsWith({ ...none, account: { is } })))).toMatchObject({ reason: is });
@@ -208,22 +219,22 @@ describe('a resource that is being deleted', () => {
   test.each<[string, Given, object | undefined]>([
     [
       'first gives the key before back',
-      { link: { previousKey } },
+      { binding: { previousKey } },
       { do: 'revoke', keyId: 'k0', after: { ...base, key } },
     ],
-    ['then the key, and its link in the same commit', {}, { do: 'revoke', keyId: 'k1', after: undefined }],
+    ['then the key, and its binding in the same commit', {}, { do: 'revoke', keyId: 'k1', after: undefined }],
     [
-      'then what is left of the link',
+      'then what is left of the binding',
       { registered: { key: false, previousKey: false } },
       { do: 'note', after: undefined },
     ],
-    ['forgets what was never registered', { link: { key: undefined, pending } }, { do: 'note', after: undefined }],
+    ['forgets what was never registered', { binding: { key: undefined, pending } }, { do: 'note', after: undefined }],
     [
       'does so without its account',
       { account: { is: 'AccountNotFound' } },
       { do: 'revoke', keyId: 'k1', after: undefined },
     ],
-    ['goes when nothing is left', { link: undefined }, undefined],
+    ['goes when nothing is left', { binding: undefined }, undefined],
   ])('%s', (_what, given, step) => {
     expect(stepOf(decide(deleting, factsWith(given)))).toEqual(step);
   });
@@ -231,7 +242,7 @@ describe('a resource that is being deleted', () => {
 
 test('a key that was revoked while its successor was on the way has none: the successor is forgotten', () => {
   const given: Given = {
-    link: { pending },
+    binding: { pending },
     registered: { key: false, previousKey: true },
     secret: { own: true, digest: 'h2' },
   };

@@ -5,7 +5,7 @@ import type {
 import { describe, expect, test } from 'vitest';
 import { decideFleetApp } from '../../../../src/controller/kubernetes/resources/fleet-app-decide.ts';
 import { newApp, revoked, withCode } from '../../../../src/domain/apps/app-state.ts';
-import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { LIMITS } from '../../../../src/domain/limits.ts';
 import type { AppRecord } from '../../../../src/domain/records/records.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
@@ -39,7 +39,7 @@ const CODE = { hash: 'h1', expiresAt: EXPIRES };
 const CONTENT = { appId: 'A', serverUrl: 'U' };
 const WITH_CODE = { ...CONTENT, enrollCode: 'h1' };
 
-const LINK: LinkRecord = {
+const LINK: BindingRecord = {
   kind: 'FleetApp',
   namespace: 'team',
   name: 'one',
@@ -48,12 +48,12 @@ const LINK: LinkRecord = {
   appId: APP,
   secretName: 'box',
 };
-const linkOf = (more: Partial<LinkRecord> = {}): NonNullable<FleetAppFacts['link']> => ({
+const bindingOf = (more: Partial<BindingRecord> = {}): NonNullable<FleetAppFacts['binding']> => ({
   record: { ...LINK, ...more },
   revision: 7,
 });
 const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
-  link: linkOf({ code: CODE }),
+  binding: bindingOf({ code: CODE }),
   account: aReadyAccount('a'),
   app: issued,
   seenAt: null,
@@ -66,20 +66,20 @@ const decide = (resource: FleetAppResource, facts: FleetAppFacts, at = DAY) =>
 
 describe('from nothing to a code in a Secret', () => {
   test.each([
-    [{ link: undefined, app: undefined, secret: undefined }, { do: 'create' }, 'nothing is there'],
-    [{ link: linkOf(), app: pending, secret: undefined }, { do: 'issue' }, 'an app without a code'],
+    [{ binding: undefined, app: undefined, secret: undefined }, { do: 'create' }, 'nothing is there'],
+    [{ binding: bindingOf(), app: pending, secret: undefined }, { do: 'issue' }, 'an app without a code'],
     [
-      { link: linkOf({ pending: { hash: 'h1' } }), app: pending },
+      { binding: bindingOf({ pending: { hash: 'h1' } }), app: pending },
       { do: 'register' },
       'the Secret holds what was noted: its hash is registered',
     ],
     [
-      { link: linkOf({ pending: { hash: 'h1' } }), app: pending, secret: undefined },
+      { binding: bindingOf({ pending: { hash: 'h1' } }), app: pending, secret: undefined },
       { do: 'issue' },
       'the process ended before the Secret was written: another is drawn',
     ],
     [
-      { link: linkOf({ pending: { hash: 'h2' } }), app: pending },
+      { binding: bindingOf({ pending: { hash: 'h2' } }), app: pending },
       { do: 'issue' },
       'the Secret holds what nobody noted: it is never registered',
     ],
@@ -93,9 +93,9 @@ describe('from nothing to a code in a Secret', () => {
 
   test('needs no code where none is asked for, but the Secret all the same', () => {
     const resource = resourceWith({ enrollment: { issue: 'Never', secretRef: { name: 'box' } } });
-    const facts = factsWith({ link: linkOf(), app: pending, secret: undefined });
+    const facts = factsWith({ binding: bindingOf(), app: pending, secret: undefined });
     expect(stepOf(decide(resource, facts))).toEqual({ do: 'write', withoutCode: false });
-    const there = factsWith({ link: linkOf(), app: pending, secret: { own: true, digests: CONTENT } });
+    const there = factsWith({ binding: bindingOf(), app: pending, secret: { own: true, digests: CONTENT } });
     expect(reasonOf(decide(resource, there))).toMatchObject({ status: 'True', reason: 'Created' });
   });
 });
@@ -133,11 +133,11 @@ describe('a code', () => {
   });
 
   test('for a Secret of another name is another one, and the old Secret goes', () => {
-    const link = linkOf({ code: CODE, secretName: 'old' });
-    const moved = decide(resourceWith(), factsWith({ link }));
+    const binding = bindingOf({ code: CODE, secretName: 'old' });
+    const moved = decide(resourceWith(), factsWith({ binding }));
     expect(stepOf(moved)).toMatchObject({ do: 'note', after: { secretName: 'box', oldSecret: 'old' } });
-    const noted = linkOf({ code: CODE, oldSecret: 'old' });
-    const removal = stepOf(decide(resourceWith(), factsWith({ link: noted })));
+    const noted = bindingOf({ code: CODE, oldSecret: 'old' });
+    const removal = stepOf(decide(resourceWith(), factsWith({ binding: noted })));
     expect(removal).toMatchObject({ do: 'removeSecret', name: 'old', after: { secretName: 'box' } });
     expect(removal && 'after' in removal ? removal.after : {}).not.toHaveProperty('oldSecret');
   });
@@ -209,8 +209,8 @@ describe('what was taken away outside', () => {
   });
 
   test('stays revoked though a code was drawn before: it is not registered any more', () => {
-    const link = linkOf({ code: { hash: 'h0', expiresAt: EXPIRES }, pending: { hash: 'h1' } });
-    const step = stepOf(decide(resourceWith(), factsWith({ link, app: cutOff })));
+    const binding = bindingOf({ code: { hash: 'h0', expiresAt: EXPIRES }, pending: { hash: 'h1' } });
+    const step = stepOf(decide(resourceWith(), factsWith({ binding, app: cutOff })));
     expect(step).toMatchObject({ do: 'note' });
     expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
   });
@@ -230,8 +230,8 @@ describe('what was taken away outside', () => {
 
   test('is on its way back once a code is there, and a later look does not take that for an intrusion', () => {
     const app = withCode(cutOff, { hash: 'h2', issuedAt: DAY });
-    const link = linkOf({ code: { hash: 'h2', expiresAt: DAY + EXPIRES } });
-    const facts = factsWith({ app, link, secret: { own: true, digests: { ...CONTENT, enrollCode: 'h2' } } });
+    const binding = bindingOf({ code: { hash: 'h2', expiresAt: DAY + EXPIRES } });
+    const facts = factsWith({ app, binding, secret: { own: true, digests: { ...CONTENT, enrollCode: 'h2' } } });
     expect(reasonOf(decide(resourceWith(), facts, 2 * DAY))).toMatchObject({ status: 'True', reason: 'CodeIssued' });
   });
 
@@ -244,22 +244,22 @@ describe('what was taken away outside', () => {
   test('has another code where the one after the revocation expired unused', () => {
     const spent = [{ hash: 'h2', why: 'expired' as const }];
     const app = { ...cutOff, statusAt: DAY, spent };
-    const link = linkOf({ code: { hash: 'h2', expiresAt: 2 * DAY + EXPIRES } });
-    const decision = decide(resourceWith(), factsWith({ app, link, secret: stripped }), 3 * DAY + EXPIRES);
+    const binding = bindingOf({ code: { hash: 'h2', expiresAt: 2 * DAY + EXPIRES } });
+    const decision = decide(resourceWith(), factsWith({ app, binding, secret: stripped }), 3 * DAY + EXPIRES);
     expect(stepOf(decision)).toEqual({ do: 'issue' });
   });
 
   test('does not come back without a code', () => {
     const resource = resourceWith({ enrollment: { issue: 'Never' } });
-    const facts = factsWith({ app: cutOff, link: linkOf(), secret: undefined });
-    const bare = { ...facts, link: linkOf({ secretName: undefined }) };
+    const facts = factsWith({ app: cutOff, binding: bindingOf(), secret: undefined });
+    const bare = { ...facts, binding: bindingOf({ secretName: undefined }) };
     expect(reasonOf(decide(resource, bare))).toMatchObject({ status: 'False', reason: 'Revoked' });
   });
 });
 
 test('an account without room is told, and asked again slowly', () => {
   const refused = [{ do: 'create', code: 'limit_reached', says: undefined }] as const;
-  const facts = factsWith({ link: undefined, app: undefined });
+  const facts = factsWith({ binding: undefined, app: undefined });
   const decision = decideFleetApp(resourceWith(), facts, { at: 0, refused });
   expect(decision).toMatchObject({ settled: { againMs: 300_000 } });
   expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'LimitReached' });
@@ -325,7 +325,7 @@ describe('a resource that is being deleted', () => {
   });
 
   test('may go when nothing is left, and when what is left is refused', () => {
-    expect(decide(leaving('Delete'), factsWith({ link: undefined }))).toMatchObject({ settled: { findings: [] } });
+    expect(decide(leaving('Delete'), factsWith({ binding: undefined }))).toMatchObject({ settled: { findings: [] } });
     const refused = [{ do: 'delete', code: 'not_found', says: undefined }] as const;
     const decision = decideFleetApp(leaving('Delete'), factsWith({ app: active }), { at: 0, refused });
     expect(stepOf(decision)).toEqual({ do: 'note', after: undefined });

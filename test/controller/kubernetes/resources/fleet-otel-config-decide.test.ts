@@ -5,7 +5,7 @@ import type {
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
 import { decideFleetOtelConfig } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-decide.ts';
-import type { LinkRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
@@ -16,8 +16,8 @@ const SPEC = {
   endpoint: 'https://otel.example.com',
   evidenceLevel: 'hashes',
 } as const;
-const link = (generation: number): FleetOtelConfigFacts['link'] => {
-  const record: LinkRecord = { kind: 'FleetOtelConfig', namespace: 'team', name: 'one', accountId: 'a', generation };
+const binding = (generation: number): FleetOtelConfigFacts['binding'] => {
+  const record: BindingRecord = { kind: 'FleetOtelConfig', namespace: 'team', name: 'one', accountId: 'a', generation };
   return { record, revision: 3 };
 };
 const rollout = (more: Partial<Rollout> = {}): Rollout => ({
@@ -36,7 +36,7 @@ const resourceWith = (
   more: Partial<FleetOtelConfigResource> = {},
 ): FleetOtelConfigResource => asResource('FleetOtelConfig', { ...SPEC, ...spec }, more);
 const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFacts => ({
-  link: link(1),
+  binding: binding(1),
   account: aReadyAccount('a', 'enterprise'),
   first: 'one',
   header: 'none',
@@ -57,15 +57,15 @@ const findingsOf = (decision: ReturnType<typeof decide>): Readonly<Record<string
 
 describe('a configuration', () => {
   test.each([
-    [{ link: undefined, stored: undefined, inSync: false }, { do: 'store' }, 'is stored'],
+    [{ binding: undefined, stored: undefined, inSync: false }, { do: 'store' }, 'is stored'],
     [{ inSync: false }, { do: 'store' }, 'that was changed outside is stored again'],
-    [{ inSync: false, link: link(0) }, { do: 'store' }, 'of a new generation is stored'],
+    [{ inSync: false, binding: binding(0) }, { do: 'store' }, 'of a new generation is stored'],
   ])('%# → %o (%s)', (facts, step, _why) => {
     expect(stepOf(decide(resourceWith(), factsWith(facts)))).toEqual(step);
   });
 
   test('that is stored already becomes this resource’s', () => {
-    const step = stepOf(decide(resourceWith(), factsWith({ link: undefined })));
+    const step = stepOf(decide(resourceWith(), factsWith({ binding: undefined })));
     expect(step).toMatchObject({ do: 'note', after: { accountId: 'a', generation: 1 } });
   });
 
@@ -91,7 +91,7 @@ describe('what cannot be accepted', () => {
     [{ endpoint: '' }, {}, 'InvalidEndpoint', 'nowhere to export to'],
     [{}, { header: told }, 'SecretNotFound', 'a header that cannot be had'],
   ])('%o, %o: %s (%s)', (spec, facts, reason, _why) => {
-    const decision = decide(resourceWith(spec), factsWith({ link: undefined, inSync: false, ...facts }));
+    const decision = decide(resourceWith(spec), factsWith({ binding: undefined, inSync: false, ...facts }));
     expect(stepOf(decision)).toBeUndefined();
     expect(findingsOf(decision)).toMatchObject({
       Ready: { status: 'False', reason },
@@ -137,8 +137,8 @@ describe('what was taken away outside', () => {
   });
 
   test.each([
-    [{ ...purged, link: link(0) }, {}, 'a new generation stores it again'],
-    [{ ...off, link: link(0) }, {}, 'switched on by a new generation'],
+    [{ ...purged, binding: binding(0) }, {}, 'a new generation stores it again'],
+    [{ ...off, binding: binding(0) }, {}, 'switched on by a new generation'],
     [{ stored: { enabled: true }, inSync: false }, { enabled: false }, 'switched on outside: less is wished'],
   ])('%# is stored where it is more that was given, or a person asks: %o %s', (facts, spec, _why) => {
     expect(stepOf(decide(resourceWith(spec), factsWith(facts)))).toEqual({ do: 'store' });
@@ -184,7 +184,7 @@ describe('a resource that is being deleted', () => {
   test.each([
     [factsWith({ account: standard }), { do: 'purge' }, 'is purged, also without Enterprise'],
     [factsWith({ stored: undefined }), { do: 'note', after: undefined }, 'was purged already'],
-    [factsWith({ link: undefined }), undefined, 'was never accepted: what is stored is another’s'],
+    [factsWith({ binding: undefined }), undefined, 'was never accepted: what is stored is another’s'],
     [factsWith({ first: 'older' }), { do: 'note', after: undefined }, 'is described by an older one by now'],
     [
       factsWith({ ours: false }),

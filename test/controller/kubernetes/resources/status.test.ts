@@ -21,12 +21,12 @@ function applied(target: unknown, patch: unknown): unknown {
 }
 
 describe('a merge patch', () => {
-  const value: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
+  const value: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((precondition) => ({
     value: fc.oneof(
       { depthSize: 'small' },
       fc.constantFrom('a', 'b', 1, true),
       fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 }),
-      fc.dictionary(fc.constantFrom('x', 'y', 'z'), tie('value'), { maxKeys: 3 }),
+      fc.dictionary(fc.constantFrom('x', 'y', 'z'), precondition('value'), { maxKeys: 3 }),
     ),
   })).value;
   const object = fc.dictionary(fc.constantFrom('p', 'q', 'r'), value, { maxKeys: 3 });

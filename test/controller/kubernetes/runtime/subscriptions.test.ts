@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Followers } from '../../../../src/controller/kubernetes/runtime/subscriptions.ts';
+import { Subscriptions } from '../../../../src/controller/kubernetes/runtime/subscriptions.ts';
 
 test('who follows an app hears of that app, and of an account of which nobody says which app has changed', () => {
-  const followers = new Followers();
+  const followers = new Subscriptions();
   followers.follow('config', 'acme', undefined);
   followers.follow('app', 'acme', 'one');
   followers.follow('other', 'else', 'two');
