@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express from 'express';
 import { Etcd3 } from 'etcd3';
+import express from 'express';
 
 /*
  * What Muster is measured against, in a process of its own: a bare Express hello, a raw node:http hello, and an Express

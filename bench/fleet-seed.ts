@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
-import { settleFormat } from '../src/domain/replicas/format.ts';
-import { KEYS, put } from '../src/domain/records/records.ts';
 import { generateAccountId, generateAppId, systemRandom } from '../src/domain/credentials/random-ids.ts';
+import { put } from '../src/domain/records/codec.ts';
+import { KEYS } from '../src/domain/records/keys.ts';
+import { settleFormat } from '../src/domain/replicas/format.ts';
 import type { Store, Write } from '../src/store/port.ts';
 
 const draw = systemRandom();

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type NextShot, type Shot } from './load.ts';
 import { polls, seed, type Polling, type Seeded } from './seed.ts';

@@ -1,20 +1,20 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../src/time/clock.ts';
-import { createDeviceConfigs } from '../src/domain/otel-config/delivered-config.ts';
+import { systemRandom } from '../src/domain/credentials/random-ids.ts';
 import { createDeviceRate } from '../src/domain/devices/device-rate-limit.ts';
-import { createEnvelope } from '../src/domain/keys/envelope.ts';
+import { createHeartbeats, type Heartbeats } from '../src/domain/devices/heartbeats.ts';
 import { createFleet, type Fleet } from '../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../src/domain/fleet/memory.ts';
-import { createHeartbeats, type Heartbeats } from '../src/domain/devices/heartbeats.ts';
+import { createEnvelope } from '../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../src/domain/keys/key-ring.ts';
-import { CACHED_GROUPS, KEYS } from '../src/domain/records/records.ts';
-import { systemRandom } from '../src/domain/credentials/random-ids.ts';
+import { createDeviceConfigs } from '../src/domain/otel-config/delivered-config.ts';
+import { CACHED_GROUPS, KEYS } from '../src/domain/records/keys.ts';
 import { createLog } from '../src/log.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
-import { WatchCache } from '../src/store/watch-cache/watch-cache.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store } from '../src/store/port.ts';
+import { WatchCache } from '../src/store/watch-cache/watch-cache.ts';
+import { systemClock } from '../src/time/clock.ts';
 
 /* The replica that bench/memory.ts measures: what a service keeps of a fleet, without its listeners. */
 

@@ -1,8 +1,9 @@
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
-import { KEYS, put } from '../src/domain/records/records.ts';
 import { generateAccountId, generateAppId, systemRandom } from '../src/domain/credentials/random-ids.ts';
-import { settleFormat } from '../src/domain/replicas/format.ts';
 import { generateApiKey, generateCredential, generateEnrollCode, tokenHash } from '../src/domain/credentials/tokens.ts';
+import { put } from '../src/domain/records/codec.ts';
+import { KEYS } from '../src/domain/records/keys.ts';
+import { settleFormat } from '../src/domain/replicas/format.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store, Write } from '../src/store/port.ts';
 import { request } from './load.ts';

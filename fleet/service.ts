@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { urlsOf, type Urls } from '../demo/http.ts';
 import type { Service } from '../src/service/service.ts';
-import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { guard } from '../test/support/run/guard.ts';
 import type { FleetOptions } from './options.ts';
 

@@ -4,8 +4,8 @@ import { VERSION } from '../version.ts';
 import { backup } from './commands/backup.ts';
 import type { SecretsOptions } from './commands/kubernetes/secrets.ts';
 import type { TeardownOptions } from './commands/kubernetes/teardown.ts';
-import { EXIT } from './terminal/exit.ts';
 import type { UsageOptions } from './commands/usage.ts';
+import { EXIT } from './terminal/exit.ts';
 
 const EXIT_CODES = `
 Exit codes:

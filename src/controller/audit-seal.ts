@@ -1,10 +1,10 @@
-import type { Clock } from '../time/clock.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
 import { createUnsealed } from '../domain/audit/unsealed.ts';
-import { BadRecord } from '../domain/records/records.ts';
+import { BadRecord } from '../domain/records/codec.ts';
 import type { Log } from '../log.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 

@@ -1,8 +1,9 @@
-import type { Clock } from '../time/clock.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
-import { KEYS, leaderSchema } from '../domain/records/records.ts';
+import { KEYS } from '../domain/records/keys.ts';
+import { leaderSchema } from '../domain/records/records.ts';
 import type { Log } from '../log.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Expectation, Held, Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 
 /**
  * One controller leads: the one that holds the key `leader`. Every write of its loops expects that key at the revision

@@ -1,6 +1,6 @@
-import type { Clock } from '../time/clock.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** Reads what is and writes what should be. It may run twice, and may be stopped anywhere. */
 export interface Reconciler {

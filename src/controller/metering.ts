@@ -1,20 +1,15 @@
-import type { Clock } from '../time/clock.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
-import { dayAt, endOfDay } from '../time/utc-days.ts';
-import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
-import { dayAfter, daysBefore } from '../domain/status-history/day-record.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import { isLate, meterNight, type Night } from '../domain/metering/meter-night.ts';
-import {
-  advanceWatermark,
-  forgetChanges,
-  moveDayOn,
-  readWatermark,
-  type Watermark,
-} from '../domain/metering/watermark.ts';
 import { priceOfNight, readPrices } from '../domain/metering/prices.ts';
+import { pruneChanges } from '../domain/metering/prune-changes.ts';
+import { advanceWatermark, moveDayOn, readWatermark, type Watermark } from '../domain/metering/watermark.ts';
+import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
+import { dayAfter, daysBefore } from '../domain/status-history/day-record.ts';
 import type { Log } from '../log.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
+import { dayAt, endOfDay } from '../time/utc-days.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 
@@ -55,7 +50,7 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
       if (day !== undefined) return await meter(day, known, signal);
     }
     if (known.through === forgotten) return;
-    const { all, to } = await forgetChanges(fenced, known, forgottenTo);
+    const { all, to } = await pruneChanges(fenced, known, forgottenTo);
     forgottenTo = to;
     if (all) forgotten = known.through;
   }

@@ -1,8 +1,8 @@
-import type { Clock } from '../time/clock.ts';
-import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import { recordPrice, type Price } from '../domain/metering/prices.ts';
+import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 

@@ -1,7 +1,4 @@
-import type { Clock } from '../time/clock.ts';
 import { createCompactionTurns } from '../domain/history/compaction.ts';
-import type { KeyRing } from '../domain/keys/key-ring.ts';
-import { createPinWatch } from '../domain/history/revision-pins.ts';
 import {
   countForgotten,
   isPurgedBy,
@@ -10,8 +7,11 @@ import {
   sumOf,
   type Purged,
 } from '../domain/history/purges.ts';
+import { createPinWatch } from '../domain/history/revision-pins.ts';
+import type { KeyRing } from '../domain/keys/key-ring.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 

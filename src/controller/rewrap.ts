@@ -1,10 +1,10 @@
-import type { Clock } from '../time/clock.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
-import type { Envelope } from '../domain/keys/envelope.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import { createRewrapping } from '../domain/key-rotation/rewrap.ts';
+import type { Envelope } from '../domain/keys/envelope.ts';
 import type { Log } from '../log.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 

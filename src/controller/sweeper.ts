@@ -1,14 +1,14 @@
-import type { Clock } from '../time/clock.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
-import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
-import type { Fleet } from '../domain/fleet/fleet.ts';
-import { auditSweep } from '../domain/cleanup/old-audit.ts';
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
 import { idempotencyRecordsSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
+import { auditSweep } from '../domain/cleanup/old-audit.ts';
+import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
 import type { Sweep } from '../domain/cleanup/sweep.ts';
+import type { Fleet } from '../domain/fleet/fleet.ts';
+import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
+import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 

@@ -1,7 +1,7 @@
 import { createControllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import { createKubernetesMetrics, type KubernetesMetrics } from './kubernetes-metrics.ts';
-import { createMetrics, type Gauges, type Metrics } from './service-metrics.ts';
 import { createRateMetrics, type RateMetrics } from './rate-window-metrics.ts';
+import { createMetrics, type Gauges, type Metrics } from './service-metrics.ts';
 
 export type AllMetrics = Metrics & ControllerMetrics & RateMetrics & KubernetesMetrics & { gauges(read: Gauges): void };
 

@@ -1,14 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { BufferedHistogram } from './buffered-histogram.ts';
 import { lazyCounterOf, SECONDS } from './instruments.ts';
 import {
   LISTENERS,
   RATE_DECISIONS,
   REJECTIONS,
   type ListenerLabel,
-  type TlsListenerLabel,
   type RejectionLabel,
+  type TlsListenerLabel,
 } from './labels.ts';
-import { BufferedHistogram } from './buffered-histogram.ts';
 
 /** What the listeners and the account window say. */
 export interface RequestMetrics {

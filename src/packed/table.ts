@@ -1,6 +1,6 @@
-import { PackedCells, type PackedText } from './text-pages.ts';
-import { hashOfBytes, hashOfText, isTextAt } from './hash.ts';
 import { PackedIndex } from './hash-index.ts';
+import { hashOfBytes, hashOfText, isTextAt } from './hash.ts';
+import { PackedCells, type PackedText } from './text-pages.ts';
 
 /**
  * Rows of a group, a key, a revision and a value, with next to nothing on the heap: cells on pages (text-pages.ts),

@@ -1,14 +1,14 @@
-import type { Fleet } from '../domain/fleet/fleet.ts';
 import { auditSealReconciler, type AuditSealDeps } from '../controller/audit-seal.ts';
 import { runOperator, type OperatorDeps } from '../controller/kubernetes/operator.ts';
-import { runLoop, type LoopDeps, type Reconciler } from '../controller/loop.ts';
 import { lead, type LeaderDeps, type Term } from '../controller/leader.ts';
+import { runLoop, type LoopDeps, type Reconciler } from '../controller/loop.ts';
 import { meteringReconciler, type MeteringDeps } from '../controller/metering.ts';
 import { pricesReconciler, type PricesDeps } from '../controller/prices.ts';
 import { purgeReconciler, type PurgeDeps } from '../controller/purge.ts';
 import { rewrapReconciler, type RewrapDeps } from '../controller/rewrap.ts';
 import { rolloutReconciler, type RolloutDeps } from '../controller/rollout.ts';
 import { sweepReconciler, type SweeperDeps } from '../controller/sweeper.ts';
+import type { Fleet } from '../domain/fleet/fleet.ts';
 
 export interface ControllerDeps
   extends

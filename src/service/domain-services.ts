@@ -1,11 +1,11 @@
-import type { Core } from './core.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
+import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
 import { createIdempotencyRecords } from '../domain/mutation/idempotency.ts';
-import type { MutationDeps } from '../domain/mutation/mutation.ts';
+import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
-import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
+import type { Core } from './core.ts';
 
 /** What the listeners and the operator of custom resources do with the fleet, by the same functions. */
 export interface Domain {

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError, parseOperatorTokens } from '../config/config.ts';
-import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { generateSecretWord, type RandomSource } from '../domain/credentials/random-ids.ts';
+import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 
 /*
  * What an embedded store without configuration keeps beside its data, made at the first start, readable by its owner

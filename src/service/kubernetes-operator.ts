@@ -1,9 +1,9 @@
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
-import type { Core } from './core.ts';
 import { createBoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps } from '../domain/resource-bindings/bound-apps.ts';
 import { createBoundKeys } from '../domain/resource-bindings/bound-keys.ts';
+import type { Core } from './core.ts';
 import type { Domain } from './domain-services.ts';
 
 /**

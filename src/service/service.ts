@@ -1,19 +1,21 @@
+import { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { ListenAddress } from '../config/config.ts';
-import { runController } from './controller.ts';
-import { runLoop } from '../controller/loop.ts';
-import { configuredPrice, openCore, type Core, type CoreOptions } from './core.ts';
-import { createChangeWaits, type ChangeWaits } from '../domain/devices/device-plane.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import type { OperatorDeps } from '../controller/kubernetes/operator.ts';
-import { openOperator } from './kubernetes-operator.ts';
-import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
+import { runLoop } from '../controller/loop.ts';
+import { createChangeWaits, type ChangeWaits } from '../domain/devices/change-waits.ts';
 import { createHeartbeats } from '../domain/devices/heartbeats.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { openDomain } from './domain-services.ts';
 import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
-import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { restoreWindows, saveWindows } from '../domain/rate-window/saved-windows.ts';
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
+import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
+import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
+import { VERSION } from '../version.ts';
+import { runController } from './controller.ts';
+import { configuredPrice, openCore, type Core, type CoreOptions } from './core.ts';
+import { openDomain } from './domain-services.ts';
+import { openOperator } from './kubernetes-operator.ts';
 import {
   addressesOf,
   inFlightOf,
@@ -22,8 +24,6 @@ import {
   type ListenerName,
   type Listeners,
 } from './listeners.ts';
-import { TurnQueue } from '../concurrency/turn-queue.ts';
-import { VERSION } from '../version.ts';
 
 export interface Service {
   /** Port 0 where this process has not the role. */

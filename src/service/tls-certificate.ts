@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { ConfigError, type CertificatePaths } from '../config/config.ts';
-import type { Clock } from '../time/clock.ts';
 import type { Log } from '../log.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** A long chain with large keys fits in it by far. */
 const FILE_BYTES_MAX = 1_048_576;

@@ -1,5 +1,5 @@
-import type { Clock } from '../time/clock.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
+import type { Clock } from '../time/clock.ts';
 import { StoreUnavailable, type Store } from './port.ts';
 
 /** The same store, with every call counted and timed. */

@@ -2,12 +2,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
 import { countRepeated } from '../support/run/timed-verdict.ts';
 import { HANGS_MS, lateAfter } from './checkers/late.ts';
+import { judgeRestore } from './cluster/restored.ts';
+import { World } from './cluster/world.ts';
+import { closingLines, sectionLines, verdictOf } from './judgement/report.ts';
 import { FAULTS, rounds, SHORT } from './nemesis/all.ts';
 import { seeded, seedFrom } from './random.ts';
-import { closingLines, sectionLines, verdictOf } from './judgement/report.ts';
-import { judgeRestore } from './cluster/restored.ts';
 import { run } from './runner.ts';
-import { World } from './cluster/world.ts';
 
 /* The short form: every fault once, each for a few seconds. test/nightly/chaos.test.ts has the long one. */
 

@@ -9,10 +9,10 @@ import {
   type Owner,
 } from './cluster/calls.ts';
 import { Client } from './cluster/client.ts';
+import type { World } from './cluster/world.ts';
 import { isOk } from './judgement/history.ts';
 import { CLOSING } from './judgement/validity.ts';
 import { REPLICAS } from './workload/worker.ts';
-import type { World } from './cluster/world.ts';
 
 /** When all else is over: each replica is asked for a new app, enrolls its daemon and is polled. Judged as validity. */
 export async function closing(world: World): Promise<void> {

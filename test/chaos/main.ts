@@ -1,15 +1,15 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
-import { catchBug, caughtLine } from './judgement/bugs-caught.ts';
 import { ANSWER_MS_MAX, HANGS_MS, lateAfter } from './checkers/late.ts';
-import { FAULTS, LONG, rounds, SHORT } from './nemesis/all.ts';
-import { seeded, seedFrom } from './random.ts';
-import { closingLines, sectionLines, verdictOf, type Verdict } from './judgement/report.ts';
 import { judgeRestore } from './cluster/restored.ts';
-import { run } from './runner.ts';
-import { BUGS } from './planted-bugs/bugs.ts';
 import { World } from './cluster/world.ts';
+import { catchBug, caughtLine } from './judgement/bugs-caught.ts';
+import { closingLines, sectionLines, verdictOf, type Verdict } from './judgement/report.ts';
+import { FAULTS, LONG, rounds, SHORT } from './nemesis/all.ts';
+import { BUGS } from './planted-bugs/bugs.ts';
+import { seeded, seedFrom } from './random.ts';
+import { run } from './runner.ts';
 
 /*
  * `npm run chaos -- [--short] [--minutes N] [--seed N] [--only NAME,NAME] [--history FILE]`: docs/CHAOS.md. Exit codes:

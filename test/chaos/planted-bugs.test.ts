@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
 import { catchBug, caughtLine } from './judgement/bugs-caught.ts';
-import { seeded, seedFrom } from './random.ts';
 import { BUGS } from './planted-bugs/bugs.ts';
+import { seeded, seedFrom } from './random.ts';
 
 /* A suite that never failed proves nothing: each bug that is planted in the service is found by its rule. */
 

@@ -1,15 +1,15 @@
+import { NoVerdict, timedVerdict } from '../support/run/timed-verdict.ts';
 import { CORRECTNESS } from './checkers/all.ts';
 import type { Checker, Violation } from './checkers/checker.ts';
 import { closing } from './closing.ts';
+import type { World } from './cluster/world.ts';
 import { isOk, isWrite } from './judgement/history.ts';
-import { recoveryMs, writeGapMs } from './measure.ts';
-import { NoVerdict, timedVerdict } from '../support/run/timed-verdict.ts';
-import { hold, took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
-import type { Random } from './random.ts';
 import { isKept } from './judgement/report.ts';
 import { invalidities, LOAD_MIN, loadBefore, metLimit } from './judgement/validity.ts';
+import { recoveryMs, writeGapMs } from './measure.ts';
+import { hold, took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
+import type { Random } from './random.ts';
 import { underLoad } from './workload/all.ts';
-import type { World } from './cluster/world.ts';
 
 /** What a fault did, in figures. */
 export interface Section {

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
-import { EtcdCluster } from '../support/etcd/etcd.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { findEtcd } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { call } from '../support/service/muster.ts';
 import { Cluster } from './support/cluster.ts';
-import { buildImage } from './support/node/image.ts';
 import { eventually } from './support/control-plane/program.ts';
+import { describeOn } from './support/control-plane/tools.ts';
+import { buildImage } from './support/node/image.ts';
 import { Release } from './support/release.ts';
 import { SteadyLoad } from './support/steady-load.ts';
-import { describeOn } from './support/control-plane/tools.ts';
 
 /* Owners call the API all the while, through its Service, and notice none of what is done to the pods. */
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ofKind, parse, ROOT, template, ON_ETCD, type Values } from '../charts/support/render.ts';
+import { ofKind, ON_ETCD, parse, ROOT, template, type Values } from '../charts/support/render.ts';
 import { musterCommand } from '../support/service/muster-command.ts';
 import { ControlPlane } from './support/control-plane/control-plane.ts';
 import { eventually } from './support/control-plane/program.ts';

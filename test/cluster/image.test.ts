@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { OPERATOR_TOKEN } from '../support/service/muster.ts';
+import { describeOn } from './support/control-plane/tools.ts';
 import { Container, podman } from './support/node/container.ts';
 import { buildImage, type Image } from './support/node/image.ts';
-import { describeOn } from './support/control-plane/tools.ts';
 
 /* deploy/Dockerfile: what is in the image, and how it runs where little is allowed. */
 

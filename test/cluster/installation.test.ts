@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { findEtcd } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { call } from '../support/service/muster.ts';
 import { Cluster } from './support/cluster.ts';
-import { buildImage } from './support/node/image.ts';
 import { eventually } from './support/control-plane/program.ts';
-import { Release } from './support/release.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { buildImage } from './support/node/image.ts';
+import { Release } from './support/release.ts';
 
 /* The chart and the image together, from nothing to nothing, on two nodes and an etcd of three members. */
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { Namespace, operating, operatorApi } from './support/operated.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { Namespace, operating, operatorApi } from './support/operated.ts';
 
 /* A FleetAccount as its owner and the operator of the fleet see it, on a real API server. */
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { deleteApp, issueCode, revoke } from '../support/service/daemon.ts';
 import { call, createApp, enroll, Muster, poll } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { DEVICE_URL, Namespace, operating, type Told } from './support/operated.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { DEVICE_URL, Namespace, operating, type Told } from './support/operated.ts';
 
 /* A FleetApp as its owner sees it, on a real API server: what a daemon enrolls with, in a Secret. */
 

@@ -2,26 +2,27 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import type { KubeApi, ResourceType } from '../../src/controller/kubernetes/client/kube-api.ts';
 import { connectKubernetes } from '../../src/controller/kubernetes/client/http-kube-api.ts';
+import type { KubeApi, ResourceType } from '../../src/controller/kubernetes/client/kube-api.ts';
 import { runOperator } from '../../src/controller/kubernetes/operator.ts';
-import { openCore, type Core } from '../../src/service/core.ts';
-import { systemClock } from '../../src/time/clock.ts';
-import { bindingSchema } from '../../src/domain/resource-bindings/bindings.ts';
-import { KEYS, parseRecord } from '../../src/domain/records/records.ts';
-import { createLog } from '../../src/log.ts';
-import { openOperator } from '../../src/service/kubernetes-operator.ts';
-import { openDomain, type Domain } from '../../src/service/domain-services.ts';
 import { tokenHash } from '../../src/domain/credentials/tokens.ts';
+import { parseRecord } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
+import { bindingSchema } from '../../src/domain/resource-bindings/bindings.ts';
+import { createLog } from '../../src/log.ts';
+import { openCore, type Core } from '../../src/service/core.ts';
+import { openDomain, type Domain } from '../../src/service/domain-services.ts';
+import { openOperator } from '../../src/service/kubernetes-operator.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { runs } from '../support/run/effort.ts';
-import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
+import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
-import { ApiFront } from './support/api-front.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { apiKeysOf, Namespace, operating, works } from './support/operated.ts';
+import { ApiFront } from './support/api-front.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { apiKeysOf, Namespace, operating, works } from './support/operated.ts';
 
 /*
  * The operator ends between the Secret and the registration of its hash, forty times, and two hundred by

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
 
 /* A FleetApiKey as its owner sees it, on a real API server: a key in a Secret that opens /v1. */
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, Muster } from '../support/service/muster.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
+import { call, Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { Namespace, operating } from './support/operated.ts';
 import { eventually } from './support/control-plane/program.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { Namespace, operating } from './support/operated.ts';
 
 /* As many FleetApps as an account may have, and one more. */
 

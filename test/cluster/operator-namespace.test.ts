@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
 import { eventually } from './support/control-plane/program.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
 
 const CHART = resolve(import.meta.dirname, '../../charts/muster');
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { setOtel } from '../support/service/daemon.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
 import { call, createApp, enroll, Muster, poll } from '../support/service/muster.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { Namespace, operating } from './support/operated.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { Namespace, operating } from './support/operated.ts';
 
 /* A FleetOtelConfig as its owner and a daemon see it, on a real API server. */
 

@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
-import { Namespace, operating, works } from './support/operated.ts';
 import { eventually } from './support/control-plane/program.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { Namespace, operating, works } from './support/operated.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

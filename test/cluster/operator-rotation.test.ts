@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FakeClock } from '../support/time/fake-clock.ts';
 import { Muster } from '../support/service/muster.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import { ControlPlane } from './support/control-plane/control-plane.ts';
-import { apiKeysOf, installCrds, Namespace, operating, works } from './support/operated.ts';
 import { eventually } from './support/control-plane/program.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { apiKeysOf, installCrds, Namespace, operating, works } from './support/operated.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { FakeClock } from '../support/time/fake-clock.ts';
 import { Muster } from '../support/service/muster.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import { ApiFront, type FrontRequest, type Meddling } from './support/api-front.ts';
 import { ControlPlane } from './support/control-plane/control-plane.ts';
-import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from './support/operated.ts';
 import { describeOn } from './support/control-plane/tools.ts';
+import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from './support/operated.ts';
 
 /* An API server that comes and goes, refuses, forgets and interrupts: what was wished for comes about, and once. */
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
 import type { Store } from '../../src/store/port.ts';
+import { createApp, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
-import { createApp, tenant } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
 
 onEachBackend('sealing, in a service', (backend) => {

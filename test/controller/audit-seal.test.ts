@@ -4,14 +4,15 @@ import { runLoop } from '../../src/controller/loop.ts';
 import { sealAccount } from '../../src/domain/audit/seal.ts';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
 import { sealSchema } from '../../src/domain/records/audit-records.ts';
-import { KEYS, parseRecord } from '../../src/domain/records/records.ts';
+import { parseRecord } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
-import { entriesOf } from '../support/service/accounts.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealAll, sealer, tamper, writeEntry } from '../support/records/audit.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
-import { onEachStore, onEachStoreAlone } from '../support/store/stores.ts';
+import { entriesOf } from '../support/service/accounts.ts';
 import { unluckyStore } from '../support/store/faulty-store.ts';
+import { onEachStore, onEachStoreAlone } from '../support/store/stores.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 
 /** Every entry that a block of the account has, in the order of the chain. */

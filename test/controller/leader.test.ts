@@ -1,15 +1,15 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createControllerMetrics } from '../../src/metrics/controller-metrics.ts';
 import { lead, type Term } from '../../src/controller/leader.ts';
-import { KEYS } from '../../src/domain/records/records.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
+import { createControllerMetrics } from '../../src/metrics/controller-metrics.ts';
 import { ABSENT, type Held, type Store } from '../../src/store/port.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
-import { onEachStore } from '../support/store/stores.ts';
-import { until } from '../support/time/until.ts';
 import { unluckyStore } from '../support/store/faulty-store.ts';
+import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const log = createLog('silent');
 

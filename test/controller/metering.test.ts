@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { meteringReconciler } from '../../src/controller/metering.ts';
-import { dayAt } from '../../src/time/utc-days.ts';
 import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/metering/ledger.ts';
-import { KEYS, put } from '../../src/domain/records/records.ts';
+import { put } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
 import type { Store, Write } from '../../src/store/port.ts';
 import { StoreUnavailable } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { entriesOf } from '../support/service/accounts.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
+import { dayAt } from '../../src/time/utc-days.ts';
 import {
   accountAt,
   appAt,
@@ -21,9 +20,11 @@ import {
   replicaOn,
   write,
 } from '../support/metering/metering.ts';
-import { onEachStore } from '../support/store/stores.ts';
+import { entriesOf } from '../support/service/accounts.ts';
 import { unluckyStore } from '../support/store/faulty-store.ts';
+import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 const DAY = '2026-06-01';

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { purgeReconciler } from '../../src/controller/purge.ts';
-import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
 import { countForgotten, purgedYetToForget } from '../../src/domain/history/purges.ts';
-import { KEYS, put } from '../../src/domain/records/records.ts';
+import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
+import { put } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { entriesOf } from '../support/service/accounts.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
-import { KEY_FILE_TEXT } from '../support/service/muster.ts';
 import { write } from '../support/metering/metering.ts';
+import { entriesOf } from '../support/service/accounts.ts';
+import { KEY_FILE_TEXT } from '../support/service/muster.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 
 test('purges that wait for a key are told by who leads, and no longer by who led', async () => {
   await using store = await openSqliteStore(':memory:');

@@ -3,13 +3,13 @@ import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { isCredential, tokenHash } from '../../src/domain/credentials/tokens.ts';
 import { Connections, headerOf, requestText, type Reply } from '../../fleet/connections.ts';
 import { Devices } from '../../fleet/devices.ts';
 import { accountsFor } from '../../fleet/enrolling.ts';
 import { Latencies } from '../../fleet/latencies.ts';
 import { fleetOptions } from '../../fleet/options.ts';
 import { Wheel } from '../../fleet/wheel.ts';
+import { isCredential, tokenHash } from '../../src/domain/credentials/tokens.ts';
 
 test('the wheel hands each device over once, not before it is due, and within a turn after it', () => {
   const times = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 1, maxLength: 40 });

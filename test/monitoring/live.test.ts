@@ -1,22 +1,22 @@
-import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createAllMetrics } from '../../src/metrics/all-metrics.ts';
 import { BOARDS } from '../../deploy/dashboards/boards.ts';
-import type { Backend } from '../support/store/backends.ts';
-import { etcdBackend } from '../support/store/backends.ts';
+import { createAllMetrics } from '../../src/metrics/all-metrics.ts';
 import { selfSigned } from '../support/http/certificates.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
-import { LightTraffic } from '../support/service/light-traffic.ts';
 import { cataloguedLabels } from '../support/monitoring/metrics-catalogue.ts';
-import { Muster } from '../support/service/muster.ts';
 import { findPrometheus } from '../support/monitoring/prometheus-binary.ts';
 import { Prometheus } from '../support/monitoring/prometheus.ts';
 import { alerts, records, ruleFiles } from '../support/monitoring/rules.ts';
+import { LightTraffic } from '../support/service/light-traffic.ts';
+import { Muster } from '../support/service/muster.ts';
+import type { Backend } from '../support/store/backends.ts';
+import { etcdBackend } from '../support/store/backends.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 
 /*

@@ -83,7 +83,7 @@ export const APPS: readonly Mutant[] = [
   },
   {
     name: 'a change does not expect the API key that asked for it',
-    file: 'src/domain/mutation/mutation.ts',
+    file: 'src/domain/mutation/authority.ts',
     search: '      { key: KEYS.apiKey(accountId, keyId), revision: found.key.revision },\n',
     replacement: '',
     rule: 'A12: a revoked API key changes nothing, not even by a commit that was under way.',

@@ -28,7 +28,7 @@ export const DEVICES: readonly Mutant[] = [
   },
   {
     name: 'a change of the app does not wake its held poll',
-    file: 'src/domain/devices/device-plane.ts',
+    file: 'src/domain/devices/change-waits.ts',
     search: 'const leave = [join(byApp, app.id, resolve), join(byAccount, account.id, resolve)];',
     replacement: 'const leave = [join(byAccount, account.id, resolve)];',
     rule: 'Device plane: a revocation ends a held poll at once where the watch lives.',

@@ -1,11 +1,11 @@
 import process from 'node:process';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ANSWER_MS_MAX, lateAfter } from '../chaos/checkers/late.ts';
+import { World } from '../chaos/cluster/world.ts';
+import { closingLines, sectionLines, verdictOf } from '../chaos/judgement/report.ts';
 import { FAULTS, LONG, rounds } from '../chaos/nemesis/all.ts';
 import { seeded, seedFrom } from '../chaos/random.ts';
-import { closingLines, sectionLines, verdictOf } from '../chaos/judgement/report.ts';
 import { run } from '../chaos/runner.ts';
-import { World } from '../chaos/cluster/world.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
 import { countRepeated } from '../support/run/timed-verdict.ts';
 

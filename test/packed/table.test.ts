@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PAGE_BYTES, type PackedText } from '../../src/packed/text-pages.ts';
 import { PackedTable } from '../../src/packed/table.ts';
+import { PAGE_BYTES, type PackedText } from '../../src/packed/text-pages.ts';
 import { runs } from '../support/run/effort.ts';
 
 const textOf = ({ bytes, start, end }: PackedText): string => bytes.toString('utf8', start, end);

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../../src/api/http/errors.ts';
-import { KEYS } from '../../src/domain/records/records.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
 import { HEAD_KEY } from '../../src/store/port.ts';
 import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
 

@@ -1,12 +1,12 @@
-import { Agent, get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { isListening } from '../support/http/listening.ts';
+import { connectRaw, header } from '../support/http/raw-http.ts';
+import { call, createApp, enroll, Muster, poll, tenant } from '../support/service/muster.ts';
 import { etcdBackend } from '../support/store/backends.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
-import { isListening } from '../support/http/listening.ts';
-import { call, createApp, enroll, Muster, poll, tenant } from '../support/service/muster.ts';
-import { connectRaw, header } from '../support/http/raw-http.ts';
 import { until } from '../support/time/until.ts';
 
 /* MUSTER_DRAIN_DELAY_SECONDS: a load balancer that has not yet seen that the replica leaves still sends to it. */

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { revoke, setOtel } from '../support/service/daemon.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
 import { addUser } from '../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../support/etcd/etcd.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
+import { revoke, setOtel } from '../support/service/daemon.ts';
 import { createApp, enroll, Muster, poll, tenant } from '../support/service/muster.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const binary = findEtcd();

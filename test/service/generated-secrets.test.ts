@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
-import { keptKeyRing, keptOperatorTokens } from '../../src/service/generated-secrets.ts';
 import { createLog } from '../../src/log.ts';
+import { keptKeyRing, keptOperatorTokens } from '../../src/service/generated-secrets.ts';
 import { startService } from '../../src/service/service.ts';
-import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 
 const draw = systemRandom();
 let dir: string;

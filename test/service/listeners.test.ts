@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { connectRaw, type RawConnection } from '../support/http/raw-http.ts';
 import { metric } from '../support/service/daemon.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../support/service/muster.ts';
-import { connectRaw, type RawConnection } from '../support/http/raw-http.ts';
 
 const ONE = { concurrencyMax: 1, connectionsMax: 100 };
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
-import { dayAt, endOfDay, startOfDay } from '../../src/time/utc-days.ts';
-import { KEYS, put } from '../../src/domain/records/records.ts';
+import { put } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
 import type { Change, CommitResult, Store } from '../../src/store/port.ts';
+import { dayAt, endOfDay, startOfDay } from '../../src/time/utc-days.ts';
+import { countsOf, digestOf, HOUR_MS, ledgerOf, MINUTE_MS } from '../support/metering/metering.ts';
 import { entriesOf, halfWritten } from '../support/service/accounts.ts';
-import { onEachBackend, type Backend } from '../support/store/backends.ts';
 import { changeAccount, deleteApp, issueCode, metric, readApp, revoke } from '../support/service/daemon.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
 import {
   createApp,
   enroll,
@@ -16,10 +16,11 @@ import {
   type MusterOptions,
   type Tenant,
 } from '../support/service/muster.ts';
-import { countsOf, digestOf, HOUR_MS, ledgerOf, MINUTE_MS } from '../support/metering/metering.ts';
+import { onEachBackend, type Backend } from '../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
-import { until } from '../support/time/until.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const DAY = '2026-06-30';
 const NEXT = '2026-07-01';

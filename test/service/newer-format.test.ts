@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { parseRecord, put } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
+import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
 import { FORMAT_LOOK_EVERY_MS } from '../../src/domain/replicas/format.ts';
-import { FORMAT, formatSchema, KEYS, parseRecord, put } from '../../src/domain/records/records.ts';
 import type { Store } from '../../src/store/port.ts';
-import { onEachBackend } from '../support/store/backends.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
 import { call, createApp, tenant } from '../support/service/muster.ts';
+import { onEachBackend } from '../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
-import { until } from '../support/time/until.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { until } from '../support/time/until.ts';
 
 /* A running Muster, and one that starts, whose store a newer Muster takes over. test/system has whole processes. */
 

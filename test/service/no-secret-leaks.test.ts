@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../support/store/backends.ts';
+import { exchange } from '../support/http/raw-http.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import {
   auditOf,
   deleteApp,
@@ -24,8 +25,7 @@ import {
   type Answer,
   type Tenant,
 } from '../support/service/muster.ts';
-import { exchange } from '../support/http/raw-http.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { onEachBackend } from '../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
 
 const WRONG_TOKEN = 'wrong-operator-token-wrong-operator-token';

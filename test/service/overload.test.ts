@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { onEachBackend } from '../support/store/backends.ts';
 import { metric, revoke, setOtel } from '../support/service/daemon.ts';
 import { Flood } from '../support/service/flood.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, poll, tenant, type Muster } from '../support/service/muster.ts';
+import { onEachBackend } from '../support/store/backends.ts';
 import { until } from '../support/time/until.ts';
 
 /* Load on the device listener is no reason for the others to fail, though one event loop serves them all. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { onEachBackend } from '../support/store/backends.ts';
 import { call, createApp, enroll, poll, tenant } from '../support/service/muster.ts';
+import { onEachBackend } from '../support/store/backends.ts';
 
 onEachBackend('the main job', (backend) => {
   test('create, enroll, configure, receive, revoke, refused at once', async () => {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { DEADLINES } from '../../src/domain/limits.ts';
+import { TcpProxy } from '../support/etcd/tcp-proxy.ts';
 import { acknowledgesMore, load, readiness, started } from '../support/service/loaded-muster.ts';
 import { call, createApp, enroll, Muster, poll, tenant } from '../support/service/muster.ts';
 import { simulatedTimers } from '../support/time/simulated-timers.ts';
-import { TcpProxy } from '../support/etcd/tcp-proxy.ts';
 import { until } from '../support/time/until.ts';
 
 const url = inject('etcd');

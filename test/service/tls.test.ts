@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { selfSigned, type SelfSigned } from '../support/http/certificates.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
-import { MountedSecret } from '../support/records/mounted-secret.ts';
-import { call, Muster, tenant } from '../support/service/muster.ts';
 import { RawConnection } from '../support/http/raw-http.ts';
+import { MountedSecret } from '../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { call, Muster, tenant } from '../support/service/muster.ts';
 import { secureCall } from '../support/service/secure-call.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const FILES_EVERY_MS = 10_000;

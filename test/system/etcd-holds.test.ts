@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
-import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
-import { addUser } from '../support/etcd/etcd-users.ts';
-import { EtcdCluster } from '../support/etcd/etcd.ts';
-import type { TcpProxy } from '../support/etcd/tcp-proxy.ts';
-import { timedVerdict } from '../support/run/timed-verdict.ts';
 import { present } from '../store/conformance/harness.ts';
 import { held } from '../store/conformance/holds.ts';
 import { record } from '../store/conformance/recorder.ts';
 import { Leases } from '../store/etcd/lease/leases.ts';
 import { eventually } from '../store/etcd/outage-calls.ts';
 import { openWire, type Wire } from '../store/etcd/wire/wire.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
+import { addUser } from '../support/etcd/etcd-users.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
+import type { TcpProxy } from '../support/etcd/tcp-proxy.ts';
+import { timedVerdict } from '../support/run/timed-verdict.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
-import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
-import { EtcdCluster, type EtcdMember } from '../support/etcd/etcd.ts';
 import { present, put, writes } from '../store/conformance/harness.ts';
 import { held } from '../store/conformance/holds.ts';
 import { record } from '../store/conformance/recorder.ts';
 import { Leases } from '../store/etcd/lease/leases.ts';
 import { eventually } from '../store/etcd/outage-calls.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster, type EtcdMember } from '../support/etcd/etcd.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import type { Store, StoreTrouble } from '../../src/store/port.ts';
-import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { present, put, writes } from '../store/conformance/harness.ts';
 import { record } from '../store/conformance/recorder.ts';
 import { eventually, everyCallEnds } from '../store/etcd/outage-calls.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, inject, test } from 'vitest';
+import { guard } from '../support/run/guard.ts';
 import { COMPILED } from '../support/service/compiled.ts';
 import { metric, revoke } from '../support/service/daemon.ts';
-import { guard } from '../support/run/guard.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
 

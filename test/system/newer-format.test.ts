@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
-import { FORMAT, KEYS, put } from '../../src/domain/records/records.ts';
+import { put } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
+import { FORMAT } from '../../src/domain/records/records.ts';
 import { openStore } from '../../src/service/open-store.ts';
+import { connectRaw } from '../support/http/raw-http.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
 import { call, KEY_FILE_TEXT, tenant } from '../support/service/muster.ts';
-import { connectRaw } from '../support/http/raw-http.ts';
 
 /* Whole processes whose store a newer Muster takes over: each ends by itself, in every role. */
 

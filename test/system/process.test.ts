@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { TcpProxy } from '../support/etcd/tcp-proxy.ts';
+import { connectRaw, header } from '../support/http/raw-http.ts';
 import { MainProgram } from '../support/service/main-program.ts';
 import { call, createApp, enroll, KEY_FILE_TEXT, poll, tenant } from '../support/service/muster.ts';
-import { connectRaw, header } from '../support/http/raw-http.ts';
-import { TcpProxy } from '../support/etcd/tcp-proxy.ts';
 import { until } from '../support/time/until.ts';
 
 /* How the program ends, by itself and by a signal, and what it finds at its next start; test/service/process.test.ts has the rest. */

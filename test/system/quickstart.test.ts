@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { COMPILED } from '../support/service/compiled.ts';
 import { guard } from '../support/run/guard.ts';
+import { COMPILED } from '../support/service/compiled.ts';
 
 /* `npm start` and `npm run demo`, as programs of their own on ports that they choose. */
 

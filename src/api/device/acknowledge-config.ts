@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { acknowledge } from '../../domain/devices/device-plane.ts';
+import { acknowledge } from '../../domain/devices/acknowledge.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { textFault } from '../http/text.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { readJson } from '../http/json-body.ts';
+import { textFault } from '../http/text.ts';
 import { authenticated } from './authenticate.ts';
 import type { DeviceDeps } from './deps.ts';
 

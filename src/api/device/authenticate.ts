@@ -1,7 +1,7 @@
-import { authenticateDevice } from '../../domain/devices/device-plane.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { authenticateDevice } from '../../domain/devices/authenticate.ts';
 import type { FleetReader, FoundApp } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { bearerOf } from '../http/bearer.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import type { DeviceDeps } from './deps.ts';

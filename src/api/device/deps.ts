@@ -1,15 +1,16 @@
-import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
-import type { DeviceConfigs } from '../../domain/otel-config/delivered-config.ts';
-import type { ChangeWaits, Reported } from '../../domain/devices/device-plane.ts';
-import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
-import type { FoundApp } from '../../domain/fleet/reader.ts';
 import type { Semaphore } from '../../concurrency/semaphore.ts';
+import type { TurnQueue } from '../../concurrency/turn-queue.ts';
+import type { ChangeWaits } from '../../domain/devices/change-waits.ts';
+import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
+import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
 import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
-import type { Origin } from '../../domain/mutation/mutation.ts';
 import type { RefusedLately } from '../../domain/devices/recently-refused.ts';
+import type { Reported } from '../../domain/devices/version-reports.ts';
+import type { FoundApp } from '../../domain/fleet/reader.ts';
+import type { Origin } from '../../domain/mutation/step.ts';
+import type { DeviceConfigs } from '../../domain/otel-config/delivered-config.ts';
 import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import type { Metrics } from '../../metrics/service-metrics.ts';
-import type { TurnQueue } from '../../concurrency/turn-queue.ts';
 import type { ExchangeDeps } from '../http/exchange.ts';
 
 /** What the handlers of the device plane use. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { Exchange } from '../http/exchange.ts';
-import type { DeviceDeps } from './deps.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
+import type { DeviceDeps } from './deps.ts';
+import { enrollDevice } from './enroll.ts';
 import { countRefusedPoll, pollConfig } from './poll-config.ts';
 import { reportDetections } from './report-detections.ts';
-import { enrollDevice } from './enroll.ts';
 
 interface DeviceRoute {
   readonly method: 'GET' | 'POST';

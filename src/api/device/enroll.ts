@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { hashFromHex } from '../../domain/credentials/tokens.ts';
 import { enroll } from '../../domain/devices/enrollment.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { hashFromHex } from '../../domain/credentials/tokens.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { asciiText } from '../http/fields.ts';
 import { readJson } from '../http/json-body.ts';

@@ -1,8 +1,8 @@
-import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
+import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { PollResult } from '../../metrics/service-metrics.ts';
 import { fieldsOf, HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';

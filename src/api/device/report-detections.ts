@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { refusePrivate, takeDetections } from '../../domain/review-queue/detections.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { SEVERITIES } from '../../domain/records/review-records.ts';
-import { cutText } from '../http/text.ts';
+import { refusePrivate, takeDetections } from '../../domain/review-queue/detections.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { asciiText } from '../http/fields.ts';
 import { readJson } from '../http/json-body.ts';
+import { cutText } from '../http/text.ts';
 import { authenticated } from './authenticate.ts';
 import type { DeviceDeps } from './deps.ts';
 

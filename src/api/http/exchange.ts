@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../time/clock.ts';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Deadlines } from '../../domain/limits.ts';
-import type { Origin } from '../../domain/mutation/mutation.ts';
+import type { Origin } from '../../domain/mutation/step.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
-import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Metrics } from '../../metrics/service-metrics.ts';
 import { StoreUnavailable } from '../../store/port.ts';
-import { answer, requestIdOf } from './response.ts';
+import type { Clock } from '../../time/clock.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
+import { answer, requestIdOf } from './response.ts';
 import { sendPieces } from './stream.ts';
 
 export interface ExchangeDeps {

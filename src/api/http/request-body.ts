@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
-import { type Encoding, encodingOf, inflate } from './content-encoding.ts';
+import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
 
 export interface BodyLimits {
   /** Of the body as sent, and of what it inflates to. */

@@ -1,7 +1,7 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from '../http/response.ts';
 import { breakBody } from '../http/broken-body.ts';
+import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from '../http/response.ts';
 
 /** An answer that is the same for everyone; the body is JSON. */
 export interface FixedAnswer {

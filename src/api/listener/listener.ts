@@ -1,11 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { answer, requestIdOf } from '../http/response.ts';
-import { Connection, type FixedAnswer } from './connection.ts';
-import { createHttpServer, type HttpServerOptions, listen, TLS, type TlsPair } from './http-server.ts';
-import { Places, type PlaceOptions } from './admission.ts';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
+import { answer, requestIdOf } from '../http/response.ts';
+import { Places, type PlaceOptions } from './admission.ts';
+import { Connection, type FixedAnswer } from './connection.ts';
+import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 
 /** `below_routing`: no request of HTTP (H21). The others: one request, or one connection, above its bound. */
 export type TurnedAway = 'below_routing' | 'request_bound' | 'connection_bound';

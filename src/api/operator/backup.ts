@@ -1,5 +1,5 @@
-import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
+import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
+import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/records/review-records.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewEntry } from '../../domain/review-queue/review-queue.ts';
-import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/records/review-records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import { text } from '../http/fields.ts';
 import { pageOf, route } from './route.ts';

@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { AuditVerifier } from '../../domain/audit/verify.ts';
-import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
+import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Origin } from '../../domain/mutation/mutation.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import { ENTRY_ID } from '../../domain/records/review-records.ts';
-import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
-import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
+import type { Origin } from '../../domain/mutation/step.ts';
+import type { Rollouts } from '../../domain/otel-config/rollout.ts';
+import { ENTRY_ID } from '../../domain/records/review-records.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
 import type { Reply } from '../http/exchange.ts';
 
 export interface OperatorServices {

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { endOfDay } from '../../time/utc-days.ts';
-import type { LedgerRecord } from '../../domain/records/metering-records.ts';
 import type { AccountUsage, Usage } from '../../domain/metering/usage.ts';
+import type { LedgerRecord } from '../../domain/records/metering-records.ts';
 import { dateTime } from '../../time/date-time.ts';
+import { endOfDay } from '../../time/utc-days.ts';
 
 /* A month of usage as it is sent: one JSON object, or one row or event a night. Names are the media types, in full. */
 

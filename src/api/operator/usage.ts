@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { Usage, UsageQuestion } from '../../domain/metering/usage.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { Reply } from '../http/exchange.ts';
 import { ACCOUNT_ID, pageOf, route } from './route.ts';
 import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';

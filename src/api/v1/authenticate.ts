@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { bearerOf } from '../http/bearer.ts';
 
 export interface Authenticated {

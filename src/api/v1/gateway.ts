@@ -1,16 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type * as z from 'zod';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { RateWindow } from '../../domain/rate-window/local-window.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Metrics } from '../../metrics/service-metrics.ts';
-import { authenticate, type Authenticated } from './authenticate.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
+import { bareExpress, pathAndQuery, refuseOtherMethods } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
-import { APP_ID, PlainRoutes } from './route-table.ts';
-import { chargeAccount } from './rate-limit.ts';
+import { authenticate, type Authenticated } from './authenticate.ts';
 import { createApp } from './operations/create-app.ts';
 import { deleteApp } from './operations/delete-app.ts';
 import { issueEnrollCode } from './operations/issue-enroll-code.ts';
@@ -21,7 +20,8 @@ import { readOtelConfig } from './operations/read-otel-config.ts';
 import { revokeApp } from './operations/revoke-app.ts';
 import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
-import { bareExpress, pathAndQuery, refuseOtherMethods } from '../http/express-app.ts';
+import { chargeAccount } from './rate-limit.ts';
+import { APP_ID, PlainRoutes } from './route-table.ts';
 
 export interface GatewayDeps extends ExchangeDeps {
   readonly fleet: Fleet;

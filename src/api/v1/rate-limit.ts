@@ -1,6 +1,6 @@
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { RateDecision, RateWindow } from '../../domain/rate-window/local-window.ts';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Metrics } from '../../metrics/service-metrics.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 

@@ -1,7 +1,7 @@
-import process from 'node:process';
 import { once } from 'node:events';
-import { connectionOf } from '../terminal/service-address.ts';
+import process from 'node:process';
 import { CommandFault, EXIT, oweStdout } from '../terminal/exit.ts';
+import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
 import { printable, table } from '../terminal/table.ts';
 

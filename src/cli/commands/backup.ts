@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import process from 'node:process';
 import { readBackup } from '../../domain/backup/file-format.ts';
-import { connectionOf } from '../terminal/service-address.ts';
-import { onInterruption } from '../terminal/signals.ts';
-import { isThere, writeNewFile } from '../terminal/new-file.ts';
 import { CommandFault, EXIT, oweStdout, say } from '../terminal/exit.ts';
+import { isThere, writeNewFile } from '../terminal/new-file.ts';
 import { createProgress } from '../terminal/progress.ts';
+import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
+import { onInterruption } from '../terminal/signals.ts';
 
 /** `muster backup FILE`: asks the running service for a snapshot, checks it while it comes, and writes it. */
 export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { force: boolean }): Promise<void> {

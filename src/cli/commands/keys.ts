@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { connectionOf } from '../terminal/service-address.ts';
 import { say } from '../terminal/exit.ts';
+import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
 import { table } from '../terminal/table.ts';
 

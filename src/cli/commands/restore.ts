@@ -1,18 +1,18 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
-import { openConfiguredStore } from '../../service/open-store.ts';
-import { systemClock } from '../../time/clock.ts';
 import { readConfig, type Config } from '../../config/config.ts';
+import type { RestoreRules } from '../../domain/backup/restore-rules.ts';
+import { restore as restoreInto } from '../../domain/backup/restore.ts';
+import { systemRandom, type RandomSource } from '../../domain/credentials/random-ids.ts';
 import { createEnvelope } from '../../domain/keys/envelope.ts';
 import { parseKeyRing } from '../../domain/keys/key-ring.ts';
 import { openHeader } from '../../domain/otel-config/otel-config.ts';
-import { restore as restoreInto } from '../../domain/backup/restore.ts';
-import type { RestoreRules } from '../../domain/backup/restore-rules.ts';
-import { systemRandom, type RandomSource } from '../../domain/credentials/random-ids.ts';
 import { keptKeyPath } from '../../service/generated-secrets.ts';
+import { openConfiguredStore } from '../../service/open-store.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
-import { onInterruption } from '../terminal/signals.ts';
+import { systemClock } from '../../time/clock.ts';
 import { CommandFault, say } from '../terminal/exit.ts';
 import { createProgress, type Progress } from '../terminal/progress.ts';
+import { onInterruption } from '../terminal/signals.ts';
 
 /** The file is read once to check it, once for nearly everything, and once for what the audit's chains do not reach. */
 const READS = 3;

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { minorDigits } from '../../domain/metering/amount.ts';
-import { connectionOf } from '../terminal/service-address.ts';
 import { say } from '../terminal/exit.ts';
+import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
 import { table } from '../terminal/table.ts';
 

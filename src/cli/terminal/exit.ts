@@ -2,8 +2,8 @@ import process from 'node:process';
 import { CommanderError } from 'commander';
 import { ConfigError } from '../../config/config.ts';
 import { BadBackup } from '../../domain/backup/file-format.ts';
-import { BadRecord } from '../../domain/records/records.ts';
 import { RestoreFault } from '../../domain/backup/restore-writer.ts';
+import { BadRecord } from '../../domain/records/codec.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 
 /** Exit codes of the command; README.md has the same table. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, link, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommandFault, EXIT } from './exit.ts';
 

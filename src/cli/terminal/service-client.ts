@@ -1,5 +1,5 @@
-import type { Connection } from './service-address.ts';
 import { CommandFault } from './exit.ts';
+import type { Connection } from './service-address.ts';
 
 /** Above every deadline of the service: the longest is that of a verification. */
 const ANSWER_MS_MAX = 150_000;

@@ -1,21 +1,21 @@
-import type { Clock } from '../../time/clock.ts';
-import { createBindings } from '../../domain/resource-bindings/bindings.ts';
-import type { Deadlines } from '../../domain/limits.ts';
 import { generateMarker } from '../../domain/credentials/random-ids.ts';
-import type { KubernetesMetrics } from '../../metrics/kubernetes-metrics.ts';
+import type { Deadlines } from '../../domain/limits.ts';
+import { createBindings } from '../../domain/resource-bindings/bindings.ts';
 import type { Log } from '../../log.ts';
+import type { KubernetesMetrics } from '../../metrics/kubernetes-metrics.ts';
 import type { Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
-import { Cell, readyOf } from './runtime/namespace-cache.ts';
+import { KINDS } from './resources/kinds.ts';
 import { createEvents, type Events } from './runtime/events.ts';
-import { Subscriptions } from './runtime/subscriptions.ts';
 import type { Informer } from './runtime/informer.ts';
 import type { Look, Notice } from './runtime/kind.ts';
-import { KINDS } from './resources/kinds.ts';
-import { parseResource, parseWorkKey } from './runtime/resource.ts';
+import { Cell, readyOf } from './runtime/namespace-cache.ts';
 import type { Runner } from './runtime/reconcile.ts';
+import { parseResource, parseWorkKey } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
+import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
 
 /** What a look at a resource uses of the domain, beside what the frame makes for it. */

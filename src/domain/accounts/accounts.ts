@@ -1,28 +1,16 @@
 import { ABSENT } from '../../store/port.ts';
+import { generateAccountId } from '../credentials/random-ids.ts';
+import type { Secret } from '../credentials/secret.ts';
+import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import {
-  mutate,
-  NO_PRECONDITION,
-  type MutationDeps,
-  type Origin,
-  type Step,
-  type Precondition,
-  type Unchanged,
-} from '../mutation/mutation.ts';
-import {
-  auditSchema,
-  KEYS,
-  NO_COUNTERS,
-  parseRecord,
-  put,
-  type AccountRecord,
-  type AuditRecord,
-} from '../records/records.ts';
+import { NO_PRECONDITION, type Precondition } from '../mutation/authority.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { auditSchema, NO_COUNTERS, type AccountRecord, type AuditRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import type { Secret } from '../credentials/secret.ts';
-import { generateAccountId } from '../credentials/random-ids.ts';
-import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import { accountCreation, accountTransition, type TransitionDeps } from '../status-history/status-change.ts';
 
 export interface Account extends Pick<

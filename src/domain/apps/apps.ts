@@ -1,26 +1,21 @@
 import * as z from 'zod';
 import { ABSENT, type Store, type Write } from '../../store/port.ts';
-import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-state.ts';
-import type { AppEntry, FleetReader } from '../fleet/reader.ts';
-import type { IdempotencyKey, IdempotencyRecords } from '../mutation/idempotency.ts';
-import { LIMITS } from '../limits.ts';
-import {
-  authorisedBy,
-  mutate,
-  type Authorised,
-  type Authority,
-  type MutationDeps,
-  type Origin,
-  type Step,
-} from '../mutation/mutation.ts';
-import { removePastCredentials } from './past-credentials.ts';
-import { KEYS, put } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
-import { Secret } from '../credentials/secret.ts';
 import { generateAppId } from '../credentials/random-ids.ts';
-import type { AccountQueues, CountersStep } from '../mutation/account-queue.ts';
+import { Secret } from '../credentials/secret.ts';
 import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import type { AppEntry, FleetReader } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import type { AccountQueues, CountersStep } from '../mutation/account-queue.ts';
+import { authorisedBy, type Authorised, type Authority } from '../mutation/authority.ts';
+import type { IdempotencyKey, IdempotencyRecords } from '../mutation/idempotency.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { Refusal } from '../refusal.ts';
 import { appTransition, type TransitionDeps } from '../status-history/status-change.ts';
+import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-state.ts';
+import { removePastCredentials } from './past-credentials.ts';
 
 /** Who asks for what is an account's own: by `/v1` an API key, authenticated with this reader. */
 export interface Caller {

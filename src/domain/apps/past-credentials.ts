@@ -1,6 +1,8 @@
 import type { Expectation, Store } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
-import { credentialSchema, KEYS, parseRecord } from '../records/records.ts';
+import { parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { credentialSchema } from '../records/records.ts';
 
 /** Of one removal, one after the other: whoever binds a hash meanwhile is met once. */
 const CONFLICTS_MAX = 5;

@@ -1,7 +1,8 @@
 import type { Expectation, Store } from '../../store/port.ts';
-import { blockDigest, newestOf } from './chain.ts';
 import { auditKey, chainSchema, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
-import { BadRecord, KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { blockDigest, newestOf } from './chain.ts';
 
 /** Of a block at a time; a commit has 127 operations. */
 const ENTRIES_PER_COMMIT_MAX = 100;

@@ -1,9 +1,10 @@
-import type { Clock } from '../../time/clock.ts';
-import { ABSENT, PAGE_ENTRIES_MAX, type Expectation, type Store } from '../../store/port.ts';
-import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
-import { chainSchema, suffixOf, type ChainRecord } from '../records/audit-records.ts';
-import { BadRecord, KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
 import { pagesOf } from '../../store/pages.ts';
+import { ABSENT, PAGE_ENTRIES_MAX, type Expectation, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
+import { chainSchema, suffixOf, type ChainRecord } from '../records/audit-records.ts';
+import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
 
 /** So many entries of an account are sealed in one go; they are in memory meanwhile, without their values. */
 const SEALED_AT_ONCE_MAX = 20_000;

@@ -1,10 +1,11 @@
+import { pagesOf } from '../../store/pages.ts';
 import type { Entry, Store } from '../../store/port.ts';
+import { chainSchema, instantOf, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
+import { parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { blockDigest, emptyChain, newestOf } from './chain.ts';
 import type { FaultList } from './faults.ts';
-import { chainSchema, instantOf, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
 import { isIn, type Window } from './verify-window.ts';
-import { KEYS, parseRecord } from '../records/records.ts';
-import { pagesOf } from '../../store/pages.ts';
 
 /** A block has 17 KB, and is parsed and digested in one piece with those of its page. */
 const BLOCKS_PER_PAGE = 10;

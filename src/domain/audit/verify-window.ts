@@ -1,8 +1,8 @@
-import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
-import { entryDigest } from './chain.ts';
-import { suffixOf } from '../records/audit-records.ts';
-import { KEYS } from '../records/records.ts';
 import { pagesOf } from '../../store/pages.ts';
+import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
+import { suffixOf } from '../records/audit-records.ts';
+import { KEYS } from '../records/keys.ts';
+import { entryDigest } from './chain.ts';
 
 /** An entry as it is stored, and whether a block has it. */
 export interface Stored {

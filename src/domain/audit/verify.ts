@@ -1,11 +1,12 @@
 import { StoreUnavailable, type Entry, type Store } from '../../store/port.ts';
-import { BlockWalk } from './verify-blocks.ts';
-import { FaultList, type AuditFault } from './faults.ts';
-import { chainSchema, instantOf, type ChainRecord } from '../records/audit-records.ts';
-import { windowsOf, type Stored } from './verify-window.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { KEYS, parseRecord } from '../records/records.ts';
+import { chainSchema, instantOf, type ChainRecord } from '../records/audit-records.ts';
+import { parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
+import { FaultList, type AuditFault } from './faults.ts';
+import { BlockWalk } from './verify-blocks.ts';
+import { windowsOf, type Stored } from './verify-window.ts';
 
 /** What the verification of one account's audit found. */
 export interface AuditVerification {

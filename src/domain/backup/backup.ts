@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../time/clock.ts';
 import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Page, type Store } from '../../store/port.ts';
-import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts';
-import { pin } from '../history/revision-pins.ts';
-import { FORMAT, KEYS } from '../records/records.ts';
+import type { Clock } from '../../time/clock.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { pin } from '../history/revision-pins.ts';
+import { KEYS } from '../records/keys.ts';
+import { FORMAT } from '../records/records.ts';
+import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts';
 
 export interface BackupDeps {
   readonly store: Store;

@@ -1,18 +1,12 @@
-import type { Clock } from '../../time/clock.ts';
 import type { Entry } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import { codesVoided } from '../apps/app-state.ts';
-import { chainSchema, type ChainRecord } from '../records/audit-records.ts';
-import { isLeftOut } from './backup.ts';
-import {
-  appSchema,
-  KEYS,
-  otelSchema,
-  parseRecord,
-  purgedSchema,
-  purgeSchema,
-  type OtelRecord,
-} from '../records/records.ts';
 import { generateTag, type RandomSource } from '../credentials/random-ids.ts';
+import { chainSchema, type ChainRecord } from '../records/audit-records.ts';
+import { parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { appSchema, otelSchema, purgedSchema, purgeSchema, type OtelRecord } from '../records/records.ts';
+import { isLeftOut } from './backup.ts';
 
 /*
  * What becomes of each entry of a backup in another store. Nearly all are written as they are; this file has the rest.

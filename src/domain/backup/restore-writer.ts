@@ -1,5 +1,5 @@
-import type { Clock } from '../../time/clock.ts';
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** The restore cannot go on, or must not begin; in words for the operator. */
 export class RestoreFault extends Error {

@@ -1,13 +1,15 @@
-import type { Clock } from '../../time/clock.ts';
 import { ABSENT, CACHED_PREFIX, type Entry, type Expectation, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import { withThrough } from '../audit/chain.ts';
+import { generateMarker } from '../credentials/random-ids.ts';
 import type { ChainRecord } from '../records/audit-records.ts';
-import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { FORMAT } from '../records/records.ts';
 import { EMPTY_IT } from '../replicas/format.ts';
-import { FORMAT, KEYS, put } from '../records/records.ts';
+import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
 import { fateOf, neverConfigured, newCounters, type RestoreRules, type Tally } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
-import { generateMarker } from '../credentials/random-ids.ts';
 
 export interface RestoreDeps extends RestoreRules {
   readonly store: Store;

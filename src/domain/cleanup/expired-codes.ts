@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withoutExpiredCodes } from '../apps/app-state.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
-import { KEYS, put } from '../records/records.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const APPS_PER_COMMIT_MAX = 60;

@@ -1,15 +1,10 @@
 import * as z from 'zod';
 import type { Entry, Expectation, Store, Write } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
-import {
-  BadRecord,
-  KEYS,
-  idempotencyRecordSchema,
-  idempotencySlotSchema,
-  noteSchema,
-  parseRecord,
-} from '../records/records.ts';
 import { savedSchema } from '../rate-window/saved-windows.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { idempotencyRecordSchema, idempotencySlotSchema, noteSchema } from '../records/records.ts';
 import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;

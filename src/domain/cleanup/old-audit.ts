@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts';
 import { cutStep } from '../audit/retention.ts';
-import { BadRecord, KEYS } from '../records/records.ts';
+import { BadRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import type { Sweep, SweepDeps } from './sweep.ts';
 
 const ACCOUNTS_PER_PIECE_MAX = 100;

@@ -1,7 +1,9 @@
 import type { Store } from '../../store/port.ts';
-import type { FleetMemory } from '../fleet/memory.ts';
 import { removePastCredentials } from '../apps/past-credentials.ts';
-import { BadRecord, credentialSchema, KEYS, parseRecord } from '../records/records.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { credentialSchema } from '../records/records.ts';
 import type { Sweep, SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;

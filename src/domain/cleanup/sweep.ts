@@ -1,6 +1,6 @@
-import type { Clock } from '../../time/clock.ts';
 import type { Cleaned } from '../../metrics/controller-metrics.ts';
 import type { Expectation, Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /*
  * The clean-up removes what has expired. It is never the check (A11): whoever reads such a thing looks at its time. So

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { Secret } from './secret.ts';
 import { BASE62, generateKeyId, generateSecretWord, type RandomSource } from './random-ids.ts';
+import { Secret } from './secret.ts';
 
 /*
  * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and six base62 digits of CRC-32 over all

@@ -1,6 +1,6 @@
-import type { Clock } from '../../time/clock.ts';
 import { fingerprintOf } from '../../packed/hash.ts';
 import { PackedNumbers } from '../../packed/number-map.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A guard against a daemon gone wild, per credential and replica; a guard, not a contract (DECISIONS, device plane). */
 export interface DeviceRate {

@@ -1,20 +1,17 @@
 import type { EnrollmentResult, Metrics } from '../../metrics/service-metrics.ts';
 import { ABSENT, type Store, type Write } from '../../store/port.ts';
 import { enrolled } from '../apps/app-state.ts';
-import type { AppEntry, FleetReader, FoundApp } from '../fleet/reader.ts';
-import { LIMITS } from '../limits.ts';
-import {
-  commitSteps,
-  mutate,
-  type MutationDeps,
-  type Origin,
-  type Step,
-  type Unchanged,
-} from '../mutation/mutation.ts';
-import { credentialSchema, KEYS, noteSchema, parseRecord, put } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { generateCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import type { AppEntry, FleetReader, FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { commitSteps } from '../mutation/commit.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { credentialSchema, noteSchema } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
 import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
 
 /** `POST /device/v1/enroll`, its fields judged. */

@@ -1,13 +1,15 @@
-import type { Clock } from '../../time/clock.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics/service-metrics.ts';
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
+import { packLastSeen, unpackLastSeen } from '../fleet/last-seen-codec.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { KEYS, parseRecord, put, lastSeenSchema } from '../records/records.ts';
-import { packLastSeen, unpackLastSeen } from '../fleet/last-seen-codec.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { lastSeenSchema } from '../records/records.ts';
 
 /**
  * Polls move `lastSeenAt` (A13) and must not cost a write each. What they tell is gathered here and written every ten

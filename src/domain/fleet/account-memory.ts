@@ -1,23 +1,22 @@
-import type { Entry } from '../../store/port.ts';
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { withRoom } from '../../packed/table.ts';
-import type { AppTable } from './app-table.ts';
-import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
+import type { Entry } from '../../store/port.ts';
+import { parseRecord, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import {
   accountSchema,
   apiKeySchema,
-  KEYS,
+  countersSchema,
+  lastSeenSchema,
   NO_COUNTERS,
   otelSchema,
-  parseRecord,
-  lastSeenSchema,
-  countersSchema,
   type AccountRecord,
-  type OtelRecord,
   type CountersRecord,
-  type Versioned,
+  type OtelRecord,
 } from '../records/records.ts';
+import type { AppTable } from './app-table.ts';
 import { eachSeen } from './last-seen-codec.ts';
+import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 
 /** Where a key of the directory lies: whose it is, what it is, and which one. */
 export interface Place {

@@ -1,5 +1,6 @@
 import type { Entry } from '../../store/port.ts';
-import { appSchema, parseRecord, type AppRecord } from '../records/records.ts';
+import { parseRecord } from '../records/codec.ts';
+import { appSchema, type AppRecord } from '../records/records.ts';
 
 /** What memory keeps of an app's record beside its text, for what is asked all the time. */
 export interface AppSummary {

@@ -1,11 +1,11 @@
-import type { PackedText } from '../../packed/text-pages.ts';
-import { hashOfBytes, hashOfText, isTextAt } from '../../packed/hash.ts';
 import { PackedIndex } from '../../packed/hash-index.ts';
+import { hashOfBytes, hashOfText, isTextAt } from '../../packed/hash.ts';
 import { PackedTable, withRoom } from '../../packed/table.ts';
+import type { PackedText } from '../../packed/text-pages.ts';
 import type { Entry } from '../../store/port.ts';
+import type { AppRecord } from '../records/records.ts';
 import { summaryAt, type AppSummary } from './app-summary.ts';
 import type { AppEntry } from './reader.ts';
-import type { AppRecord } from '../records/records.ts';
 
 /** An app as memory held it when it was asked for. Its record is parsed when somebody looks at it. */
 class PackedApp implements AppEntry {

@@ -1,10 +1,10 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { CATCH_UP_MS, type WatchCache, type Freshness } from '../../store/watch-cache/watch-cache.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
-import { directReader } from './store-reader.ts';
+import { CATCH_UP_MS, type Freshness, type WatchCache } from '../../store/watch-cache/watch-cache.ts';
+import { DEADLINES, type Deadlines } from '../limits.ts';
 import type { FleetMemory } from './memory.ts';
 import type { FleetReader } from './reader.ts';
-import { DEADLINES, type Deadlines } from '../limits.ts';
+import { directReader } from './store-reader.ts';
 
 /** The only way to the fleet's records: asked by every request, answered as the store was then or later. */
 export interface Fleet {

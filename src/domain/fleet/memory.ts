@@ -1,12 +1,13 @@
-import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
 import type { Entry } from '../../store/port.ts';
+import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
+import type { Versioned } from '../records/codec.ts';
+import type { DayRecord } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
+import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import { AccountMemory, placeOf, type Place } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp } from './reader.ts';
 import { SingletonRecords } from './singleton-records.ts';
-import type { DayRecord } from '../records/metering-records.ts';
-import { KEYS, type Versioned } from '../records/records.ts';
-import type { ActiveKeyRecord } from '../records/replica-records.ts';
 
 /**
  * Called after a batch has been applied, or memory been filled anew, with what it touched. No `appId`: the account, its configuration or a key.

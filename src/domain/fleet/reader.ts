@@ -1,16 +1,10 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Numbers } from '../../packed/number-map.ts';
-import { summaryOf, type AppSummary } from './app-summary.ts';
-import type { DayRecord } from '../records/metering-records.ts';
-import type {
-  AccountRecord,
-  ApiKeyRecord,
-  AppRecord,
-  OtelRecord,
-  CountersRecord,
-  Versioned,
-} from '../records/records.ts';
+import type { Versioned } from '../records/codec.ts';
+import type { DayRecord } from '../records/day-records.ts';
+import type { AccountRecord, ApiKeyRecord, AppRecord, CountersRecord, OtelRecord } from '../records/records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
+import { summaryOf, type AppSummary } from './app-summary.ts';
 
 export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 

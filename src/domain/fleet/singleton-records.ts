@@ -1,6 +1,7 @@
 import type { Entry } from '../../store/port.ts';
-import { daySchema, type DayRecord } from '../records/metering-records.ts';
-import { KEYS, parseRecord, type Versioned } from '../records/records.ts';
+import { parseRecord, type Versioned } from '../records/codec.ts';
+import { daySchema, type DayRecord } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
 import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
 
 /** The records of the directory that belong to no account, one of each. */

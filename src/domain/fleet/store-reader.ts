@@ -1,5 +1,24 @@
 import type { Numbers } from '../../packed/number-map.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
+import { parseRecord, type Versioned } from '../records/codec.ts';
+import { daySchema } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
+import {
+  accountSchema,
+  apiKeySchema,
+  appSchema,
+  countersSchema,
+  credentialSchema,
+  keyLocatorSchema,
+  lastSeenSchema,
+  NO_COUNTERS,
+  otelSchema,
+  type AccountRecord,
+  type CountersRecord,
+  type OtelRecord,
+} from '../records/records.ts';
+import { activeKeySchema } from '../records/replica-records.ts';
+import { unpackLastSeen } from './last-seen-codec.ts';
 import type { FleetMemory } from './memory.ts';
 import {
   appEntry,
@@ -9,26 +28,6 @@ import {
   type FleetReader,
   type FoundApp,
 } from './reader.ts';
-import { daySchema } from '../records/metering-records.ts';
-import {
-  accountSchema,
-  apiKeySchema,
-  appSchema,
-  credentialSchema,
-  KEYS,
-  keyLocatorSchema,
-  NO_COUNTERS,
-  otelSchema,
-  parseRecord,
-  lastSeenSchema,
-  countersSchema,
-  type AccountRecord,
-  type OtelRecord,
-  type CountersRecord,
-  type Versioned,
-} from '../records/records.ts';
-import { activeKeySchema } from '../records/replica-records.ts';
-import { unpackLastSeen } from './last-seen-codec.ts';
 
 /**
  * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never

@@ -1,6 +1,8 @@
-import type { Clock } from '../../time/clock.ts';
 import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
-import { compactionSchema, KEYS, parseRecord, put, type CompactionRecord, type Versioned } from '../records/records.ts';
+import type { Clock } from '../../time/clock.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { compactionSchema, type CompactionRecord } from '../records/records.ts';
 
 /**
  * Compaction meets every user of an etcd, and every listing and watch under way: it is done not more often than this,

@@ -1,7 +1,9 @@
+import { pagesOf } from '../../store/pages.ts';
 import { ABSENT, type CommitResult, type Entry, type Expectation, type Store, type Write } from '../../store/port.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
-import { KEYS, parseRecord, purgedSchema, purgeSchema, put } from '../records/records.ts';
-import { pagesOf } from '../../store/pages.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { purgedSchema, purgeSchema } from '../records/records.ts';
 
 /** Each of them may have its own key's count, and a commit has 127 operations. */
 const PURGES_PER_COMMIT_MAX = 60;

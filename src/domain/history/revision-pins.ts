@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { Clock } from '../../time/clock.ts';
 import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store } from '../../store/port.ts';
-import { KEYS } from '../records/records.ts';
+import type { Clock } from '../../time/clock.ts';
+import { KEYS } from '../records/keys.ts';
 
 /*
  * Who reads an old revision (a backup, a metering) pins it, and the controller compacts no further.

@@ -1,17 +1,20 @@
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import type { Log } from '../../log.ts';
+import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
+import { pagesOf } from '../../store/pages.ts';
 import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
-import { beforeAnotherAttempt, refuseLate, type MutationDeps, type Origin } from '../mutation/mutation.ts';
 import { purgesAwaitingRetirement } from '../history/purges.ts';
-import { KEYS, idempotencyRecordSchema, parseRecord, put } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
+import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { idempotencyRecordSchema } from '../records/records.ts';
 import { rewrappedSchema, type ReplicaRecord } from '../records/replica-records.ts';
+import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
-import { pagesOf } from '../../store/pages.ts';
 
 /*
  * The rotation of the key-encryption key: from which moment another key writes, and what is still sealed under which.

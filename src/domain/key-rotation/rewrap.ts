@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../time/clock.ts';
 import type { Log } from '../../log.ts';
 import {
   ABSENT,
@@ -10,13 +9,16 @@ import {
   type Store,
   type Write,
 } from '../../store/port.ts';
-import type { Envelope } from '../keys/envelope.ts';
-import type { Sealed } from '../records/sealed.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { Envelope } from '../keys/envelope.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';
-import { KEYS, idempotencyRecordSchema, parseRecord, put, type Versioned } from '../records/records.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { idempotencyRecordSchema } from '../records/records.ts';
 import { rewrappedSchema, type ActiveKeyRecord } from '../records/replica-records.ts';
+import type { Sealed } from '../records/sealed.ts';
 
 /*
  * After a rotation everything that older keys seal gets its data key wrapped by the one that writes now. The boxes stay

@@ -1,10 +1,11 @@
 import { ABSENT, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
-import type { Envelope } from './envelope.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import type { KeyRing } from './key-ring.ts';
 import { LIMITS } from '../limits.ts';
-import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
+import type { Envelope } from './envelope.ts';
+import type { KeyRing } from './key-ring.ts';
 
 /*
  * Which key seals is a record of the store, not the newest line of whatever key file a replica has: a commit that seals

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { StoreUnavailable } from '../../store/port.ts';
-import type { KeyRing } from './key-ring.ts';
+import type { RandomSource } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { Sealed } from '../records/sealed.ts';
-import type { RandomSource } from '../credentials/random-ids.ts';
+import type { KeyRing } from './key-ring.ts';
 
 /*
  * Envelope encryption (O9): each text is encrypted under a data key of its own, and the data key under a numbered

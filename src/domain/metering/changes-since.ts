@@ -1,8 +1,9 @@
 import type { Entry, Page, Store } from '../../store/port.ts';
+import { parseRecord } from '../records/codec.ts';
+import { accountStatusChangeSchema, statusChangeSchema } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
 import { dayAfter } from '../status-history/day-record.ts';
 import type { ChangedSince } from './count-active.ts';
-import { accountLifeSchema, statusChangeSchema } from '../records/metering-records.ts';
-import { KEYS, parseRecord } from '../records/records.ts';
 
 /** Accounts that follow each other in the order of their ids, both ends included. */
 export interface AccountRange {
@@ -50,6 +51,6 @@ function note(changed: Map<string, ChangedSince>, prefix: string, entry: Entry):
   const [accountId = '', appId] = entry.key.slice(prefix.length).split('/');
   let account = changed.get(accountId);
   if (!account) changed.set(accountId, (account = { disabled: undefined, before: new Map() }));
-  if (appId === undefined) account.disabled ??= parseRecord(accountLifeSchema, entry).record.before;
+  if (appId === undefined) account.disabled ??= parseRecord(accountStatusChangeSchema, entry).record.before;
   else if (!account.before.has(appId)) account.before.set(appId, parseRecord(statusChangeSchema, entry).record.before);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LifeRecord } from '../records/metering-records.ts';
+import type { StatusChangeRecord } from '../records/day-records.ts';
 
 /** What is true of an account now, read before its changes of later days are listed. */
 export interface AccountNow {
@@ -12,7 +12,7 @@ export interface AccountNow {
 /** What an account and its apps were before their first change after the night, where they changed. */
 export interface ChangedSince {
   disabled: boolean | undefined;
-  readonly before: Map<string, LifeRecord['before']>;
+  readonly before: Map<string, StatusChangeRecord['before']>;
 }
 
 /** What the ledger says of an account and night. */

@@ -1,8 +1,9 @@
 import type { Log } from '../../log.ts';
 import { ABSENT, type Change, type Expectation, type Store } from '../../store/port.ts';
 import { monthOf } from '../../time/utc-days.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { ledgerSchema, type LedgerRecord } from '../records/metering-records.ts';
-import { KEYS, parseRecord, put } from '../records/records.ts';
 
 export interface LedgerEntry {
   readonly accountId: string;

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../time/clock.ts';
 import { StoreUnavailable } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import { endOfDay } from '../../time/utc-days.ts';
-import type { ClockWatch } from '../status-history/clock-trust.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
+import type { LedgerRecord } from '../records/metering-records.ts';
+import type { ClockWatch } from '../status-history/clock-trust.ts';
 import { changesSince } from './changes-since.ts';
 import { countNight, type AccountNow } from './count-active.ts';
 import { LEDGER_ENTRIES_PER_COMMIT, recordNight, type LedgerDeps, type LedgerEntry } from './ledger.ts';
-import type { LedgerRecord } from '../records/metering-records.ts';
 import type { Price } from './prices.ts';
 
 export interface NightDeps extends LedgerDeps {

@@ -1,7 +1,9 @@
 import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
 import { DAY_MS, dayAt, endOfDay, monthOf, startOfDay, startOfMonth } from '../../time/utc-days.ts';
-import { daySchema, meteredSchema, pricesSchema, type PricesRecord } from '../records/metering-records.ts';
-import { KEYS, parseRecord, put } from '../records/records.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { daySchema } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
+import { meteredSchema, pricesSchema, type PricesRecord } from '../records/metering-records.ts';
 
 /** What a daemon costs a month: a decimal of at most 6 digits after the point, and its currency (ISO 4217). */
 export interface Price {

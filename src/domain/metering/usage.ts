@@ -1,13 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../time/clock.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
-import type { Account, Accounts, PageOf } from '../accounts/accounts.ts';
+import type { Clock } from '../../time/clock.ts';
 import { DAY_MS, dayAt, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
-import { daySchema, ledgerSchema, meteredSchema, type LedgerRecord } from '../records/metering-records.ts';
-import { priceOfNight, readPrices, type Price } from './prices.ts';
-import { BadRecord, KEYS, parseRecord } from '../records/records.ts';
+import type { Account, Accounts, PageOf } from '../accounts/accounts.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
+import { daySchema } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
+import { ledgerSchema, meteredSchema, type LedgerRecord } from '../records/metering-records.ts';
 import { Refusal } from '../refusal.ts';
 import { amountOf, samePrice, totalOf, type Amount } from './amount.ts';
+import { priceOfNight, readPrices, type Price } from './prices.ts';
 
 export interface UsageDeps {
   readonly store: Store;

@@ -1,21 +1,19 @@
 import { COMMIT_OPERATIONS_MAX } from '../../store/port.ts';
 import type { AccountReader, FleetReader, MaybePromise } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
+import { put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { type CountersRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
 import {
   beforeAnotherAttempt,
   commitSteps,
   committed,
-  isUnchanged,
   refuseGrowthWhenFull,
   refuseLate,
-  type MutationDeps,
-  type Origin,
   type PlannedStep,
-  type Step,
-  type Unchanged,
-} from './mutation.ts';
-import { KEYS, put, type CountersRecord, type Versioned } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
+} from './commit.ts';
+import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*
  * Creates and deletes of one account meet in its counters, the record that makes the limit of 1000 apps exact. Left alone,

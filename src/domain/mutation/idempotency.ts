@@ -1,19 +1,14 @@
 import { hash } from 'node:crypto';
 import { ABSENT, type Expectation, type Store, type Write } from '../../store/port.ts';
-import type { Envelope } from '../keys/envelope.ts';
-import type { FleetReader } from '../fleet/reader.ts';
-import { LIMITS } from '../limits.ts';
-import {
-  KEYS,
-  idempotencyRecordSchema,
-  idempotencySlotSchema,
-  parseRecord,
-  put,
-  type CountersRecord,
-} from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
 import type { Secret } from '../credentials/secret.ts';
+import type { FleetReader } from '../fleet/reader.ts';
 import { sealingKey } from '../keys/active-key.ts';
+import type { Envelope } from '../keys/envelope.ts';
+import { LIMITS } from '../limits.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { idempotencyRecordSchema, idempotencySlotSchema, type CountersRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
 
 /** H19: what a caller named, so that asking again gives the same answer. */
 export interface IdempotencyKey {

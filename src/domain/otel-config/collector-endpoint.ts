@@ -1,6 +1,6 @@
+import { LIMITS } from '../limits.ts';
 import { parseHost, type Host } from './collector-host.ts';
 import { reachOf } from './collector-reach.ts';
-import { LIMITS } from '../limits.ts';
 
 /** One sentence each: what is wrong and what to do. None repeats the value, in which a credential may be hidden. */
 const FAULTS = {

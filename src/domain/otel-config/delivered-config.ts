@@ -1,9 +1,10 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { collectorHeaders } from './collector-header.ts';
-import type { Envelope } from '../keys/envelope.ts';
 import type { FoundApp } from '../fleet/reader.ts';
+import type { Envelope } from '../keys/envelope.ts';
+import type { Versioned } from '../records/codec.ts';
+import type { OtelRecord } from '../records/records.ts';
+import { collectorHeaders } from './collector-header.ts';
 import { NEVER_STORED, openHeader } from './otel-config.ts';
-import type { OtelRecord, Versioned } from '../records/records.ts';
 
 /** What a daemon is told on its poll. */
 export interface DeviceConfig {

@@ -1,23 +1,20 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ABSENT, type Write } from '../../store/port.ts';
 import type { Caller } from '../apps/apps.ts';
-import type { Envelope } from '../keys/envelope.ts';
-import type { Sealed } from '../records/sealed.ts';
-import { StaleRead } from '../mutation/stale-read.ts';
-import type { AccountReader, FleetReader } from '../fleet/reader.ts';
-import {
-  authorisedBy,
-  mutate,
-  type Authorised,
-  type MutationDeps,
-  type Step,
-  type Unchanged,
-} from '../mutation/mutation.ts';
-import { KEYS, put, type OtelRecord, type Versioned } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
-import type { Secret } from '../credentials/secret.ts';
 import { generateMarker, generateTag } from '../credentials/random-ids.ts';
+import type { Secret } from '../credentials/secret.ts';
+import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { sealingKey, type SealingKey } from '../keys/active-key.ts';
+import type { Envelope } from '../keys/envelope.ts';
+import { authorisedBy, type Authorised } from '../mutation/authority.ts';
+import { mutate } from '../mutation/mutation.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
+import type { MutationDeps, Step, Unchanged } from '../mutation/step.ts';
+import { put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { type OtelRecord } from '../records/records.ts';
+import type { Sealed } from '../records/sealed.ts';
+import { Refusal } from '../refusal.ts';
 
 /** Section 2.3: what a read tells. */
 export interface OtelConfig {

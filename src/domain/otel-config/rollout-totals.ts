@@ -1,8 +1,9 @@
-import type { Clock } from '../../time/clock.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { AccountMemory } from '../fleet/account-memory.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
-import { KEYS, type AckRecord } from '../records/records.ts';
+import { KEYS } from '../records/keys.ts';
+import { type AckRecord } from '../records/records.ts';
 import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
 
 export interface RolloutTotalsDeps {

@@ -1,10 +1,12 @@
-import type { Clock } from '../../time/clock.ts';
 import type { Numbers } from '../../packed/number-map.ts';
 import type { Entry, Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { ackSchema, BadRecord, KEYS, parseRecord, type AccountRecord, type AckRecord } from '../records/records.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
 /** How many devices are where; they add up to all that are to receive the configuration. */

@@ -1,7 +1,7 @@
-import type { Clock } from '../../time/clock.ts';
-import { Instants } from './timestamp-ring.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
+import { Instants } from './timestamp-ring.ts';
 
 /** The account's window after a request was charged, or refused. */
 export interface RateDecision {

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Expectation, type Store } from '../../store/port.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import type { LocalRateWindow } from './local-window.ts';
-import { KEYS, parseRecord, put } from '../records/records.ts';
 
 export const savedSchema = z.looseObject({ instants: z.array(z.number()).max(600) });
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { KEYS } from './records.ts';
+import { KEYS } from './keys.ts';
 
 /* The chain over an account's audit (docs/adr/0011-a-chain-over-the-audit.md): its blocks, and its head. */
 

@@ -1,29 +1,9 @@
 import * as z from 'zod';
+import { dayText } from './day-records.ts';
 
-/* The records of metering (DECISIONS M1–M5). Days are UTC, written `YYYY-MM-DD`; instants are milliseconds since 1970. */
+/* The records of metering (M1–M5). Days are UTC, written `YYYY-MM-DD`; instants are milliseconds since 1970. */
 
-export const dayText = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const instant = z.int().min(0);
-
-/**
- * `d/day`: every change of a status expects it, so that a night is closed once it has moved on. `since` is the day from
- * which on changes are recorded: the first night that can be metered.
- */
-export const daySchema = z.looseObject({ day: dayText, since: dayText });
-export type DayRecord = z.infer<typeof daySchema>;
-
-/**
- * `life/…`: what an app was before its first and after its last change of that day; for an account, whether it was
- * disabled. `none` is an app that does not exist.
- */
-export const statusChangeSchema = z.looseObject({
-  before: z.enum(['none', 'pending', 'active', 'revoked']),
-  after: z.enum(['none', 'pending', 'active', 'revoked']),
-  at: instant,
-});
-export type LifeRecord = z.infer<typeof statusChangeSchema>;
-export const accountLifeSchema = z.looseObject({ before: z.boolean(), after: z.boolean(), at: instant });
-export type AccountLifeRecord = z.infer<typeof accountLifeSchema>;
 
 /** `ledger/…`: one account's night. Created once and never changed. */
 export const ledgerSchema = z.looseObject({

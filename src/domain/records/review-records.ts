@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { KEYS } from './records.ts';
+import { KEYS } from './keys.ts';
 
 const instant = z.int().min(0);
 

@@ -1,6 +1,8 @@
-import { systemClock, type Clock } from '../../time/clock.ts';
 import { ABSENT, type Store } from '../../store/port.ts';
-import { FORMAT, formatSchema, KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+import { systemClock, type Clock } from '../../time/clock.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { FORMAT, formatSchema } from '../records/records.ts';
 import { readReplicas } from './replicas.ts';
 
 /*

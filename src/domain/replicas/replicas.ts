@@ -1,13 +1,15 @@
-import type { Clock } from '../../time/clock.ts';
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import type { Log } from '../../log.ts';
+import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import { PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
-import { RECORD_CHANGES } from '../records/record-changes.ts';
-import { FORMAT, KEYS, parseRecord, type Versioned } from '../records/records.ts';
-import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
-import { replicaSchema, type ReplicaRecord } from '../records/replica-records.ts';
+import type { Clock } from '../../time/clock.ts';
 import { joinSealing } from '../keys/active-key.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import { parseRecord, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { RECORD_CHANGES } from '../records/record-changes.ts';
+import { FORMAT } from '../records/records.ts';
+import { replicaSchema, type ReplicaRecord } from '../records/replica-records.ts';
+import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
 
 /** The registry of live replicas: each holds a record that says what it knows and what its clock says. */
 export interface Replicas {

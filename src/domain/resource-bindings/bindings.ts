@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
-import type { Precondition } from '../mutation/mutation.ts';
+import type { Precondition } from '../mutation/authority.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 
 /*
  * What a custom resource of Kubernetes stands for, by its UID. A binding is written in the commit that makes what it names,

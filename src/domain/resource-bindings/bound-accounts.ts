@@ -1,7 +1,11 @@
 import { ABSENT, type Store } from '../../store/port.ts';
 import { accountView, existing, type Account, type AccountsDeps, type Existing } from '../accounts/accounts.ts';
-import { mutate, type Origin, type Step, type Precondition, type Unchanged } from '../mutation/mutation.ts';
-import { KEYS, NO_COUNTERS, put, type AccountRecord } from '../records/records.ts';
+import type { Precondition } from '../mutation/authority.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { Origin, Step, Unchanged } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { NO_COUNTERS, type AccountRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountCreation, accountTransition } from '../status-history/status-change.ts';
 

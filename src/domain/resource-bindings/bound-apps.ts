@@ -2,12 +2,16 @@ import { ABSENT, type Store } from '../../store/port.ts';
 import { codeExpiry, newApp, withCode, withoutCode } from '../apps/app-state.ts';
 import { ownApp, type Caller } from '../apps/apps.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { StaleRead } from '../mutation/stale-read.ts';
 import { LIMITS } from '../limits.ts';
-import { authorisedBy, mutate, type MutationDeps, type Step, type Unchanged } from '../mutation/mutation.ts';
-import { KEYS, put, type AppRecord, type AppStatus } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
 import type { AccountQueues } from '../mutation/account-queue.ts';
+import { authorisedBy } from '../mutation/authority.ts';
+import { mutate } from '../mutation/mutation.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
+import type { MutationDeps, Step, Unchanged } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { type AppRecord, type AppStatus } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
 
 /** A code that was drawn before, and of which the plain text lies elsewhere. */
 export interface GeneratedCode {

@@ -1,16 +1,12 @@
 import { ABSENT, type Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
-import { StaleRead } from '../mutation/stale-read.ts';
 import { LIMITS } from '../limits.ts';
-import {
-  mutate,
-  type MutationDeps,
-  type Origin,
-  type Step,
-  type Precondition,
-  type Unchanged,
-} from '../mutation/mutation.ts';
-import { KEYS, put } from '../records/records.ts';
+import type { Precondition } from '../mutation/authority.ts';
+import { mutate } from '../mutation/mutation.ts';
+import { StaleRead } from '../mutation/stale-read.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
 /** An API key that was drawn before, and of which the plain text lies elsewhere. */

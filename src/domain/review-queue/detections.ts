@@ -1,19 +1,15 @@
-import { ABSENT, type Change, type Expectation } from '../../store/port.ts';
 import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
-import { stillBound } from '../devices/device-plane.ts';
-import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
+import { ABSENT, type Change, type Expectation } from '../../store/port.ts';
+import { stillBound } from '../devices/authenticate.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
-import {
-  beforeAnotherAttempt,
-  refuseGrowthWhenFull,
-  refuseLate,
-  type MutationDeps,
-  type Origin,
-} from '../mutation/mutation.ts';
-import { KEYS, parseRecord, put, type Versioned } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
+import { beforeAnotherAttempt, refuseGrowthWhenFull, refuseLate } from '../mutation/commit.ts';
+import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { digestOf, reviewIndexSchema, type ReviewIndex, type ReviewRecord } from '../records/review-records.ts';
+import { Refusal } from '../refusal.ts';
 import { admit } from './capacity.ts';
+import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 
 /** What a daemon saw, within the bounds of limits.ts. */
 export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity' | 'evidence'> {

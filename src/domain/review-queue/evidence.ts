@@ -1,5 +1,6 @@
 import { NEVER_STORED, type OtelConfig } from '../otel-config/otel-config.ts';
-import type { AccountRecord, OtelRecord, Versioned } from '../records/records.ts';
+import type { Versioned } from '../records/codec.ts';
+import type { AccountRecord, OtelRecord } from '../records/records.ts';
 import type { ReviewRecord } from '../records/review-records.ts';
 
 export type EvidenceLevel = OtelConfig['evidenceLevel'];

@@ -1,11 +1,13 @@
 import type { Entry, Store } from '../../store/port.ts';
 import type { Listed, PageOf } from '../accounts/accounts.ts';
-import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
-import { mutate, type MutationDeps, type Origin, type Step, type Unchanged } from '../mutation/mutation.ts';
-import { KEYS, parseRecord, put } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { entryIdOf, reviewKey, reviewSchema, type ReviewRecord, type ReviewStatus } from '../records/review-records.ts';
+import { Refusal } from '../refusal.ts';
+import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 
 export interface ReviewEntry extends ReviewRecord {
   readonly entryId: string;

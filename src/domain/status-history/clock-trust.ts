@@ -1,5 +1,5 @@
-import type { Clock } from '../../time/clock.ts';
 import type { Log } from '../../log.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /**
  * Whether the wall clock may close a day. Nothing that was metered can be taken back, so a clock that jumped is not

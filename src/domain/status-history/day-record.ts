@@ -1,7 +1,8 @@
 import { ABSENT, type Expectation, type Write } from '../../store/port.ts';
 import { DAY_MS, dayAt, endOfDay, startOfDay } from '../../time/utc-days.ts';
-import type { DayRecord } from '../records/metering-records.ts';
-import { KEYS, put, type Versioned } from '../records/records.ts';
+import { put, type Versioned } from '../records/codec.ts';
+import type { DayRecord } from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
 
 /** The day that lies so many days before or, where negative, after. */
 export const daysBefore = (day: string, days: number): string => dayAt(startOfDay(day) - days * DAY_MS);

@@ -1,15 +1,16 @@
 import { ABSENT, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { endOfDay, startOfDay } from '../../time/utc-days.ts';
+import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import {
+  accountStatusChangeSchema,
+  statusChangeSchema,
+  type AccountStatusChangeRecord,
+  type StatusChangeRecord,
+} from '../records/day-records.ts';
+import { KEYS } from '../records/keys.ts';
 import type { ClockWatch } from './clock-trust.ts';
 import { stampDay, type DayStamp } from './day-record.ts';
-import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
-import {
-  accountLifeSchema,
-  statusChangeSchema,
-  type AccountLifeRecord,
-  type LifeRecord,
-} from '../records/metering-records.ts';
-import { KEYS, parseRecord, put } from '../records/records.ts';
 
 /*
  * What a night is rebuilt from. Each change of an app's status, and of an account's being disabled, leaves in its own
@@ -38,7 +39,7 @@ export async function appTransition(
   deps: TransitionDeps,
   reader: FleetReader,
   app: AppEntry,
-  after: LifeRecord['after'],
+  after: StatusChangeRecord['after'],
   at: number,
 ): Promise<Transition> {
   const { status, statusAt } = app.record;
@@ -50,7 +51,7 @@ export async function appTransition(
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
   const entry = changedToday ? await deps.store.get(key) : undefined;
   const before = entry && parseRecord(statusChangeSchema, entry);
-  const record: LifeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
+  const record: StatusChangeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
   return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
 
@@ -65,9 +66,9 @@ export async function accountTransition(
   const stamp = await stampNow(deps, reader, at);
   const key = KEYS.accountStatusChange(stamp.day, account.id);
   const entry = await deps.store.get(key);
-  const before = entry && parseRecord(accountLifeSchema, entry);
+  const before = entry && parseRecord(accountStatusChangeSchema, entry);
   const previous = before?.record.at ?? account.record.createdAt;
-  const record: AccountLifeRecord = { before: !after, ...before?.record, after, at: within(stamp, previous) };
+  const record: AccountStatusChangeRecord = { before: !after, ...before?.record, after, at: within(stamp, previous) };
   return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
 
@@ -84,7 +85,11 @@ async function stampNow(deps: TransitionDeps, reader: FleetReader, at: number): 
 /** M1: never before what it was before, and within the day that the change counts for, whatever clock told the former. */
 const within = ({ day, at }: DayStamp, previous: number): number => Math.min(Math.max(at, previous), endOfDay(day) - 1);
 
-function withLife(stamp: DayStamp, record: LifeRecord | AccountLifeRecord, expectation: Expectation): Transition {
+function withLife(
+  stamp: DayStamp,
+  record: StatusChangeRecord | AccountStatusChangeRecord,
+  expectation: Expectation,
+): Transition {
   return {
     at: record.at,
     expect: [stamp.expect, expectation],

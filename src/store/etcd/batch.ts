@@ -1,5 +1,5 @@
-import { Claims } from './conflicts.ts';
 import type { Change } from '../port.ts';
+import { Claims } from './conflicts.ts';
 
 /** What etcd allows without being told otherwise (`--max-txn-ops`), for the outer transaction and its largest member. */
 const OPERATIONS_MAX = 128;

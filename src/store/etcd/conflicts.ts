@@ -1,4 +1,4 @@
-import { type Change, HEAD_KEY, type Write } from '../port.ts';
+import { HEAD_KEY, type Change, type Write } from '../port.ts';
 
 /**
  * What changes rely on and write, to tell whether one more can ride in the same request: etcd compares for all of them

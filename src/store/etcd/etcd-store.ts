@@ -1,33 +1,33 @@
 import type { CallOptions } from '@grpc/grpc-js';
 import type { IRangeRequest, IRangeResponse } from 'etcd3';
-import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
-import { EtcdCommits } from './group-commit.ts';
-import type { Tls } from './wire/channel.ts';
-import { type Endpoint, type Endpoints, openEndpoints } from './wire/endpoints.ts';
-import { Fullness } from './wire/quota.ts';
-import { EtcdHolds } from './lease/holds.ts';
-import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './wire/key-space.ts';
-import type { UserAndPassword } from './wire/auth-token.ts';
-import { decodeRange, type FoundRange } from './wire/range-codec.ts';
-import { isCompacted, isFuture } from './wire/errors.ts';
-import { checkVersions, type ReadVersion, versionReader } from './wire/server-version.ts';
-import { EtcdWatch } from './wire/watch.ts';
 import {
+  HEAD_KEY,
+  StoreUnavailable,
   type Change,
   type CommitResult,
   type Entry,
   type Head,
-  HEAD_KEY,
   type Held,
   type Page,
   type PageRequest,
   type Retained,
   type Store,
-  StoreUnavailable,
   type Watch,
   type WatchListener,
 } from '../port.ts';
 import { Retentions } from '../retained-revisions.ts';
+import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
+import { EtcdCommits } from './group-commit.ts';
+import { EtcdHolds } from './lease/holds.ts';
+import type { UserAndPassword } from './wire/auth-token.ts';
+import type { Tls } from './wire/channel.ts';
+import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.ts';
+import { isCompacted, isFuture } from './wire/errors.ts';
+import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './wire/key-space.ts';
+import { Fullness } from './wire/quota.ts';
+import { decodeRange, type FoundRange } from './wire/range-codec.ts';
+import { checkVersions, versionReader, type ReadVersion } from './wire/server-version.ts';
+import { EtcdWatch } from './wire/watch.ts';
 
 export interface EtcdOptions {
   /** `http://host:port` or `https://host:port`, all alike. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { gathering } from '../../concurrency/batching-pause.ts';
+import { StoreUnavailable, type Change, type CommitResult } from '../port.ts';
+import { bytesOf, divide, type Candidate } from './batch.ts';
 import type { Endpoints } from './wire/endpoints.ts';
-import { bytesOf, type Candidate, divide } from './batch.ts';
+import { isInvalid, unavailable } from './wire/errors.ts';
 import type { KeySpace } from './wire/key-space.ts';
 import { encodeGroup, resultsOf } from './wire/txn.ts';
-import { isInvalid, unavailable } from './wire/errors.ts';
-import { gathering } from '../../concurrency/batching-pause.ts';
-import { type Change, type CommitResult, StoreUnavailable } from '../port.ts';
 
 /** While so many requests are under way, further commits wait and ride together (docs/adr/0015-group-commit.md). */
 const REQUESTS_MAX = 2;

@@ -1,8 +1,7 @@
-import type { Clock } from '../../time/clock.ts';
-import type { Log } from '../../log.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Log } from '../../log.ts';
 import type { WatchCacheMetrics } from '../../metrics/service-metrics.ts';
-import { digestOf, storedDigest } from './digest.ts';
+import type { Clock } from '../../time/clock.ts';
 import {
   CACHED_PREFIX,
   HEAD_KEY,
@@ -15,8 +14,9 @@ import {
   type WatchBatch,
 } from '../port.ts';
 import { openWatch, type OpenWatch } from '../watch-handle.ts';
-import { Passengers } from './deferred-read.ts';
 import { sharedRead } from './coalesced-read.ts';
+import { Passengers } from './deferred-read.ts';
+import { digestOf, storedDigest } from './digest.ts';
 
 /** Where the directory's records are kept in memory: parsed, indexed, and nobody else's business. */
 export interface WatchCacheSink {

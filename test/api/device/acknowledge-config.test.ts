@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Change } from '../../../src/store/port.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { auditOf, changeAccount, deleteApp, readApp, revoke, setOtel } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -12,7 +10,9 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 

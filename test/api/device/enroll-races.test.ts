@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { auditOf, enrollOwn, ownCredential, sendEnroll } from '../../support/service/daemon.ts';
 import { createApp, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 
 const INVALID_CODE = { status: 401, body: { error: { code: 'invalid_code' } } };
 

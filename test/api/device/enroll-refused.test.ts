@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
+import { exchange } from '../../support/http/raw-http.ts';
 import {
   auditOf,
   changeAccount,
@@ -11,7 +11,6 @@ import {
   revoke,
   sendEnroll,
 } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   createApp,
   enroll,
@@ -21,7 +20,8 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { exchange } from '../../support/http/raw-http.ts';
+import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

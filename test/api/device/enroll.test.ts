@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
 import {
   auditOf,
   changeAccount,
@@ -7,14 +6,15 @@ import {
   enrollOwn,
   issueCode,
   ownCredential,
+  pollInCompany,
   readApp,
   revoke,
   sendEnroll,
   setOtel,
-  pollInCompany,
 } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { createApp, enroll, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

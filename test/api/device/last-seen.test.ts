@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import {
   changeAccount,
   deleteApp,
@@ -11,10 +11,10 @@ import {
   revoke,
   sendEnroll,
 } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
-import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const SECOND_MS = 1000;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
+import { exchange, header } from '../../support/http/raw-http.ts';
 import {
   changeAccount,
   deleteApp,
@@ -11,9 +11,9 @@ import {
   revoke,
   setOtel,
 } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
-import { exchange, header } from '../../support/http/raw-http.ts';
+import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NEVER_STORED = { enabled: false, endpoint: '', headers: {}, evidenceLevel: 'hashes' };
 const INVALID_CREDENTIAL = { status: 401, body: { error: { code: 'invalid_credential' } } };

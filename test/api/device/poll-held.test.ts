@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { appSchema, KEYS, parseRecord, put } from '../../../src/domain/records/records.ts';
+import { parseRecord, put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { appSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
+import { connectRaw } from '../../support/http/raw-http.ts';
 import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
 import {
   call,
@@ -13,10 +15,10 @@ import {
   type Answer,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { connectRaw } from '../../support/http/raw-http.ts';
-import { simulatedTimers } from '../../support/time/simulated-timers.ts';
+import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 interface Daemon extends Tenant {

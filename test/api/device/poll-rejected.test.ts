@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
 import { CATCH_UP_MS } from '../../../src/store/watch-cache/watch-cache.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
 import {
   deleteApp,
   enrollOwn,
@@ -11,7 +10,6 @@ import {
   requestsInFlight,
   revoke,
 } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   createApp,
   enroll,
@@ -21,8 +19,10 @@ import {
   type Muster,
   type MusterOptions,
 } from '../../support/service/muster.ts';
-import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 const REFUSED = { status: 401, body: { error: { code: 'invalid_credential' } } };

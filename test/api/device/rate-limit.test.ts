@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metric, sendEnroll } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -11,6 +10,7 @@ import {
   type Answer,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 describe.each([
   [{}, 60],

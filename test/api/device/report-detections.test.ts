@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEYS, parseRecord } from '../../../src/domain/records/records.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { reviewIndexSchema } from '../../../src/domain/records/review-records.ts';
+import { detection, listReviews, sendDetections, type ReviewBody } from '../../support/records/detections.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import {
   auditOf,
   changeAccount,
@@ -13,8 +14,6 @@ import {
   revoke,
   setOtel,
 } from '../../support/service/daemon.ts';
-import { detection, listReviews, sendDetections, type ReviewBody } from '../../support/records/detections.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -24,7 +23,9 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 const INVALID_CREDENTIAL = { status: 401, body: { error: { code: 'invalid_credential' } } };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { call, createApp, enroll, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { connectRaw, type RawConnection } from '../../support/http/raw-http.ts';
+import { call, createApp, enroll, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
 /* What a connection said last is remembered (`api/http/bearer.ts`): never for another request than one that says the same. */
 

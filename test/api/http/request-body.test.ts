@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { answer } from '../../../src/api/http/response.ts';
 import { BODY_LIMITS, parseJsonObject, readBody } from '../../../src/api/http/request-body.ts';
+import { answer } from '../../../src/api/http/response.ts';
 import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';
 import { hold, openTestListener, type TestListener } from '../../support/http/test-listener.ts';
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { DEADLINES } from '../../../src/domain/limits.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { requestsInFlight } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, poll, tenant } from '../../support/service/muster.ts';
-import { simulatedTimers } from '../../support/time/simulated-timers.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 onEachBackend('H15: a store that never answers', (backend) => {

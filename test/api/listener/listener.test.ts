@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answer, DRAIN_BYTES_MAX, DRAIN_MS, requestIdOf } from '../../../src/api/http/response.ts';
 import type { TurnedAway } from '../../../src/api/listener/listener.ts';
-import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
 import { isListening } from '../../support/http/listening.ts';
+import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
 import { echo, hold, NOT_FOUND, openTestListener, OVERLOADED } from '../../support/http/test-listener.ts';
 import { until } from '../../support/time/until.ts';
 

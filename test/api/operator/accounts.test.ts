@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../../src/domain/limits.ts';
-import { CATCH_UP_MS } from '../../../src/store/watch-cache/watch-cache.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { CATCH_UP_MS } from '../../../src/store/watch-cache/watch-cache.ts';
 import { changeAccount } from '../../support/service/daemon.ts';
 import { call, OPERATOR_TOKEN, tenant, type Answer, type Call, type Muster } from '../../support/service/muster.ts';
-import { simulatedTimers } from '../../support/time/simulated-timers.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };

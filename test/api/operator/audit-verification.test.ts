@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
 import { tamper } from '../../support/records/audit.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
+import { call, createApp, OPERATOR_TOKEN, tenant, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
-import { call, createApp, OPERATOR_TOKEN, tenant, type Answer } from '../../support/service/muster.ts';
 import { until } from '../../support/time/until.ts';
 
 onEachBackend('GET /operator/v1/accounts/{accountId}/audit/verification', (backend) => {

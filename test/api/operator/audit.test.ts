@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
 import {
   auditOf,
   changeAccount,
@@ -10,7 +9,6 @@ import {
   setOtel,
   type AuditEntry,
 } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -22,6 +20,8 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 onEachBackend('the audit', (backend) => {
   const clock = new FakeClock();

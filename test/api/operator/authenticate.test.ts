@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, createApp, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { call, createApp, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
 const INVALID_TOKEN = { status: 401, body: { error: { code: 'invalid_token' } } };
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { putAll, readText } from '../../support/records/backups.ts';
 import { metric } from '../../support/service/daemon.ts';
 import { call, Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
 import { until } from '../../support/time/until.ts';
 

@@ -1,14 +1,14 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
-import { KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
-import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { onEachBackend, type Backend } from '../../support/store/backends.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { keyLine, keysOf, rotate, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
 import {
   call,
@@ -20,7 +20,9 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const SECRET = 'Bearer collector-secret-4711';

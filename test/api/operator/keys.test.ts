@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { putAll } from '../../support/records/backups.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -16,6 +14,8 @@ import {
   type Muster,
 } from '../../support/service/muster.ts';
 import { times } from '../../support/service/v1.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 const NOT_FOUND = { status: 404, body: { error: { code: 'not_found' } } };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { exchange } from '../../support/http/raw-http.ts';
+import { cataloguedSeries } from '../../support/monitoring/metrics-catalogue.ts';
 import { metric, setOtel } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -12,8 +12,8 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { cataloguedSeries } from '../../support/monitoring/metrics-catalogue.ts';
-import { exchange } from '../../support/http/raw-http.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 /** A dashboard and the alerts rely on these names. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { isListening } from '../../support/http/listening.ts';
-import { call, Muster, tenant } from '../../support/service/muster.ts';
 import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';
+import { call, Muster, tenant } from '../../support/service/muster.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 describe('the probes', () => {
   const clock = new FakeClock();

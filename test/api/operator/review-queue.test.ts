@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
-import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
-import { auditOf, changeAccount, deleteApp, metric, setOtel } from '../../support/service/daemon.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import {
   decide,
   detection,
@@ -11,7 +8,8 @@ import {
   sendDetections,
   type ReviewBody,
 } from '../../support/records/detections.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
+import { auditOf, changeAccount, deleteApp, metric, setOtel } from '../../support/service/daemon.ts';
 import {
   call,
   createApp,
@@ -21,7 +19,9 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 const NOT_FOUND = { status: 404, body: { error: { code: 'not_found' } } };

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -13,7 +11,9 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 interface Daemon extends Tenant {
   readonly appId: string;

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { BilledMuster } from '../../support/metering/billed-muster.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { call, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 import { ledgerNight, seed } from '../../support/metering/seeded-ledger.ts';
+import { call, OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 const NOBODY = 'a'.repeat(16);

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DEADLINES } from '../../../src/domain/limits.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
 import { USAGE_ACCOUNTS_MAX } from '../../../src/domain/metering/usage.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { BilledMuster, type UsageBody } from '../../support/metering/billed-muster.ts';
-import type { MusterOptions } from '../../support/service/muster.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { ledgerNight, seed } from '../../support/metering/seeded-ledger.ts';
+import type { MusterOptions } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { BilledMuster, usageBodyOf, type UsageBody } from '../../support/metering/billed-muster.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { call, createApp, enroll, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { seed } from '../../support/metering/seeded-ledger.ts';
+import { call, createApp, enroll, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const NOBODY = 'a'.repeat(16);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
 import { pollInCompany } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { call, createApp, enroll, tenant, type CreatedApp, type Muster } from '../../support/service/muster.ts';
 import { asCaller, asOperator, DAY_MS, expectRefusal, times, type Ask } from '../../support/service/v1.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 onEachBackend('the life of an app', (backend) => {
   const clock = new FakeClock();

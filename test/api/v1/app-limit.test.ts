@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { tenant, type Answer, type Muster } from '../../support/service/muster.ts';
 import { asCaller, codeOf, expectRefusal, times, type Ask } from '../../support/service/v1.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const created = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status === 201);
 const limited = (answers: readonly Answer[]): Answer[] =>

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exchange } from '../../support/http/raw-http.ts';
+import { createApp, tenant, type Answer, type Muster } from '../../support/service/muster.ts';
+import { asCaller, DAY_MS, expectRefusal, type Ask } from '../../support/service/v1.ts';
 import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
-import { createApp, tenant, type Answer, type Muster } from '../../support/service/muster.ts';
-import { exchange } from '../../support/http/raw-http.ts';
-import { asCaller, DAY_MS, expectRefusal, type Ask } from '../../support/service/v1.ts';
 
 const APP_ID = /^[a-z0-9]{20}$/;
 const CODE = /^mst_code_[0-9A-Za-z]{49}$/;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { createApp, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { connectRaw, header } from '../../support/http/raw-http.ts';
+import { createApp, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, spend, type Ask, type V1Code } from '../../support/service/v1.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const TOO_LARGE = 'x'.repeat(65_537);
 const WELL_FORMED_PUT = { enabled: false };

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
 import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { putAll } from '../../support/records/backups.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
 import { deleteApp, enrollOwn, issueCode, ownCredential, type OwnCredential } from '../../support/service/daemon.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { createApp, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const ENROLLMENTS = 100;
 const byHash = (one: OwnCredential, other: OwnCredential): number =>

@@ -7,8 +7,8 @@ import { storeOtelConfig } from '../../../src/api/v1/operations/store-otel-confi
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { generateApiKey } from '../../../src/domain/credentials/tokens.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { call, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
+import { call, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, SECTION_7, type Ask } from '../../support/service/v1.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
 

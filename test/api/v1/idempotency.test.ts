@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { onEachBackend } from '../../support/store/backends.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { call, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { exchange } from '../../support/http/raw-http.ts';
+import { call, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, codeOf, DAY_MS, expectRefusal, spend, times, type Ask } from '../../support/service/v1.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { recordingStore } from '../../support/store/wrapped-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const replayed = ({ headers }: Answer): boolean => headers.get('idempotency-replayed') === 'true';
 const appOf = ({ body }: Answer): { appId: string; enrollCode: string } => ({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { Muster, tenant, type Answer } from '../../support/service/muster.ts';
 import { asCaller, expectRefusal, type Ask, type V1Code } from '../../support/service/v1.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import authHeaders from '../../vectors/auth-header.json' with { type: 'json' };
 import endpoints from '../../vectors/endpoint.json' with { type: 'json' };
 import puts from '../../vectors/otel-put.json' with { type: 'json' };

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/port.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -13,7 +11,9 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, type Ask, type V1Code } from '../../support/service/v1.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 import { recordingStore } from '../../support/store/wrapped-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NEVER_STORED = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
 const STORED = { enabled: true, endpoint: 'https://otel.example.com', evidenceLevel: 'redacted' };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { createApp, Muster, tenant } from '../../support/service/muster.ts';
 import { connectRaw, type RawAnswer } from '../../support/http/raw-http.ts';
+import { createApp, Muster, tenant } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const UNKNOWN = 'a'.repeat(20);
 const NOT_FOUND = '{"error":{"code":"not_found","message":"No such endpoint, or no such record in this account."}}';

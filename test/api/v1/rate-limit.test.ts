@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import {
   call,
   createApp,
@@ -11,8 +11,8 @@ import {
   tenant,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { asCaller, asOperator, expectRefusal, spend, type Ask } from '../../support/service/v1.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 describe('the rate window of an account (H13, H14)', () => {
   const clock = new FakeClock();

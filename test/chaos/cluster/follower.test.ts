@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openStore } from '../../../src/service/open-store.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
-import { until } from '../../support/time/until.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
-import { Follower } from './follower.ts';
+import { until } from '../../support/time/until.ts';
 import { invalidities } from '../judgement/validity.ts';
+import { Follower } from './follower.ts';
 
 /* The watch that every revision is judged by: what it did not see, it says. */
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store, WatchBatch, WatchEnd } from '../../../src/store/port.ts';
 import { auditOf, placeOf, type StoredAudit } from '../judgement/state.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { MusterProcess, type Addresses } from '../../support/service/muster-process.ts';
 import { TcpProxy } from '../../support/etcd/tcp-proxy.ts';
+import { MusterProcess, type Addresses } from '../../support/service/muster-process.ts';
 import type { Recorder } from '../judgement/history.ts';
 
 /** Of all keys in etcd. */

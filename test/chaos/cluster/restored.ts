@@ -2,13 +2,13 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import type { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { poll, type Owner, type OwnCredential } from './calls.ts';
 import { hold, took } from '../nemesis/fault.ts';
-import type { Replica } from './replica.ts';
 import { seeded } from '../random.ts';
-import { looksAt, RELISTS, rotationFaults } from './rotation.ts';
 import { enrolled } from '../workload/configs.ts';
 import { newOwner, REPLICAS, work, type Worker } from '../workload/worker.ts';
+import { poll, type OwnCredential, type Owner } from './calls.ts';
+import type { Replica } from './replica.ts';
+import { looksAt, RELISTS, rotationFaults } from './rotation.ts';
 import { World } from './world.ts';
 
 const NOTICED_MS_MAX = 60_000;

@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { newApp } from '../../../src/domain/apps/app-state.ts';
-import { settleFormat } from '../../../src/domain/replicas/format.ts';
-import { LIMITS } from '../../../src/domain/limits.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
 import {
   generateAccountId,
   generateAppId,
@@ -10,9 +7,13 @@ import {
   systemRandom,
 } from '../../../src/domain/credentials/random-ids.ts';
 import { generateApiKey, generateEnrollCode, tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
-import type { Owner } from './calls.ts';
 import type { Recorder } from '../judgement/history.ts';
+import type { Owner } from './calls.ts';
 
 const LEFT = 5;
 const WRITES_PER_COMMIT = 120;

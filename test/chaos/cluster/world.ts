@@ -6,13 +6,13 @@ import type { Store } from '../../../src/store/port.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import type { Addresses } from '../../support/service/muster-process.ts';
 import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
+import type { Outcome } from '../checkers/checker.ts';
+import { Recorder } from '../judgement/history.ts';
+import { readState, type State } from '../judgement/state.ts';
 import type { Owner } from './calls.ts';
 import { Follower } from './follower.ts';
-import { Recorder } from '../judgement/history.ts';
 import { PREFIX, Replica } from './replica.ts';
 import { seedNearlyFull } from './seed.ts';
-import { readState, type State } from '../judgement/state.ts';
-import type { Outcome } from '../checkers/checker.ts';
 
 /** Enough for a long run, and soon filled. */
 const QUOTA_BYTES = 256 * 1024 * 1024;

@@ -1,13 +1,13 @@
 import { CORRECTNESS } from '../checkers/all.ts';
 import type { Violation } from '../checkers/checker.ts';
+import { World } from '../cluster/world.ts';
 import { SHORT } from '../nemesis/all.ts';
 import { hold, type Fault } from '../nemesis/fault.ts';
 import { answersLost, flowDropped } from '../nemesis/wires.ts';
+import { BUGS } from '../planted-bugs/bugs.ts';
 import type { Random } from '../random.ts';
 import { warm } from '../runner.ts';
-import { BUGS } from '../planted-bugs/bugs.ts';
 import { underLoad } from '../workload/all.ts';
-import { World } from '../cluster/world.ts';
 
 /** Under which fault a bug shows; the others show in ordinary work. */
 const SHOWS: ReadonlyMap<string, Fault> = new Map([

@@ -4,10 +4,10 @@ import { runs } from '../../support/run/effort.ts';
 import { CORRECTNESS } from '../checkers/all.ts';
 import type { Checker, Outcome } from '../checkers/checker.ts';
 import { ANSWER_MS_MAX, lateAfter } from '../checkers/late.ts';
-import type { History } from './history.ts';
 import { validHistory } from '../model/valid-history.ts';
 import { VIOLATIONS } from '../violations/all.ts';
 import type { Violation } from '../violations/violation.ts';
+import type { History } from './history.ts';
 
 const REQUESTS = 150;
 const RUNS = runs(30);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Call, History } from './history.ts';
 import { lateAfter } from '../checkers/late.ts';
+import { rotationFaults, type Look } from '../cluster/rotation.ts';
 import { recoveryMs, throughput, writeGapMs } from '../measure.ts';
 import type { Figure } from '../nemesis/fault.ts';
 import { CI_SEED, seedFrom } from '../random.ts';
+import type { Call, History } from './history.ts';
 import { closingLines, sectionLines, verdictOf } from './report.ts';
-import { rotationFaults, type Look } from '../cluster/rotation.ts';
 import { CLOSING, HAMMER, invalidities, LAST_WORDS, LOAD_MIN, LOAD_OVER_MS } from './validity.ts';
 
 const call = (change: Partial<Call>): Call => ({

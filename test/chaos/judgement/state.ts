@@ -1,13 +1,13 @@
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import {
   accountSchema,
   apiKeySchema,
   appSchema,
   auditSchema,
-  credentialSchema,
-  KEYS,
-  otelSchema,
-  parseRecord,
   countersSchema,
+  credentialSchema,
+  otelSchema,
 } from '../../../src/domain/records/records.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
 

@@ -1,8 +1,8 @@
 import type { Outcome } from '../checkers/checker.ts';
 import type { Written } from '../cluster/follower.ts';
 import type { Call, Facts, History, Kind, Mark } from '../judgement/history.ts';
-import { whole, type Random } from '../random.ts';
 import type { StoredApp, StoredAudit } from '../judgement/state.ts';
+import { whole, type Random } from '../random.ts';
 
 /** A verdict of the ideal service: what it answers, and which of the account's records it changed, if any. */
 export interface Verdict {

@@ -1,10 +1,10 @@
+import { shuffled, type Random } from '../random.ts';
 import { followerKilled, leaderKilled, quorumLost } from './etcd-killed.ts';
 import type { Extent, Fault } from './fault.ts';
 import { noSpace } from './no-space.ts';
 import { replicaKilled } from './replica-killed.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { leaderStopped, replicaStopped } from './stopped.ts';
-import { shuffled, type Random } from '../random.ts';
 import { allCut, answersLost, compacted, flowDropped } from './wires.ts';
 
 export const FAULTS: readonly Fault[] = [

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../random.ts';
 import type { World } from '../cluster/world.ts';
+import type { Random } from '../random.ts';
 
 /** How long and how often, in the long form and in the short one. */
 export interface Extent {

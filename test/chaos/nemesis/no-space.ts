@@ -1,6 +1,6 @@
+import { LIMITS } from '../../../src/domain/limits.ts';
 import { fill, makeRoom } from '../cluster/etcd-admin.ts';
 import type { Replica } from '../cluster/replica.ts';
-import { LIMITS } from '../../../src/domain/limits.ts';
 import { hold, took, type Fault } from './fault.ts';
 
 const NOTICED_MS_MAX = 60_000;

@@ -1,8 +1,8 @@
+import type { Replica } from '../cluster/replica.ts';
 import { throughput } from '../measure.ts';
 import { seeded, whole } from '../random.ts';
-import { work } from '../workload/worker.ts';
 import { steady, STEADY } from '../workload/steady.ts';
-import type { Replica } from '../cluster/replica.ts';
+import { work } from '../workload/worker.ts';
 import { hold, type Fault } from './fault.ts';
 
 const PROBE_MS = 100;

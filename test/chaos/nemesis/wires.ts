@@ -1,8 +1,8 @@
 import type { Flow } from '../../support/etcd/tcp-proxy.ts';
-import { whole } from '../random.ts';
+import { compactAll } from '../cluster/etcd-admin.ts';
 import type { Replica } from '../cluster/replica.ts';
 import type { World } from '../cluster/world.ts';
-import { compactAll } from '../cluster/etcd-admin.ts';
+import { whole } from '../random.ts';
 import { hold, took, type Fault } from './fault.ts';
 
 const LIVE_MS_MAX = 30_000;

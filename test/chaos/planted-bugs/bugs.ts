@@ -1,5 +1,5 @@
 import type { Config } from '../../../src/config/config.ts';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { HEAD_KEY, StoreUnavailable, type Change, type Head, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
 

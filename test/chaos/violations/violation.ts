@@ -1,8 +1,8 @@
 import type { Outcome } from '../checkers/checker.ts';
 import type { Call, History } from '../judgement/history.ts';
+import type { State, StoredApp } from '../judgement/state.ts';
 import type { IdealCalls } from '../model/calls.ts';
 import type { IdealOwner } from '../model/operator-calls.ts';
-import type { State, StoredApp } from '../judgement/state.ts';
 
 export interface Judged {
   readonly history: History;

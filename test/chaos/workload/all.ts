@@ -1,6 +1,6 @@
-import { seeded, whole, type Random } from '../random.ts';
-import { HAMMER } from '../judgement/validity.ts';
 import type { World } from '../cluster/world.ts';
+import { HAMMER } from '../judgement/validity.ts';
+import { seeded, whole, type Random } from '../random.ts';
 import { capped } from './capped.ts';
 import { codes } from './codes.ts';
 import { configs } from './configs.ts';

@@ -10,8 +10,8 @@ import {
   readApp,
   revokeApp,
   type App,
-  type Owner,
   type OwnCredential,
+  type Owner,
 } from '../cluster/calls.ts';
 import { isOk } from '../judgement/history.ts';
 import { whole } from '../random.ts';

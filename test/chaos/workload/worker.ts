@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAccount, createKey, type Owner } from '../cluster/calls.ts';
-import { Client, type Asked, type Reply, type Replicas } from '../cluster/client.ts';
+import { Client, type Asked, type Replicas, type Reply } from '../cluster/client.ts';
 import { isOk, type Recorder } from '../judgement/history.ts';
 import { whole, type Random } from '../random.ts';
 

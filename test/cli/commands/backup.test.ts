@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { putAll } from '../../support/records/backups.ts';
 import { auditOf, issueCode, revoke, sendEnroll, setOtel } from '../../support/service/daemon.ts';
-import { until } from '../../support/time/until.ts';
 import {
   connectedTo,
   musterCommand,
@@ -29,6 +28,7 @@ import {
   tenant,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { until } from '../../support/time/until.ts';
 
 let root: string;
 let file: string;

@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Authority } from './node/authority.ts';
 import { command } from './control-plane/command.ts';
 import { kubeconfig } from './control-plane/kubeconfig.ts';
 import { toolPath } from './control-plane/tools.ts';
+import type { Authority } from './node/authority.ts';
 
 /** kubectl with the rights that its kubeconfig gives; resolves to its standard output, throws CommandError. */
 export type Kubectl = (args: readonly string[], input?: string) => Promise<string>;

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from './control-plane/program.ts';
+import { leaveSlot, type Slot } from './control-plane/slot.ts';
 import { cgroupOf, processesIn, removeCgroup } from './node/cgroups.ts';
 import { restoreKernelSettings } from './node/kernel.ts';
 import { removeNetwork } from './node/network.ts';
-import { eventually } from './control-plane/program.ts';
-import { leaveSlot, type Slot } from './control-plane/slot.ts';
 
 /**
  * Remembers the folder in which the cluster keeps its files, so that it can be cleared without its owner. Where there is

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clear, settleFolder } from './clearing.ts';
 import type { Kubectl } from './api-access.ts';
+import { clear, settleFolder } from './clearing.ts';
 import { ControlPlane } from './control-plane/control-plane.ts';
+import { Program } from './control-plane/program.ts';
+import { takeSlot, type Slot } from './control-plane/slot.ts';
+import { toolPath } from './control-plane/tools.ts';
 import { pauseArchive } from './node/image.ts';
 import { saveKernelSettings } from './node/kernel.ts';
 import { enter, layNetwork, nodeNetwork, type NodeNetwork } from './node/network.ts';
 import { answers, Node } from './node/node.ts';
-import { Program } from './control-plane/program.ts';
-import { takeSlot, type Slot } from './control-plane/slot.ts';
-import { toolPath } from './control-plane/tools.ts';
 
 export interface ClusterOptions {
   readonly nodes: 1 | 2;

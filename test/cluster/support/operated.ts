@@ -1,9 +1,9 @@
+import { resolve } from 'node:path';
+import process from 'node:process';
 import type { MusterOptions } from '../../support/service/muster.ts';
-import { OPERATOR_TOKEN, call, type Answer, type Muster } from '../../support/service/muster.ts';
+import { call, OPERATOR_TOKEN, type Answer, type Muster } from '../../support/service/muster.ts';
 import type { ApiAccess, KubeAnswer } from './api-access.ts';
 import { eventually } from './control-plane/program.ts';
-import process from 'node:process';
-import { resolve } from 'node:path';
 
 /* What the tests of the operator have in common: a control plane with the kinds, and words to speak of resources. */
 

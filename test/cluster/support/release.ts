@@ -2,8 +2,8 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EtcdCluster } from '../../support/etcd/etcd.ts';
 import type { Cluster } from './cluster.ts';
-import type { Image } from './node/image.ts';
 import { eventually } from './control-plane/program.ts';
+import type { Image } from './node/image.ts';
 
 const CHART = join(import.meta.dirname, '../../../charts/muster');
 const RELEASE = 'muster';

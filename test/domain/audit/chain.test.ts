@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BLOCK_ENTRIES_MAX, emptyChain, portions, sealed, withThrough } from '../../../src/domain/audit/chain.ts';
 import { chainSchema, instantOf } from '../../../src/domain/records/audit-records.ts';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { runs } from '../../support/run/effort.ts';
 import { seeded } from '../../support/time/timeline.ts';
 

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
 import { blockDigest } from '../../../src/domain/audit/chain.ts';
 import { cutStep } from '../../../src/domain/audit/retention.ts';
-import { chainSchema, sealSchema } from '../../../src/domain/records/audit-records.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
-import { BadRecord, KEYS, parseRecord } from '../../../src/domain/records/records.ts';
+import { chainSchema, sealSchema } from '../../../src/domain/records/audit-records.ts';
+import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { onEachStore } from '../../support/store/stores.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
 import { unluckyStore, type CommitFate } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** Cuts until there is nothing more to cut. @returns how many entries went */
 async function cutAll(store: Store, olderThan: number): Promise<number> {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* What is found in an audit is told in verify.test.ts; that it is read as each store has it, here. */
 

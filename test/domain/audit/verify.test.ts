@@ -2,14 +2,15 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { blockDigest } from '../../../src/domain/audit/chain.ts';
 import type { AuditFault } from '../../../src/domain/audit/faults.ts';
+import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import {
   chainSchema,
   sealSchema,
   type ChainRecord,
   type SealRecord,
 } from '../../../src/domain/records/audit-records.ts';
-import { verifyAudit } from '../../../src/domain/audit/verify.ts';
-import { KEYS, parseRecord } from '../../../src/domain/records/records.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';

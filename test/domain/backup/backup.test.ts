@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { backupsOf, backupText, copiedAt, putAll, readText } from '../../support/records/backups.ts';
 import { onEachStore } from '../../support/store/stores.ts';

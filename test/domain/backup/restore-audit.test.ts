@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealer, tamper, writeEntry } from '../../support/records/audit.ts';
 import { backupText, restoreText } from '../../support/records/backups.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 onEachStore('the audit after a restore', (stores) => {
   test('verifies: what was sealed is sealed, what was not will be, and tampering still shows', async () => {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { settleFormat } from '../../../src/domain/replicas/format.ts';
-import { FORMAT, KEYS } from '../../../src/domain/records/records.ts';
 import { OTEL_REVISIONS_SKIPPED } from '../../../src/domain/backup/restore-rules.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { FORMAT } from '../../../src/domain/records/records.ts';
+import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { backupText, contentOf, putAll, restoreText } from '../../support/records/backups.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore, type CommitFate } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
 
 const ACCOUNT = 'a1b2c3d4e5f6g7h8';
 const OTHER = 'z1b2c3d4e5f6g7h8';

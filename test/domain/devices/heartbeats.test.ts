@@ -1,16 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createHeartbeats, type Heartbeats } from '../../../src/domain/devices/heartbeats.ts';
+import { packLastSeen, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
-import { createHeartbeats, type Heartbeats } from '../../../src/domain/devices/heartbeats.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { accountSchema, appSchema, KEYS, put } from '../../../src/domain/records/records.ts';
-import { packLastSeen, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { accountSchema, appSchema } from '../../../src/domain/records/records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const ACCOUNT = 'abcdefgh12345678';

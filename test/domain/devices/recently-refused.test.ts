@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createRefusedLately } from '../../../src/domain/devices/recently-refused.ts';
 import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import { createRefusedLately } from '../../../src/domain/devices/recently-refused.ts';
 
 const hashOf = (number: number): string => tokenHash(`credential ${number}`);
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { summaryAt, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
 import { enrolled, newApp, revoked, withCode } from '../../../src/domain/apps/app-state.ts';
-import { appSchema, BadRecord, parseRecord, type AppRecord } from '../../../src/domain/records/records.ts';
+import { summaryAt, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
+import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
+import { appSchema, type AppRecord } from '../../../src/domain/records/records.ts';
 import { runs } from '../../support/run/effort.ts';
 
 /** What the schema says of the text: the summary and the credential, or that it is no record. */

@@ -1,16 +1,17 @@
 import { expect, test, vi } from 'vitest';
 import { caughtUp, createFleet } from '../../../src/domain/fleet/fleet.ts';
-import { directReader } from '../../../src/domain/fleet/store-reader.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { CACHED_GROUPS, KEYS, put } from '../../../src/domain/records/records.ts';
+import { directReader } from '../../../src/domain/fleet/store-reader.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { WatchCache, type Freshness } from '../../../src/store/watch-cache/watch-cache.ts';
-import { ABSENT, type Entry, type Store, StoreUnavailable } from '../../../src/store/port.ts';
+import { ABSENT, StoreUnavailable, type Entry, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { WatchCache, type Freshness } from '../../../src/store/watch-cache/watch-cache.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
-import { wrappedStore } from '../../support/store/wrapped-store.ts';
 
 const account = (id: string) =>
   put(KEYS.account(id), { name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });

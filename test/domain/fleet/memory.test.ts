@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { KEYS } from '../../../src/domain/records/records.ts';
 import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { runs } from '../../support/run/effort.ts';
 
 const ACCOUNT = 'abcdefgh12345678';

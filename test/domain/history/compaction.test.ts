@@ -4,18 +4,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { runLoop, type Reconciler } from '../../../src/controller/loop.ts';
 import { purgeReconciler } from '../../../src/controller/purge.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
-import { until } from '../../support/time/until.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
 
 const LOOK_MS = 5000;
 const MINUTE_MS = 60_000;

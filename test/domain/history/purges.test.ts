@@ -2,16 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
-import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { otelSchema } from '../../../src/domain/records/records.ts';
+import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
 import { CACHED_PREFIX, type Store } from '../../../src/store/port.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { filesWith, rawFiles } from '../../support/records/raw-files.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
 import {
   call,
   KEY_FILE_TEXT,
@@ -21,8 +23,8 @@ import {
   type MusterOptions,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { filesWith, rawFiles } from '../../support/records/raw-files.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const SECRETS = ['Bearer first-collector-secret-4711', 'Bearer second-collector-secret-0815'] as const;

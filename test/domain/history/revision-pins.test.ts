@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { purgeReconciler } from '../../../src/controller/purge.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { pin, PINNED_MS_MAX } from '../../../src/domain/history/revision-pins.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, StoreUnavailable, type Held, type Store } from '../../../src/store/port.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
-import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStoreAlone } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const LOOK_MS = 5000;

@@ -1,21 +1,22 @@
 import { expect, test } from 'vitest';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { createKeyRotation, type KeyRotation } from '../../../src/domain/key-rotation/key-rotation.ts';
-import { CACHED_GROUPS, KEYS, put } from '../../../src/domain/records/records.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createReplicas } from '../../../src/domain/replicas/replicas.ts';
-import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
-import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createLog } from '../../../src/log.ts';
+import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
-import { countedTurns } from '../../support/time/event-loop-turns.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { countedTurns } from '../../support/time/event-loop-turns.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & AsyncDisposable> {

@@ -1,26 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { answerContext } from '../../../src/domain/mutation/idempotency.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
-import {
-  CACHED_GROUPS,
-  KEYS,
-  idempotencyRecordSchema,
-  otelSchema,
-  parseRecord,
-  put,
-  type OtelRecord,
-} from '../../../src/domain/records/records.ts';
-import { rewrappedSchema, type RewrappedRecord } from '../../../src/domain/records/replica-records.ts';
 import { createRewrapping } from '../../../src/domain/key-rotation/rewrap.ts';
-import { Secret } from '../../../src/domain/credentials/secret.ts';
-import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { answerContext } from '../../../src/domain/mutation/idempotency.ts';
+import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
+import { parseRecord, put } from '../../../src/domain/records/codec.ts';
+import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
+import { idempotencyRecordSchema, otelSchema, type OtelRecord } from '../../../src/domain/records/records.ts';
+import { rewrappedSchema, type RewrappedRecord } from '../../../src/domain/records/replica-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import {
   ABSENT,
   COMMIT_OPERATIONS_MAX,
@@ -29,12 +22,13 @@ import {
   type Store,
 } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { countedTurns } from '../../support/time/event-loop-turns.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const ringOf = (...numbers: number[]) => parseKeyRing(numbers.map((number) => keyLine(number)).join(''));

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
-import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { Secret } from '../../../src/domain/credentials/secret.ts';
+import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
 import { StoreUnavailable } from '../../../src/store/port.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newKeyFile, parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { newKeyFile, parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 
 const key = (fill: number, bytes = 32): string => Buffer.alloc(bytes, fill).toString('base64');
 

@@ -2,23 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAccounts } from '../../../src/domain/accounts/accounts.ts';
 import { createApps, type Apps, type Caller } from '../../../src/domain/apps/apps.ts';
-import { dayAt, startOfDay } from '../../../src/time/utc-days.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { enroll, type EnrollmentDeps } from '../../../src/domain/devices/enrollment.ts';
 import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
-import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
 import { countNight, type ChangedSince } from '../../../src/domain/metering/count-active.ts';
-import type { Origin } from '../../../src/domain/mutation/mutation.ts';
-import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createAccountQueues } from '../../../src/domain/mutation/account-queue.ts';
+import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
+import type { Origin } from '../../../src/domain/mutation/step.ts';
+import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
 import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { runs } from '../../support/run/effort.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
+import { dayAt, startOfDay } from '../../../src/time/utc-days.ts';
 import {
   countsOf,
   digestOf,
@@ -28,6 +25,9 @@ import {
   replicaOn,
   type Replica,
 } from '../../support/metering/metering.ts';
+import { runs } from '../../support/run/effort.ts';
+import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** `printf 'a\\nb\\nc' | sha256sum`, and of nothing. */
 const ABC = 'ea7fb08b7a2dc4619ffb7c7bb38d95a2047935fa165d71b12efd3852a2e6d0cc';

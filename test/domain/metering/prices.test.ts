@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
-import type { PricesRecord } from '../../../src/domain/records/metering-records.ts';
 import {
   PRICE_ENTRIES_MAX,
   priceOfNight,
@@ -9,8 +7,11 @@ import {
   recordPrice,
   withPrice,
 } from '../../../src/domain/metering/prices.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { PricesRecord } from '../../../src/domain/records/metering-records.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';

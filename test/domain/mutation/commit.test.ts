@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { commitSteps, type PlannedStep } from '../../../src/domain/mutation/mutation.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { commitSteps, type PlannedStep } from '../../../src/domain/mutation/commit.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { replicaOn } from '../../support/metering/metering.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const planned = (number: number, revision: number): PlannedStep => ({
   origin: { actor: 'test', requestId: 'test', at: 1, deadline: Number.POSITIVE_INFINITY },

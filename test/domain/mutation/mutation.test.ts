@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
-import { auditSchema, KEYS, parseRecord, countersSchema } from '../../../src/domain/records/records.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { auditSchema, countersSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
-import { onEachBackend, type Backend } from '../../support/store/backends.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -17,8 +17,10 @@ import {
   type MusterOptions,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
+import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { unluckyStore, type CommitFate, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 interface Trouble {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createDeviceConfigs } from '../../../src/domain/otel-config/delivered-config.ts';
+import { generateAppId, systemRandom, type RandomSource } from '../../../src/domain/credentials/random-ids.ts';
 import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { generateAppId, systemRandom, type RandomSource } from '../../../src/domain/credentials/random-ids.ts';
+import { createDeviceConfigs } from '../../../src/domain/otel-config/delivered-config.ts';
 import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
 
 const DAEMONS = 20_000;

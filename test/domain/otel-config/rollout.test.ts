@@ -1,19 +1,21 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import type { Reconciler } from '../../../src/controller/loop.ts';
 import { rolloutReconciler } from '../../../src/controller/rollout.ts';
-import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
+import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { KEYS, put, type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
+import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
 import { rolloutTotals } from '../../../src/domain/otel-config/rollout-totals.ts';
 import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../../../src/domain/otel-config/rollout.ts';
-import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
+import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const STALE_MS = 180_000;

@@ -4,8 +4,8 @@ import { createLocalRateWindow, type RateDecision } from '../../../src/domain/ra
 import { restoreWindows, saveWindows } from '../../../src/domain/rate-window/saved-windows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { runs } from '../../support/run/effort.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** H13 and H14 as they are written: every instant of the last minute, counted anew each time. */
 function naiveWindow(): (now: number) => RateDecision {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { FORMAT } from '../../../src/domain/records/records.ts';
 import { fencedByFormat } from '../../../src/domain/replicas/format-fence.ts';
-import { FORMAT, KEYS, put } from '../../../src/domain/records/records.ts';
 import { ABSENT, type CommitResult, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { FORMAT, formatSchema } from '../../../src/domain/records/records.ts';
 import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/replicas/format.ts';
-import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../src/domain/records/records.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 async function putAll(store: Store, entries: Readonly<Record<string, string>>): Promise<void> {

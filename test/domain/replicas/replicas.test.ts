@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
-import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { FORMAT, KEYS, put } from '../../../src/domain/records/records.ts';
-import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
 import { readActiveKey } from '../../../src/domain/keys/active-key.ts';
+import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { FORMAT } from '../../../src/domain/records/records.ts';
+import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 const ringOf = (...lines: string[]): KeyRing => parseKeyRing(lines.join(''));

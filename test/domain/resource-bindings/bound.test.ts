@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
+import type { Origin } from '../../../src/domain/mutation/step.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { AppStatus } from '../../../src/domain/records/records.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import { createBindings, type Binding, type BindingRecord } from '../../../src/domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type Owner } from '../../../src/domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
 import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
-import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
-import { createBindings, type Binding, type BindingRecord } from '../../../src/domain/resource-bindings/bindings.ts';
-import type { AppStatus } from '../../../src/domain/records/records.ts';
-import { LIMITS } from '../../../src/domain/limits.ts';
-import type { Origin } from '../../../src/domain/mutation/mutation.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
-import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { write } from '../../support/metering/metering.ts';
 import { openedCore, type OpenedCore } from '../../support/service/opened-core.ts';
+import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 
 /* What custom resources stand for is made in one commit with its binding, and by who leads alone. */
 

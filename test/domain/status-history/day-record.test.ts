@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { dayAfter, daysBefore, stampDay } from '../../../src/domain/status-history/day-record.ts';
-import { KEYS } from '../../../src/domain/records/records.ts';
 import { ABSENT } from '../../../src/store/port.ts';
 
 const at = (text: string): number => Date.parse(text);

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { directReader } from '../../../src/domain/fleet/store-reader.ts';
 import type { FleetReader } from '../../../src/domain/fleet/reader.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
+import { directReader } from '../../../src/domain/fleet/store-reader.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { accountTransition, appTransition } from '../../../src/domain/status-history/status-change.ts';
 import { ABSENT } from '../../../src/store/port.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { accountAt, appAt, newId, replicaOn, write, type Replica } from '../../support/metering/metering.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const NOON = Date.UTC(2026, 5, 2, 12);

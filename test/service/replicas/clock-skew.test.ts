@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { call, Muster } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const url = inject('etcd');

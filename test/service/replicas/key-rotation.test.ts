@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
-import { KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import { keyLine, keysOf, rotate, untilKeys, writeKeys, type KeysShown } from '../../support/records/key-lines.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const url = inject('etcd');

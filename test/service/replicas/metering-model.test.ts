@@ -2,19 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, inject, test } from 'vitest';
-import { endOfDay } from '../../../src/time/utc-days.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
+import { endOfDay } from '../../../src/time/utc-days.ts';
 import { auditedNights } from '../../support/metering/audited-ledger.ts';
-import { runs } from '../../support/run/effort.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { Muster, type MusterOptions } from '../../support/service/muster.ts';
 import { countsOf, HOUR_MS, ledgerOf } from '../../support/metering/metering.ts';
-import { scratchDirectory } from '../../support/run/scratch-directory.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
 import { troubled, WanderingFleet, type Member, type Trouble } from '../../support/metering/random-fleet.ts';
 import { anyStep, type Step } from '../../support/metering/random-steps.ts';
+import { runs } from '../../support/run/effort.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { Muster, type MusterOptions } from '../../support/service/muster.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* Days of whole services with their troubles, drawn from a seed: at the end the ledger is what the audit tells. */
 

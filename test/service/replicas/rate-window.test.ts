@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Store } from '../../../src/store/port.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
-import { until } from '../../support/time/until.ts';
+import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { asCaller, expectRefusal } from '../../support/service/v1.ts';
+import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
 
 const url = inject('etcd');
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Store } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
 import {
   call,
   createApp,
@@ -14,8 +14,8 @@ import {
   type MusterOptions,
 } from '../../support/service/muster.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
-import type { Store } from '../../../src/store/port.ts';
 
 const url = inject('etcd');
 

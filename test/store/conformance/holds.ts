@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ABSENT, type Held, HEAD_KEY, HOLD_TTL_MS_MAX, type Store } from '../../../src/store/port.ts';
+import { ABSENT, HEAD_KEY, HOLD_TTL_MS_MAX, type Held, type Store } from '../../../src/store/port.ts';
 import { until } from '../../support/time/until.ts';
 import type { DeclarePromise } from './harness.ts';
 import { at, capability, inParallel, present, put, remove, writes } from './harness.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
 import { Endpoint } from '../../../src/store/etcd/wire/endpoints.ts';
 import { versionReader } from '../../../src/store/etcd/wire/server-version.ts';
-import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { addUser, forgetTokens } from '../../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';

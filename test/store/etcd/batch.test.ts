@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesOf, divide } from '../../../src/store/etcd/batch.ts';
-import { type Change, COMMIT_OPERATIONS_MAX, type Expectation, HEAD_KEY, type Write } from '../../../src/store/port.ts';
+import { COMMIT_OPERATIONS_MAX, HEAD_KEY, type Change, type Expectation, type Write } from '../../../src/store/port.ts';
 import { absent, at, put, remove, removeAll } from '../conformance/harness.ts';
 
 const change = (expect: readonly Expectation[], ...write: Write[]): Change => {

@@ -1,14 +1,14 @@
 import { KVClient } from 'etcd3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEtcdStore, type EtcdOptions } from '../../../src/store/etcd/etcd-store.ts';
 import { Connection } from '../../../src/store/etcd/wire/channel.ts';
-import { type Comparable, equals } from '../../../src/store/etcd/wire/txn.ts';
 import { faultOfVersion } from '../../../src/store/etcd/wire/server-version.ts';
-import { type EtcdOptions, openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
-import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
+import { equals, type Comparable } from '../../../src/store/etcd/wire/txn.ts';
 import { fill, makeRoom } from '../../chaos/cluster/etcd-admin.ts';
+import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { TcpProxy } from '../../support/etcd/tcp-proxy.ts';
+import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 import { storeConformance, type StoreUnderTest } from '../conformance/conformance.ts';
 import { everything, keysOf, put, removeAll, writes } from '../conformance/harness.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EtcdOptions, openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
+import { openEtcdStore, type EtcdOptions } from '../../../src/store/etcd/etcd-store.ts';
 import { ABSENT, type Change, type CommitResult, type Store, type Write } from '../../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
-import { runs } from '../../support/run/effort.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { type SimulatedTimers, simulatedTimers } from '../../support/time/simulated-timers.ts';
+import { runs } from '../../support/run/effort.ts';
+import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
 import {
   absent,
   at,

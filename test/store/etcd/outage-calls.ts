@@ -1,5 +1,5 @@
 import { isGrpcTrouble } from '../../../src/store/etcd/wire/errors.ts';
-import { type Store, StoreUnavailable } from '../../../src/store/port.ts';
+import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { put, writing } from '../conformance/harness.ts';
 
 /** Every call of the port at once, and the reason with which it failed, or what it answered instead. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Endpoint, openEndpoints } from '../../../src/store/etcd/wire/endpoints.ts';
-import { type Store, type StoreTrouble, StoreUnavailable } from '../../../src/store/port.ts';
+import { openEndpoints, type Endpoint } from '../../../src/store/etcd/wire/endpoints.ts';
+import { StoreUnavailable, type Store, type StoreTrouble } from '../../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { type SimulatedTimers, simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { TcpProxy } from '../../support/etcd/tcp-proxy.ts';
+import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 import { absent, everything, present, put, writes, writing } from '../conformance/harness.ts';
 import { record, Recorder } from '../conformance/recorder.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Passengers } from '../../../src/store/watch-cache/deferred-read.ts';
 import { sharedRead } from '../../../src/store/watch-cache/coalesced-read.ts';
+import { Passengers } from '../../../src/store/watch-cache/deferred-read.ts';
 import { until } from '../../support/time/until.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ABSENT, CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
 import { erase, fillStore, follow, truth, write, type Followed } from '../../support/service/followed.ts';
-import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { until } from '../../support/time/until.ts';
 
 const A = `${CACHED_PREFIX}a/`;

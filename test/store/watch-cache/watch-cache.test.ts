@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/time/clock.ts';
 import { CACHED_PREFIX } from '../../../src/store/port.ts';
+import { systemClock } from '../../../src/time/clock.ts';
 import { runs } from '../../support/run/effort.ts';
 import { erase, fillStore, follow, truth, write } from '../../support/service/followed.ts';
-import { onEachStore } from '../../support/store/stores.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { onEachStore } from '../../support/store/stores.ts';
 import { until } from '../../support/time/until.ts';
 
 const A = `${CACHED_PREFIX}a/`;

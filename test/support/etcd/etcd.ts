@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Certificates, makeCertificates } from '../http/certificates.ts';
-import { freePorts } from '../service/free-ports.ts';
+import { makeCertificates, type Certificates } from '../http/certificates.ts';
 import { guard } from '../run/guard.ts';
+import { freePorts } from '../service/free-ports.ts';
 
 export interface EtcdClusterOptions {
   readonly binary: string;

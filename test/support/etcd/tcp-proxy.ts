@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /** Which bytes get lost while a flow is silent. Neither end is told, as when a firewall forgets a connection. */
 export type Silence = 'none' | 'answers' | 'everything';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answer } from '../../../src/api/http/response.ts';
-import { type Listener, type ListenerOptions, openListener } from '../../../src/api/listener/listener.ts';
+import { openListener, type Listener, type ListenerOptions } from '../../../src/api/listener/listener.ts';
 
 export const NOT_FOUND = '{"error":{"code":"not_found","message":"Not found."}}';
 export const OVERLOADED = '{"error":{"code":"overloaded","message":"Retry later."}}';

@@ -1,7 +1,9 @@
-import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { auditSchema, type AuditRecord } from '../../../src/domain/records/records.ts';
 import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
-import { auditSchema, KEYS, parseRecord, type AuditRecord } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
+import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { entriesOf } from '../service/accounts.ts';
 import { digestOf } from './metering.ts';
 

@@ -1,8 +1,8 @@
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type MusterOptions } from '../service/muster.ts';
-import { ledgerNight, seed, type SeededNight } from './seeded-ledger.ts';
 import type { Backend } from '../store/backends.ts';
-import type { FakeClock } from '../time/fake-clock.ts';
 import { unluckyStore, type UnluckyStore } from '../store/faulty-store.ts';
+import type { FakeClock } from '../time/fake-clock.ts';
+import { ledgerNight, seed, type SeededNight } from './seeded-ledger.ts';
 
 /** A body of `GET /operator/v1/usage`. */
 export interface UsageBody {

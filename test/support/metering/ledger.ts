@@ -1,5 +1,7 @@
-import { appSchema, KEYS, otelSchema, parseRecord } from '../../../src/domain/records/records.ts';
 import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { appSchema, otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { halfWritten } from '../service/accounts.ts';
 import type { Addresses } from '../service/muster-process.ts';

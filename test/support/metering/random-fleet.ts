@@ -1,13 +1,13 @@
-import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
-import { KEYS } from '../../../src/domain/records/records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
-import type { FakeClock } from '../time/fake-clock.ts';
+import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type Tenant } from '../service/muster.ts';
-import { midnightAfter, MINUTE_MS } from './metering.ts';
 import type { UnluckyStore } from '../store/faulty-store.ts';
-import { until } from '../time/until.ts';
-import type { Act, Midnight, Step } from './random-steps.ts';
 import { wrappedStore } from '../store/wrapped-store.ts';
+import type { FakeClock } from '../time/fake-clock.ts';
+import { until } from '../time/until.ts';
+import { midnightAfter, MINUTE_MS } from './metering.ts';
+import type { Act, Midnight, Step } from './random-steps.ts';
 
 /** One running service of the fleet, and what troubles it. */
 export interface Member {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { HOUR_MS, MINUTE_MS } from './metering.ts';
 import type { CommitFate } from '../store/faulty-store.ts';
+import { HOUR_MS, MINUTE_MS } from './metering.ts';
 
 /* Some days of a fleet, drawn at random: what is asked of it, what goes wrong meanwhile, and how time passes. */
 

@@ -1,5 +1,6 @@
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { LedgerRecord } from '../../../src/domain/records/metering-records.ts';
-import { KEYS, put } from '../../../src/domain/records/records.ts';
 import { COMMIT_OPERATIONS_MAX, type Store } from '../../../src/store/port.ts';
 
 type Put = ReturnType<typeof put>;

@@ -1,5 +1,5 @@
 import { NO_WINDOW, readWindow, sliceName, type WindowRecord } from '../../../src/domain/rate-window/shared/record.ts';
-import { type History, LASTS_MS, type Written } from './simulation.ts';
+import { LASTS_MS, type History, type Written } from './simulation.ts';
 
 /** What DECISIONS H13 promises, held to what happened; each is a list of sentences, empty when the promise was kept. */
 

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { Clock } from '../../../src/time/clock.ts';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
 import type { WindowRules } from '../../../src/domain/rate-window/shared/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../../src/domain/rate-window/shared/shared-window.ts';
+import type { Clock } from '../../../src/time/clock.ts';
 import { SimulatedStore, type Network } from '../store/simulated-store.ts';
 import { seeded, Timeline } from '../time/timeline.ts';
 import { demand } from './demand.ts';

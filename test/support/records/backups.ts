@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { createBackups, isLeftOut } from '../../../src/domain/backup/backup.ts';
 import { readBackup } from '../../../src/domain/backup/file-format.ts';
-import { restore, type Restored } from '../../../src/domain/backup/restore.ts';
 import type { RestoreRules } from '../../../src/domain/backup/restore-rules.ts';
+import { restore, type Restored } from '../../../src/domain/backup/restore.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../service/accounts.ts';

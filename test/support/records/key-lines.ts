@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import type { FakeClock } from '../time/fake-clock.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster } from '../service/muster.ts';
+import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 
 /** A line of a key file: the key of 32 bytes that all are `fill`. */

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
-import { EtcdCluster } from '../etcd/etcd.ts';
 import { findEtcd, NO_ETCD } from '../etcd/etcd-binary.ts';
+import { EtcdCluster } from '../etcd/etcd.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

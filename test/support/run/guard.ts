@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 
 /** Kills the child when this process is gone, however it went: the pipe to the watcher closes with it. */
 export function guard(child: ChildProcess): void {

@@ -1,14 +1,14 @@
-import type { Store } from '../../../src/store/port.ts';
-import { PAGE_ENTRIES_MAX } from '../../../src/store/port.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import {
   appSchema,
   auditSchema,
-  credentialSchema,
-  KEYS,
-  parseRecord,
   countersSchema,
+  credentialSchema,
   type AuditRecord,
 } from '../../../src/domain/records/records.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { PAGE_ENTRIES_MAX } from '../../../src/store/port.ts';
 
 /** All entries under the prefix, whatever their number. */
 export async function entriesOf(

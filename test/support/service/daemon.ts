@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { call, OPERATOR_TOKEN, poll, type Answer, type CreatedApp, type Muster } from './muster.ts';
 import { until } from '../time/until.ts';
+import { call, OPERATOR_TOKEN, poll, type Answer, type CreatedApp, type Muster } from './muster.ts';
 
 /** A credential that a daemon made itself. */
 export interface OwnCredential {

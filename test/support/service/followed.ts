@@ -1,8 +1,8 @@
-import type { Clock } from '../../../src/time/clock.ts';
 import { createLog } from '../../../src/log.ts';
 import type { WatchCacheMetrics } from '../../../src/metrics/service-metrics.ts';
-import { WatchCache, type WatchCacheSink } from '../../../src/store/watch-cache/watch-cache.ts';
 import { ABSENT, CACHED_PREFIX, HEAD_KEY, type Entry, type Store } from '../../../src/store/port.ts';
+import { WatchCache, type WatchCacheSink } from '../../../src/store/watch-cache/watch-cache.ts';
+import type { Clock } from '../../../src/time/clock.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 
 /** Ports of an address of this machine that are free now. Held all at once, so that none is given twice. */
 export async function freePorts(count: number, address = '127.0.0.1'): Promise<number[]> {

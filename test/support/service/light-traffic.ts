@@ -1,7 +1,7 @@
 import type { FakeClock } from '../time/fake-clock.ts';
+import { until } from '../time/until.ts';
 import { metric, sendEnroll, setOtel } from './daemon.ts';
 import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from './muster.ts';
-import { until } from '../time/until.ts';
 
 /** What every board shows, a little of each: owners, daemons, refusals, a night. */
 export class LightTraffic {

@@ -1,9 +1,9 @@
-import type { Store } from '../../../src/store/port.ts';
 import { DEADLINES } from '../../../src/domain/limits.ts';
+import type { Store } from '../../../src/store/port.ts';
 import { Ledger } from '../metering/ledger.ts';
-import { call, Muster, tenant, type MusterOptions } from './muster.ts';
 import { unluckyStore, type UnluckyStore } from '../store/faulty-store.ts';
 import { until } from '../time/until.ts';
+import { call, Muster, tenant, type MusterOptions } from './muster.ts';
 
 export interface Running extends AsyncDisposable {
   readonly muster: Muster;

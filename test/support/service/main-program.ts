@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { COMPILED } from './compiled.ts';
 import { guard } from '../run/guard.ts';
+import { COMPILED } from './compiled.ts';
 import type { Addresses } from './muster-process.ts';
 import { OPERATOR_TOKEN } from './muster.ts';
 

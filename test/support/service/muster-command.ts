@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
-import { failed } from '../../../src/cli/terminal/exit.ts';
 import { muster } from '../../../src/cli/program.ts';
+import { failed } from '../../../src/cli/terminal/exit.ts';
 import { COMPILED } from './compiled.ts';
 import { OPERATOR_TOKEN, type Muster } from './muster.ts';
 

@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { COMPILED } from './compiled.ts';
 import { guard } from '../run/guard.ts';
-import { OPERATOR_TOKEN } from './muster.ts';
 import { until } from '../time/until.ts';
+import { COMPILED } from './compiled.ts';
+import { OPERATOR_TOKEN } from './muster.ts';
 
 const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 

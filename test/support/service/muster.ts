@@ -2,12 +2,12 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
 import { inject } from 'vitest';
-import type { Clock } from '../../../src/time/clock.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog } from '../../../src/log.ts';
 import { startService, type Service, type ServiceOptions } from '../../../src/service/service.ts';
 import type { Store } from '../../../src/store/port.ts';
+import type { Clock } from '../../../src/time/clock.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
 import { until } from '../time/until.ts';
 

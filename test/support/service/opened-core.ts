@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../../src/config/config.ts';
-import { openCore, type Core } from '../../../src/service/core.ts';
 import { createLog } from '../../../src/log.ts';
+import { openCore, type Core } from '../../../src/service/core.ts';
 import { openDomain, type Domain } from '../../../src/service/domain-services.ts';
 import type { Backend } from '../store/backends.ts';
-import { KEY_FILE_TEXT, OPERATOR_TOKEN } from './muster.ts';
 import { until } from '../time/until.ts';
+import { KEY_FILE_TEXT, OPERATOR_TOKEN } from './muster.ts';
 
 export interface OpenedCore extends AsyncDisposable {
   readonly core: Core;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { call, OPERATOR_TOKEN, type Answer, type Call, type Muster } from './muster.ts';
 import { connectRaw } from '../http/raw-http.ts';
+import { call, OPERATOR_TOKEN, type Answer, type Call, type Muster } from './muster.ts';
 
 /** Section 7 of the specification, row by row. Nothing else may leave `/v1`. */
 export const SECTION_7 = [

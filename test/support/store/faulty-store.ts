@@ -1,10 +1,10 @@
 import {
+  StoreUnavailable,
   type Change,
   type CommitResult,
   type Entry,
   type Head,
   type Store,
-  StoreUnavailable,
   type Watch,
   type WatchListener,
 } from '../../../src/store/port.ts';

@@ -1,10 +1,10 @@
 import {
   ABSENT,
+  StoreUnavailable,
   type Change,
   type CommitResult,
   type Entry,
   type Store,
-  StoreUnavailable,
   type WatchListener,
 } from '../../../src/store/port.ts';
 import type { Random, Timeline } from '../time/timeline.ts';

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
 import { newApp } from '../../../src/domain/apps/app-state.ts';
-import { startOfDay } from '../../../src/time/utc-days.ts';
-import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
-import { KEYS, put, type AuditRecord } from '../../../src/domain/records/records.ts';
 import {
   generateAccountId,
   generateAppId,
   generateMarker,
   systemRandom,
 } from '../../../src/domain/credentials/random-ids.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { type AuditRecord } from '../../../src/domain/records/records.ts';
+import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
+import { startOfDay } from '../../../src/time/utc-days.ts';
 import { whole, type Random } from '../../chaos/random.ts';
 import { write } from '../../support/metering/metering.ts';
 

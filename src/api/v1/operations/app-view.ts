@@ -1,5 +1,5 @@
-import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
+import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import { dateTime } from '../../../time/date-time.ts';
 
 /** Section 2.1: the one place that spells an app's answer, as JSON. */

@@ -1,5 +1,5 @@
-import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
 import { andThen, type MaybePromise } from '../../../concurrency/maybe-promise.ts';
+import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
 import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 

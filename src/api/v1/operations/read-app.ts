@@ -1,5 +1,5 @@
-import { Refusal } from '../../../domain/refusal.ts';
 import { andThen } from '../../../concurrency/maybe-promise.ts';
+import { Refusal } from '../../../domain/refusal.ts';
 import { keptAppJson } from './app-view.ts';
 import { route } from './route.ts';
 

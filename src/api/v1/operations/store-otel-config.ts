@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { Secret } from '../../../domain/credentials/secret.ts';
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
-import { Secret } from '../../../domain/credentials/secret.ts';
 import { route } from './route.ts';
 
 const shape = z.object({

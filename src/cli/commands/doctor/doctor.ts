@@ -1,11 +1,11 @@
 import process from 'node:process';
 import { ConfigError, readConfig, type Config } from '../../../config/config.ts';
+import { CommandFault, EXIT, oweStdout } from '../../terminal/exit.ts';
+import { printable } from '../../terminal/table.ts';
+import { finding, type Finding, type Tell } from './finding.ts';
 import { lookAtMachine } from './machine.ts';
 import { lookAtService } from './service.ts';
 import { lookAtStore } from './store.ts';
-import { finding, type Finding, type Tell } from './finding.ts';
-import { CommandFault, EXIT, oweStdout } from '../../terminal/exit.ts';
-import { printable } from '../../terminal/table.ts';
 
 /**
  * `muster doctor`: looks, and changes nothing. Exit code 3 where something fails.

@@ -1,17 +1,17 @@
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { once } from 'node:events';
 import process from 'node:process';
 import type { Config, ListenAddress } from '../../../config/config.ts';
 import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
+import { keptKeyPath } from '../../../service/generated-secrets.ts';
 import { parseCertificate } from '../../../service/tls-certificate.ts';
 import { systemClock } from '../../../time/clock.ts';
-import { keptKeyPath } from '../../../service/generated-secrets.ts';
 import { VERSION } from '../../../version.ts';
-import { finding, type Tell } from './finding.ts';
 import { fileTrouble, wordsOf } from '../../terminal/exit.ts';
+import { finding, type Tell } from './finding.ts';
 
 const NODE_MAJOR = 24;
 const MIB = 1024 * 1024;

@@ -1,8 +1,8 @@
 import { systemClock } from '../../../time/clock.ts';
-import { connectionOf, opsUrl } from '../../terminal/service-address.ts';
-import { finding, type Tell } from './finding.ts';
 import { wordsOf } from '../../terminal/exit.ts';
+import { connectionOf, opsUrl } from '../../terminal/service-address.ts';
 import { ServiceClient, unreachable } from '../../terminal/service-client.ts';
+import { finding, type Tell } from './finding.ts';
 
 const LOOK_MS_MAX = 5000;
 const CLOCK_WARN_MS = 5000;

@@ -1,16 +1,18 @@
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../../time/clock.ts';
-import { openConfiguredStore } from '../../../service/open-store.ts';
 import type { Config } from '../../../config/config.ts';
-import { EMPTY_IT } from '../../../domain/replicas/format.ts';
+import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
 import type { KeyRing } from '../../../domain/keys/key-ring.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { FORMAT, formatSchema, KEYS, parseRecord } from '../../../domain/records/records.ts';
+import { parseRecord } from '../../../domain/records/codec.ts';
+import { KEYS } from '../../../domain/records/keys.ts';
+import { FORMAT, formatSchema } from '../../../domain/records/records.ts';
 import { replicaSchema } from '../../../domain/records/replica-records.ts';
-import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
+import { EMPTY_IT } from '../../../domain/replicas/format.ts';
+import { openConfiguredStore } from '../../../service/open-store.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
-import { finding, type Tell } from './finding.ts';
+import { systemClock } from '../../../time/clock.ts';
 import { wordsOf } from '../../terminal/exit.ts';
+import { finding, type Tell } from './finding.ts';
 
 const FULLNESS_WARN = 0.7;
 /** A replica announces its clock every few seconds, and its record may be that old. */

@@ -1,8 +1,8 @@
 import { CoreV1Api } from '@kubernetes/client-node';
-import { newKeyFile } from '../../../domain/keys/key-ring.ts';
 import { generateSecretWord, systemRandom } from '../../../domain/credentials/random-ids.ts';
-import { cluster, refusedBy, statusOf } from './cluster.ts';
+import { newKeyFile } from '../../../domain/keys/key-ring.ts';
 import { say } from '../../terminal/exit.ts';
+import { cluster, refusedBy, statusOf } from './cluster.ts';
 
 export interface SecretsOptions {
   readonly name: string;

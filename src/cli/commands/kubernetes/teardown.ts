@@ -1,7 +1,7 @@
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { systemClock } from '../../../time/clock.ts';
-import { cluster, refusedBy, statusOf } from './cluster.ts';
 import { CommandFault, say } from '../../terminal/exit.ts';
+import { cluster, refusedBy, statusOf } from './cluster.ts';
 
 export interface TeardownOptions {
   /** How long the finalizers have. */

@@ -1,19 +1,19 @@
 import type * as Client from '@kubernetes/client-node';
-import type { KubeMethodLabel } from '../../../metrics/labels.ts';
 import type { HttpMethod, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import * as z from 'zod';
-import type { Clock } from '../../../time/clock.ts';
 import type { KubernetesMetrics } from '../../../metrics/kubernetes-metrics.ts';
+import type { KubeMethodLabel } from '../../../metrics/labels.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { metadata } from '../schema/common.ts';
 import {
-  kubeErrorOf,
   KubeError,
+  kubeErrorOf,
   type KubeApi,
   type KubeObject,
   type ListRequest,
   type ResourceType,
   type WatchRequest,
 } from './kube-api.ts';
-import { metadata } from '../schema/common.ts';
 import { linesOf, watchEventOf } from './watch-stream.ts';
 
 /*

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../../time/clock.ts';
-import { KubeError, kubeErrorOf, type WatchEvent } from './kube-api.ts';
 import { metadata } from '../schema/common.ts';
+import { KubeError, kubeErrorOf, type WatchEvent } from './kube-api.ts';
 
 /** Bookmarks come about once a minute: a stream that says nothing for so long has lost its server. */
 export const WATCH_SILENT_MS = 150_000;

@@ -1,5 +1,5 @@
-import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { AccountRecord } from '../../../domain/records/records.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';

@@ -1,7 +1,9 @@
+import { generateAccountId } from '../../../domain/credentials/random-ids.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Owner } from '../../../domain/resource-bindings/bound-accounts.ts';
-import { generateAccountId } from '../../../domain/credentials/random-ids.ts';
+import type { Kind, Look } from '../runtime/kind.ts';
+import { fleetAccount } from '../schema/fleet-account.ts';
 import {
   accountNameOf,
   decideFleetAccount,
@@ -9,8 +11,6 @@ import {
   type FleetAccountResource,
   type FleetAccountStep,
 } from './fleet-account-decide.ts';
-import type { Kind, Look } from '../runtime/kind.ts';
-import { fleetAccount } from '../schema/fleet-account.ts';
 
 /** An account of the fleet, made or adopted, and kept as the resource says. */
 export const fleetAccountKind = {

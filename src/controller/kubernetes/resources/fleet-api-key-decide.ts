@@ -1,10 +1,10 @@
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
+import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
 
 /*
  * A key is drawn and its hash noted, then it is written to the Secret, and then that hash is registered under the key's

@@ -1,6 +1,8 @@
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { LIMITS } from '../../../domain/limits.ts';
 import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Kind, Look } from '../runtime/kind.ts';
+import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf } from './account-ref.ts';
 import {
   decideFleetApiKey,
@@ -8,8 +10,6 @@ import {
   type FleetApiKeyResource,
   type FleetApiKeyStep,
 } from './fleet-api-key-decide.ts';
-import type { Kind, Look } from '../runtime/kind.ts';
-import { fleetApiKey } from '../schema/fleet-api-key.ts';
 
 /** An API key in a Secret. */
 export const fleetApiKeyKind = {

@@ -1,13 +1,13 @@
 import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse } from '../runtime/conditions.ts';
+import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import type { FleetAppStatus } from '../schema/fleet-app.ts';
+import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_AGAIN_MS } from './fleet-app-status.ts';
-import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
-import type { FleetAppStatus } from '../schema/fleet-app.ts';
 
 /*
  * An app is created without a code. A code is drawn and its hash noted, then it is written to the Secret, and then that

@@ -1,8 +1,8 @@
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
-import { codeStateOf, RENEW_BEFORE_MS } from './fleet-app-code.ts';
-import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import type { Settled } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
+import { codeStateOf, RENEW_BEFORE_MS } from './fleet-app-code.ts';
+import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 
 /** Last contacts are told in steps: a status that moved with every poll would be a write for each. */
 export const SEEN_GRAIN_MS = 300_000;

@@ -1,17 +1,17 @@
-import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { codeExpiry } from '../../../domain/apps/app-state.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
-import { lastSeenAt } from '../../../domain/fleet/reader.ts';
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { LIMITS } from '../../../domain/limits.ts';
-import type { Precondition } from '../../../domain/mutation/mutation.ts';
-import type { Secret } from '../../../domain/credentials/secret.ts';
 import { generateAppId } from '../../../domain/credentials/random-ids.ts';
+import type { Secret } from '../../../domain/credentials/secret.ts';
 import { generateEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
-import { accountOf } from './account-ref.ts';
-import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
+import { lastSeenAt } from '../../../domain/fleet/reader.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import type { Precondition } from '../../../domain/mutation/authority.ts';
+import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Kind, Look } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
+import { accountOf } from './account-ref.ts';
+import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
+import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 
 /** An app, and the Secret that its daemon enrolls with. */
 export const fleetAppKind = {

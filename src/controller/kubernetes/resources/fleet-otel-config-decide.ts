@@ -1,11 +1,11 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import type { BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
-import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel-config-facts.ts';
-import { deliveryOf } from './fleet-otel-config-delivery.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
+import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
+import { deliveryOf } from './fleet-otel-config-delivery.ts';
+import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel-config-facts.ts';
 
 export type FleetOtelConfigStep =
   | { readonly do: 'store' }

@@ -1,16 +1,16 @@
-import type { FleetOtelConfigFacts, FleetOtelConfigResource, HeaderState } from './fleet-otel-config-facts.ts';
-import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
-import type { AccountReader } from '../../../domain/fleet/reader.ts';
-import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
 import { Secret } from '../../../domain/credentials/secret.ts';
+import type { AccountReader } from '../../../domain/fleet/reader.ts';
+import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
+import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
 import { ABSENT } from '../../../store/port.ts';
-import { accountOf } from './account-ref.ts';
 import type { KubeObject } from '../client/kube-api.ts';
-import { accountNameOf } from '../runtime/namespace-cache.ts';
-import { decideFleetOtelConfig, bindingOf, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
 import type { Kind, Look } from '../runtime/kind.ts';
-import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
+import { accountNameOf } from '../runtime/namespace-cache.ts';
 import { HEADER_LABEL } from '../runtime/secrets.ts';
+import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
+import { accountOf } from './account-ref.ts';
+import { bindingOf, decideFleetOtelConfig, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
+import type { FleetOtelConfigFacts, FleetOtelConfigResource, HeaderState } from './fleet-otel-config-facts.ts';
 
 /** The OpenTelemetry export configuration of an account. */
 export const fleetOtelConfigKind = {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../time/clock.ts';
 import type { Log } from '../../../log.ts';
+import type { Clock } from '../../../time/clock.ts';
 import type { KubeApi, ResourceType } from '../client/kube-api.ts';
+import { API_VERSION } from '../schema/common.ts';
 import type { Notice } from './kind.ts';
 import type { Resource } from './resource.ts';
-import { API_VERSION } from '../schema/common.ts';
 
 export interface EventsDeps {
   readonly api: KubeApi;

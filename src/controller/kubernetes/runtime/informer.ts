@@ -1,8 +1,8 @@
-import type { Clock } from '../../../time/clock.ts';
-import type { KubernetesMetrics } from '../../../metrics/kubernetes-metrics.ts';
 import type { Log } from '../../../log.ts';
-import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
+import type { KubernetesMetrics } from '../../../metrics/kubernetes-metrics.ts';
+import type { Clock } from '../../../time/clock.ts';
 import { backOffMs } from '../client/back-off.ts';
+import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
 
 /*
  * The objects of one type in one namespace, in memory: listed, then followed by a watch. Nothing ends it but its

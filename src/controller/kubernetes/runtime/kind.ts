@@ -1,23 +1,24 @@
 import type * as z from 'zod';
-import type { Clock } from '../../../time/clock.ts';
 import type { Accounts } from '../../../domain/accounts/accounts.ts';
 import type { Apps, Caller } from '../../../domain/apps/apps.ts';
+import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
+import type { Precondition } from '../../../domain/mutation/authority.ts';
+import type { Origin } from '../../../domain/mutation/step.ts';
+import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
+import type { Rollouts } from '../../../domain/otel-config/rollout.ts';
+import type { RefusalCode } from '../../../domain/refusal.ts';
 import type { Bindings } from '../../../domain/resource-bindings/bindings.ts';
 import type { BoundAccounts } from '../../../domain/resource-bindings/bound-accounts.ts';
 import type { BoundApps } from '../../../domain/resource-bindings/bound-apps.ts';
 import type { BoundKeys } from '../../../domain/resource-bindings/bound-keys.ts';
-import type { Origin, Precondition } from '../../../domain/mutation/mutation.ts';
-import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
-import type { RefusalCode } from '../../../domain/refusal.ts';
-import type { Rollouts } from '../../../domain/otel-config/rollout.ts';
-import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { Log } from '../../../log.ts';
+import type { Clock } from '../../../time/clock.ts';
 import type { KubeObject } from '../client/kube-api.ts';
-import type { Finding } from './conditions.ts';
-import type { Secrets } from './secrets.ts';
-import type { Resource } from './resource.ts';
 import type { KindName, KindSchema } from '../schema/common.ts';
+import type { Finding } from './conditions.ts';
+import type { Resource } from './resource.ts';
+import type { Secrets } from './secrets.ts';
 
 /*
  * What a kind is (docs/adr/0020): it gathers facts, decides from them in a pure function, and acts. One look at a

@@ -1,9 +1,9 @@
 import type { KubeObject } from '../client/kube-api.ts';
-import { Informer, type Change, type InformerDeps } from './informer.ts';
-import { resourceTypeOf, workKey } from './resource.ts';
 import type { KindName } from '../schema/common.ts';
 import { KIND_SCHEMAS } from '../schema/crd.ts';
-import { HEADER_SELECTOR, ownersOf, OWNED_SELECTOR, SECRETS, withoutValues } from './secrets.ts';
+import { Informer, type Change, type InformerDeps } from './informer.ts';
+import { resourceTypeOf, workKey } from './resource.ts';
+import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
  * What memory holds of one namespace, and which resources are to be looked at when something of it changes. Nothing

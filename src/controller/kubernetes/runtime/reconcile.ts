@@ -2,12 +2,12 @@ import type * as z from 'zod';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { KubeApi, KubeObject } from '../client/kube-api.ts';
 import { isKubeError } from '../client/kube-api.ts';
+import { mergePatch } from '../client/merge-patch.ts';
+import type { KindSchema } from '../schema/common.ts';
 import { conditionsAfter } from './conditions.ts';
 import type { Informer } from './informer.ts';
 import type { Kind, Look, Refused, Settled } from './kind.ts';
-import { mergePatch } from '../client/merge-patch.ts';
 import { FINALIZER, hasFinalizer, parseResource, resourceTypeOf, type Resource } from './resource.ts';
-import type { KindSchema } from '../schema/common.ts';
 
 /** One kind, ready to look at a resource of its own. */
 export interface Runner {

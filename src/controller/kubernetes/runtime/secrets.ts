@@ -1,8 +1,8 @@
-import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import type { Secret } from '../../../domain/credentials/secret.ts';
+import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
-import type { Informer } from './informer.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
+import type { Informer } from './informer.ts';
 
 /*
  * The Secrets that Muster writes. It writes only those that it created: their owner reference has the UID of the custom

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../../time/clock.ts';
 import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { RateMetrics } from '../../../metrics/rate-window-metrics.ts';
 import type { Entry, Store } from '../../../store/port.ts';
-import { Instants } from '../timestamp-ring.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { KEYS } from '../../records/keys.ts';
 import type { RateDecision } from '../local-window.ts';
-import { KEYS } from '../../records/records.ts';
+import { Instants } from '../timestamp-ring.ts';
+import type { Span } from './clock-interval.ts';
 import { chargingLately } from './count.ts';
 import { decide, type Decision } from './decide.ts';
-import { type Known, KnownWindow, type KnownWindowDeps } from './known-window.ts';
+import { KnownWindow, type Known, type KnownWindowDeps } from './known-window.ts';
 import type { OwnHold } from './own-hold.ts';
 import { putWindow } from './record.ts';
-import { type WaitingDeps, WaitingRequests } from './request-queue.ts';
-import type { Span } from './clock-interval.ts';
+import { WaitingRequests, type WaitingDeps } from './request-queue.ts';
 
 export interface AccountWindowDeps extends KnownWindowDeps, WaitingDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;

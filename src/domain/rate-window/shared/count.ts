@@ -1,8 +1,8 @@
-import type { Situation } from './situation.ts';
+import type { Span } from './clock-interval.ts';
 import type { OwnCount } from './own-usage.ts';
 import { sliceName, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
-import type { Span } from './clock-interval.ts';
+import type { Situation } from './situation.ts';
 
 const CHARGING_LATELY_MS = 500;
 

@@ -1,6 +1,6 @@
-import { type Count, countOf } from './count.ts';
+import { countOf, type Count } from './count.ts';
 import { settled, usableUnits } from './own-hold.ts';
-import { type Hold, pruned, type WindowRecord, withoutFuture } from './record.ts';
+import { pruned, withoutFuture, type Hold, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { enoughOf, given, keptUnits, wishedUnits } from './slice-size.ts';

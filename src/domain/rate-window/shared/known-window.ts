@@ -1,13 +1,13 @@
-import type { Clock } from '../../../time/clock.ts';
 import { ABSENT, type Entry } from '../../../store/port.ts';
+import type { Clock } from '../../../time/clock.ts';
+import type { Versioned } from '../../records/codec.ts';
 import type { RateDecision } from '../local-window.ts';
-import type { Versioned } from '../../records/records.ts';
-import { WindowOutlook } from './remaining.ts';
-import { NO_PART, type OwnHold, type OwnPart, reconciled, refused, sent, spendUnit, usableUnits } from './own-hold.ts';
+import type { Span } from './clock-interval.ts';
+import { NO_PART, reconciled, refused, sent, spendUnit, usableUnits, type OwnHold, type OwnPart } from './own-hold.ts';
 import { OwnUnits } from './own-usage.ts';
 import { hasHold, NO_WINDOW, readWindowOrFull, sliceName, type WindowRecord } from './record.ts';
+import { WindowOutlook } from './remaining.ts';
 import type { WindowRules } from './rules.ts';
-import type { Span } from './clock-interval.ts';
 
 export interface KnownWindowDeps {
   readonly replicaId: string;

@@ -1,7 +1,7 @@
-import type { Versioned } from '../../records/records.ts';
+import type { Versioned } from '../../records/codec.ts';
+import type { Span } from './clock-interval.ts';
 import { addSpent, bucketOf, type Hold, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
-import type { Span } from './clock-interval.ts';
 
 /** A hold as its holder sees it. */
 export interface OwnHold extends Hold {

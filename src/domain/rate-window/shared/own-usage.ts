@@ -1,7 +1,7 @@
 import { Instants } from '../timestamp-ring.ts';
+import type { Span } from './clock-interval.ts';
 import { bucketOf } from './record.ts';
 import type { WindowRules } from './rules.ts';
-import type { Span } from './clock-interval.ts';
 
 /** What this replica admitted itself, as it counts now. */
 export interface OwnCount {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { Entry } from '../../../store/port.ts';
-import { BadRecord, KEYS, parseRecord, put } from '../../records/records.ts';
-import type { WindowRules } from './rules.ts';
+import { BadRecord, parseRecord, put } from '../../records/codec.ts';
+import { KEYS } from '../../records/keys.ts';
 import type { Span } from './clock-interval.ts';
+import type { WindowRules } from './rules.ts';
 
 /* `rate/<accountId>` on etcd: what the replicas know together of an account's last minute. */
 

@@ -1,10 +1,10 @@
 import type { RateDecision } from '../local-window.ts';
+import type { Span } from './clock-interval.ts';
 import { ofOthers } from './count.ts';
-import { type OwnHold, settled } from './own-hold.ts';
+import { settled, type OwnHold } from './own-hold.ts';
 import type { OwnUnits } from './own-usage.ts';
 import { NO_WINDOW, pruned, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
-import type { Span } from './clock-interval.ts';
 
 interface OfOthers {
   readonly units: number;

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../time/clock.ts';
 import { StoreUnavailable } from '../../../store/port.ts';
+import type { Clock } from '../../../time/clock.ts';
 import type { Deadlines } from '../../limits.ts';
 import type { RateDecision } from '../local-window.ts';
 import { RATE_WAITING_MAX } from './rules.ts';

@@ -1,13 +1,13 @@
-import type { Clock } from '../../../time/clock.ts';
+import { andThen } from '../../../concurrency/maybe-promise.ts';
 import type { Log } from '../../../log.ts';
 import type { RateMetrics } from '../../../metrics/rate-window-metrics.ts';
 import type { Store } from '../../../store/port.ts';
+import type { Clock } from '../../../time/clock.ts';
 import { LIMITS, type Deadlines } from '../../limits.ts';
-import { andThen } from '../../../concurrency/maybe-promise.ts';
 import type { RateDecision, RateWindow } from '../local-window.ts';
 import { AccountWindow } from './account-window.ts';
-import { WINDOW_RULES, type WindowRules } from './rules.ts';
 import { createWall } from './clock-interval.ts';
+import { WINDOW_RULES, type WindowRules } from './rules.ts';
 import { WindowWatch } from './window-watch.ts';
 
 export interface SharedRateWindow extends RateWindow {

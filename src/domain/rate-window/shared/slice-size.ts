@@ -1,9 +1,9 @@
+import type { Span } from './clock-interval.ts';
 import type { Lent } from './count.ts';
 import type { OwnHold } from './own-hold.ts';
 import type { OwnCount } from './own-usage.ts';
 import type { Hold, WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
-import type { Span } from './clock-interval.ts';
 
 /*
  * How large slices are. A replica that commits for the second or third time within a minute was asked for more than it

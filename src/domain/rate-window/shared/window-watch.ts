@@ -1,8 +1,8 @@
-import type { Clock } from '../../../time/clock.ts';
 import type { Log } from '../../../log.ts';
-import { openWatch } from '../../../store/watch-handle.ts';
 import type { Entry, Store, WatchBatch } from '../../../store/port.ts';
-import { KEYS } from '../../records/records.ts';
+import { openWatch } from '../../../store/watch-handle.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { KEYS } from '../../records/keys.ts';
 
 export interface WindowWatchDeps {
   readonly store: Store;

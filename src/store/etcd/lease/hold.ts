@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inTurn } from '../../../concurrency/serial.ts';
+import type { Held } from '../../port.ts';
 import { checkValue } from '../../validate.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import { revisionFrom } from '../wire/key-space.ts';
 import type { EtcdLease } from './lease.ts';
 import type { LeasedKey } from './leased-key.ts';
-import { inTurn } from '../../../concurrency/serial.ts';
-import type { Held } from '../../port.ts';
 
 /** A renewal is tried three times before the lease expires, and sooner again after one that failed. */
 const RENEWALS_PER_TTL = 3;

@@ -1,9 +1,9 @@
+import { ABSENT, StoreUnavailable, type Held } from '../../port.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
-import { EtcdHeld } from './hold.ts';
 import type { KeySpace } from '../wire/key-space.ts';
+import { EtcdHeld } from './hold.ts';
 import { EtcdLease } from './lease.ts';
 import { LeasedKey } from './leased-key.ts';
-import { ABSENT, type Held, StoreUnavailable } from '../../port.ts';
 
 /** What one store holds: each key under a lease of its own. */
 export class EtcdHolds {

@@ -1,8 +1,8 @@
 import type { IKeyValue } from 'etcd3';
 import type { Endpoints } from '../wire/endpoints.ts';
+import { isLeaseGone } from '../wire/errors.ts';
 import { revisionFrom } from '../wire/key-space.ts';
 import { equals } from '../wire/txn.ts';
-import { isLeaseGone } from '../wire/errors.ts';
 
 /** A key as one lease sees it. */
 export class LeasedKey {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '@grpc/grpc-js';
-import { type IRangeRequest, KVClient, LeaseClient, MaintenanceClient, WatchClient } from 'etcd3';
-import { Connection, type Tls } from './channel.ts';
+import { KVClient, LeaseClient, MaintenanceClient, WatchClient, type IRangeRequest } from 'etcd3';
+import { StoreUnavailable } from '../../port.ts';
 import { Session, type UserAndPassword } from './auth-token.ts';
+import { Connection, type Tls } from './channel.ts';
 import { GRPC, isGrpcTrouble, refusesToken, unavailable } from './errors.ts';
 import type { WatchOutcome } from './watch.ts';
-import { StoreUnavailable } from '../../port.ts';
 
 /** The first pause before a read goes to an endpoint again that failed it; it doubles, within the call's deadline. */
 const READ_PAUSE_MS = 50;

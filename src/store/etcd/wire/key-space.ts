@@ -1,6 +1,6 @@
 import type { IKeyValue, IRangeRequest } from 'etcd3';
+import { StoreUnavailable, type Entry, type Page, type PageRequest } from '../../port.ts';
 import type { FoundRange } from './range-codec.ts';
-import { type Entry, type Page, type PageRequest, StoreUnavailable } from '../../port.ts';
 
 /** Where a store's keys lie in an etcd that others may use too: every key gets the prefix, results lose it. */
 export class KeySpace {

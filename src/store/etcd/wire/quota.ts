@@ -1,5 +1,5 @@
-import type { Endpoints } from './endpoints.ts';
 import { StoreUnavailable } from '../../port.ts';
+import type { Endpoints } from './endpoints.ts';
 
 const LOOK_MS = 1000;
 /** With room left most looks are spared; where little is left somebody waits for more. */

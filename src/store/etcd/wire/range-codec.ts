@@ -1,4 +1,4 @@
-import { type Entry, StoreUnavailable } from '../../port.ts';
+import { StoreUnavailable, type Entry } from '../../port.ts';
 
 /** etcd's RangeResponse, as far as a listing needs it. */
 export interface FoundRange {

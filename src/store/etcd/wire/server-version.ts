@@ -1,6 +1,6 @@
 import { get as httpGet } from 'node:http';
-import { get as httpsGet } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import { get as httpsGet } from 'node:https';
 import type { Tls } from './channel.ts';
 import type { Endpoint } from './endpoints.ts';
 

@@ -1,6 +1,6 @@
 import type { ICompare, IRequestOp, ITxnRequest, ITxnResponse } from 'etcd3';
-import { type KeySpace, revisionFrom } from './key-space.ts';
-import { type Change, type CommitResult, HEAD_KEY, type Write } from '../../port.ts';
+import { HEAD_KEY, type Change, type CommitResult, type Write } from '../../port.ts';
+import { revisionFrom, type KeySpace } from './key-space.ts';
 
 /** What a key can be compared by, and the field that carries the operand. */
 const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version' } as const;

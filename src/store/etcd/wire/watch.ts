@@ -1,6 +1,6 @@
 import type { IEvent, IWatchCreateRequest, IWatchResponse, WatchClient } from 'etcd3';
-import { type KeySpace, revisionFrom } from './key-space.ts';
-import type { Watch, WatchEnd, WatchedChange, WatchListener } from '../../port.ts';
+import type { Watch, WatchedChange, WatchEnd, WatchListener } from '../../port.ts';
+import { revisionFrom, type KeySpace } from './key-space.ts';
 
 type Stream = Awaited<ReturnType<WatchClient['watch']>>;
 

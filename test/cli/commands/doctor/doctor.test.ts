@@ -1,14 +1,14 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { KEYS } from '../../../../src/domain/records/records.ts';
+import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { putAll } from '../../../support/records/backups.ts';
 import { selfSigned } from '../../../support/http/certificates.ts';
+import { putAll } from '../../../support/records/backups.ts';
 import { connectedTo, musterCommand, musterHere } from '../../../support/service/muster-command.ts';
 import { KEY_FILE_TEXT, Muster } from '../../../support/service/muster.ts';
 

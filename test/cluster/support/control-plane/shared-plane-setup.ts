@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { ControlPlane } from './control-plane.ts';
 import { installCrds } from '../operated.ts';
+import { ControlPlane } from './control-plane.ts';
 import { isWanted, tellFailed, tellReady } from './shared-plane.ts';
 
 /** One control plane for all files that ask for it, started when the first of them does. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { ApiAccess } from '../api-access.ts';
 import { Authority } from '../node/authority.ts';
-import { ControlPlane } from './control-plane.ts';
 import { installCrds } from '../operated.ts';
+import { ControlPlane } from './control-plane.ts';
 import { eventually } from './program.ts';
 
 declare module 'vitest' {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { toolsFolder } from '../../../support/run/tools-folder.ts';
 import { command } from '../control-plane/command.ts';
 import { eventually } from '../control-plane/program.ts';
-import { toolsFolder } from '../../../support/run/tools-folder.ts';
 import { onPath } from '../control-plane/tools.ts';
 
 /** podman on the storage that holds the tests' images, and nothing of the machine's own. */

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { onPath, toolPath } from '../control-plane/tools.ts';
 import type { KeyPair } from './authority.ts';
 import type { NodeNetwork } from './network.ts';
-import { onPath, toolPath } from '../control-plane/tools.ts';
 
 export const PAUSE_IMAGE = 'localhost/pause:1';
 

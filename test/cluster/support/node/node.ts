@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cgroupOf, makeCgroup, processesIn } from './cgroups.ts';
 import { command } from '../control-plane/command.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import { enter, type NodeNetwork } from './network.ts';
-import { nodeName, socketOf, writeNodeFiles, type NodeFiles } from './node-files.ts';
 import { Program } from '../control-plane/program.ts';
 import type { Slot } from '../control-plane/slot.ts';
 import { toolPath, type Tool } from '../control-plane/tools.ts';
+import { cgroupOf, makeCgroup, processesIn } from './cgroups.ts';
+import { enter, type NodeNetwork } from './network.ts';
+import { nodeName, socketOf, writeNodeFiles, type NodeFiles } from './node-files.ts';
 
 /** A node: containerd, kubelet and kube-proxy in a network namespace of their own. */
 export class Node {

@@ -1,13 +1,13 @@
+import { describe, expect, test } from 'vitest';
+import { decideFleetApp } from '../../../../src/controller/kubernetes/resources/fleet-app-decide.ts';
 import type {
   FleetAppFacts,
   FleetAppResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-app-facts.ts';
-import { describe, expect, test } from 'vitest';
-import { decideFleetApp } from '../../../../src/controller/kubernetes/resources/fleet-app-decide.ts';
 import { newApp, revoked, withCode } from '../../../../src/domain/apps/app-state.ts';
-import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { LIMITS } from '../../../../src/domain/limits.ts';
 import type { AppRecord } from '../../../../src/domain/records/records.ts';
+import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 

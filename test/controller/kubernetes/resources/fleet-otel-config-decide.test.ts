@@ -1,12 +1,12 @@
+import { describe, expect, test } from 'vitest';
+import { decideFleetOtelConfig } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-decide.ts';
 import type {
   FleetOtelConfigFacts,
   FleetOtelConfigResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-facts.ts';
-import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
-import { decideFleetOtelConfig } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-decide.ts';
-import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
+import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { backOffMs } from '../../../../src/controller/kubernetes/client/back-off.ts';
 import { KubeError, kubeErrorOf } from '../../../../src/controller/kubernetes/client/kube-api.ts';
-import { conditionsAfter, isFalse, isTrue } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
 import { mergePatch } from '../../../../src/controller/kubernetes/client/merge-patch.ts';
+import { conditionsAfter, isFalse, isTrue } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
 import { durationMs } from '../../../../src/controller/kubernetes/schema/common.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { rateRecordsSweep } from '../../../../src/domain/cleanup/expired-records.ts';
+import { createWall } from '../../../../src/domain/rate-window/shared/clock-interval.ts';
 import { decide } from '../../../../src/domain/rate-window/shared/decide.ts';
-import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
-import { NO_PART, type OwnHold, reconciled, usableUnits } from '../../../../src/domain/rate-window/shared/own-hold.ts';
+import { NO_PART, reconciled, usableUnits, type OwnHold } from '../../../../src/domain/rate-window/shared/own-hold.ts';
 import { OwnUnits } from '../../../../src/domain/rate-window/shared/own-usage.ts';
 import {
   NO_WINDOW,
@@ -12,7 +12,7 @@ import {
   type WindowRecord,
 } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES as rules } from '../../../../src/domain/rate-window/shared/rules.ts';
-import { createWall } from '../../../../src/domain/rate-window/shared/clock-interval.ts';
+import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
 import { ABSENT } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';

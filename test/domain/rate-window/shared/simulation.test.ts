@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { WINDOW_RULES, type WindowRules } from '../../../../src/domain/rate-window/shared/rules.ts';
-import { runs } from '../../../support/run/effort.ts';
 import { falseRefusals, overAdmissions, tooManyWrites } from '../../../support/rate-window/checks.ts';
 import { simulate, type History } from '../../../support/rate-window/simulation.ts';
+import { runs } from '../../../support/run/effort.ts';
 
 /** So many of each setting; thousands with `MUSTER_TEST_EFFORT=1000`. A failure names its seed. */
 const SEEDS = runs(2);

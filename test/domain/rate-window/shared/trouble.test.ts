@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../../../src/domain/limits.ts';
-import { KEYS } from '../../../../src/domain/records/records.ts';
 import { bucketOf, NO_WINDOW, putWindow } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES } from '../../../../src/domain/rate-window/shared/rules.ts';
 import {
   createSharedRateWindow,
   type SharedRateWindow,
 } from '../../../../src/domain/rate-window/shared/shared-window.ts';
-import { ABSENT, type Store, StoreUnavailable } from '../../../../src/store/port.ts';
+import { KEYS } from '../../../../src/domain/records/keys.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { unluckyStore, type UnluckyStore } from '../../../support/store/faulty-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
-import { type UnluckyStore, unluckyStore } from '../../../support/store/faulty-store.ts';
 import { until } from '../../../support/time/until.ts';
 
 const log = pino({ level: 'silent' });

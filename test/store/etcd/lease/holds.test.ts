@@ -6,9 +6,9 @@ import { simulatedTimers } from '../../../support/time/simulated-timers.ts';
 import { until } from '../../../support/time/until.ts';
 import { present, put, remove, writes } from '../../conformance/harness.ts';
 import { held } from '../../conformance/holds.ts';
-import { Leases } from './leases.ts';
 import { whileTimePasses } from '../while-time-passes.ts';
 import { openWire, type Wire } from '../wire/wire.ts';
+import { Leases } from './leases.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';

@@ -1,0 +1,66 @@
+import { ABSENT, StoreUnavailable, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import type { Origin } from '../mutation/step.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { stillBound } from './authenticate.ts';
+
+export interface Ack {
+  readonly revision: number;
+  readonly status: AckRecord['status'];
+  readonly error: string | undefined;
+}
+
+/**
+ * Keeps what the daemon did with a revision; an older revision than the one kept changes nothing, unless it is what the
+ * daemon is told now: the never-stored configuration, once the account is not Enterprise any more (O11).
+ * A device's own state, like a heartbeat: it is no mutation of the owner's, and has no audit entry.
+ * @throws Refusal `invalid_request` for a revision that was never told; StoreUnavailable
+ */
+export async function acknowledge(
+  deps: { store: Store; fleet: Fleet; clock: Clock },
+  found: FoundApp,
+  ack: Ack,
+  origin: Origin,
+): Promise<void> {
+  const { account, app } = found;
+  const newest = (await account.otel())?.record.revision ?? 0;
+  if (ack.revision > newest) throw new Refusal('invalid_request', 'revision is newer than the configuration.');
+  const key = KEYS.ack(account.id, app.id);
+  for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
+    const entry = await deps.store.get(key);
+    const kept = entry && parseRecord(ackSchema, entry);
+    const current = await stillBound(await deps.fleet.current(), app);
+    // Memory lives on: what the commit expects of the account and what is decided by it are taken in one moment.
+    const expectAccount = { key: KEYS.account(account.id), revision: current.account.revision };
+    if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
+    const record: AckRecord = {
+      revision: ack.revision,
+      status: ack.status,
+      ...(ack.error !== undefined && { error: ack.error }),
+      at: origin.at,
+    };
+    const expectApp = { key: KEYS.app(account.id, app.id), revision: current.app.revision };
+    const { outcome } = await deps.store.commit({
+      expect: [expectApp, expectAccount, { key, revision: kept?.revision ?? ABSENT }],
+      write: [put(key, record)],
+      quiet: true,
+    });
+    if (outcome === 'committed') return;
+  }
+  throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
+}
+
+function saysNothingNew(kept: AckRecord, ack: Ack, entitlement: AccountRecord['entitlement']): boolean {
+  if (isSameAck(kept, ack)) return true;
+  const isToldNow = ack.revision === 0 && entitlement !== 'enterprise';
+  return kept.revision > ack.revision && !isToldNow;
+}
+
+const isSameAck = (kept: AckRecord, ack: Ack): boolean =>
+  kept.revision === ack.revision && kept.status === ack.status && kept.error === ack.error;

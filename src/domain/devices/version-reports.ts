@@ -1,0 +1,58 @@
+import type { FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { stillBound } from './authenticate.ts';
+
+export interface Reported {
+  readonly platform: string | undefined;
+  readonly agentVersion: string | undefined;
+}
+
+/**
+ * Takes up what a poll says of the daemon's platform and version. In the background and at most once in a while per
+ * app: a poll does not wait for it, and a daemon that changes its mind at every poll does not fill the audit.
+ */
+export function createVersionReports(
+  deps: MutationDeps,
+): (found: FoundApp, reported: Reported, origin: Origin) => void {
+  const until = new Map<string, number>();
+
+  function mayWrite(appId: string, now: number): boolean {
+    if ((until.get(appId) ?? 0) > now) return false;
+    for (const [old, end] of until) {
+      if (end > now) break;
+      until.delete(old);
+    }
+    until.set(appId, now + LIMITS.reportedVersionEveryMs);
+    return true;
+  }
+
+  return (found, reported, origin) => {
+    const { platform = found.app.record.platform, agentVersion = found.app.record.agentVersion } = reported;
+    const { record } = found.app;
+    if (record.platform === platform && record.agentVersion === agentVersion) return;
+    if (!mayWrite(found.app.id, deps.clock.monotonic())) return;
+    const write = mutate<void>(deps, origin, async (reader) => {
+      const now = await stillBound(reader, found.app);
+      return {
+        accountId: now.account.id,
+        action: 'app.reported',
+        appId: now.app.id,
+        detail: { platform, agentVersion },
+        expect: [
+          { key: KEYS.app(now.account.id, now.app.id), revision: now.app.revision },
+          { key: KEYS.account(now.account.id), revision: now.account.revision },
+        ],
+        write: [put(KEYS.app(now.account.id, now.app.id), { ...now.app.record, platform, agentVersion })],
+        result: undefined,
+      };
+    });
+    write.catch((error: unknown) => {
+      until.delete(found.app.id);
+      deps.log.info({ err: error, appId: found.app.id }, 'a reported version could not be written');
+    });
+  };
+}

@@ -1,0 +1,37 @@
+import { KEYS } from '../records/keys.ts';
+import { dayAfter, daysBefore } from '../status-history/day-record.ts';
+import { commitFenced, type FencedStore, type Watermark } from './watermark.ts';
+
+/** The entries of a day serve the nights before it. Two days are kept beyond that, for whoever looks into a question. */
+const DAYS_KEPT = 2;
+/**
+ * Removed in one commit, and so many commits a round: of a day on which a whole fleet enrolled there are a million, and
+ * one commit of them all would hold up every writer for seconds.
+ */
+const ENTRIES_PER_COMMIT = 100;
+const COMMITS_PER_ROUND_MAX = 50;
+
+export interface Pruned {
+  /** Nothing is left to remove. */
+  readonly all: boolean;
+  /** Where the next round goes on: keys that are gone are passed over slowly until the history is compacted. */
+  readonly to: string | undefined;
+}
+
+/** Removes entries that no night needs any more, oldest day first. @param from `to` of the round before */
+export async function pruneChanges(deps: FencedStore, metered: Watermark, from: string | undefined): Promise<Pruned> {
+  if (metered.through === undefined) return { all: true, to: from };
+  const end = KEYS.statusChanges(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
+  const expectation = { key: KEYS.metered, revision: metered.revision };
+  let to = from;
+  for (let commits = 0; commits < COMMITS_PER_ROUND_MAX; commits += 1) {
+    const request = { prefix: KEYS.statusChangesAll, limit: ENTRIES_PER_COMMIT, keysOnly: true };
+    const page = await deps.store.list({ ...request, ...(to !== undefined && { after: to }) });
+    const old = page.entries.filter(({ key }) => key < end).map(({ key }) => key);
+    if (old.length === 0) return { all: true, to };
+    const removals = old.map((key) => ({ remove: key }));
+    if (!(await commitFenced(deps, expectation, removals, true))) return { all: false, to };
+    to = old.at(-1);
+  }
+  return { all: false, to };
+}

@@ -1,0 +1,121 @@
+import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { LIMITS } from '../limits.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { AuditRecord } from '../records/records.ts';
+import type { MutationDeps, Origin, Step } from './step.ts';
+
+export interface PlannedStep {
+  readonly origin: Origin;
+  readonly step: Step<unknown>;
+}
+
+/**
+ * Commits one or more steps together, with the audit entry of each.
+ * @returns the revision, or `conflict`: then nothing was written
+ */
+export async function commitSteps(
+  deps: MutationDeps,
+  steps: readonly PlannedStep[],
+  extra: { expect: readonly Expectation[]; write: readonly Write[] } = { expect: [], write: [] },
+): Promise<number | 'conflict'> {
+  if (steps.some(({ step }) => step.grows === true)) refuseGrowthWhenFull(deps.store);
+  const expect = new Map<string, Expectation>();
+  const write: Write[] = [...extra.write];
+  let marker = '';
+  for (const expectation of extra.expect) expect.set(expectation.key, expectation);
+  for (const { origin, step } of steps) {
+    const entry = auditEntry(deps.draw, origin, step);
+    marker = entry.put;
+    write.push(...step.write, entry);
+    for (const expectation of step.expect) {
+      // Planned one after the other, two steps may have seen a record at two revisions: one of them is out of date.
+      if ((expect.get(expectation.key)?.revision ?? expectation.revision) !== expectation.revision) return 'conflict';
+      expect.set(expectation.key, expectation);
+    }
+    expect.set(entry.put, { key: entry.put, revision: ABSENT });
+  }
+  const [one, ...others] = expect.values();
+  if (!one) throw new Error('a commit without steps');
+  const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
+  return await commitMarked(deps, { expect: [one, ...others], write }, marker, deadline);
+}
+
+function auditEntry(draw: RandomSource, origin: Origin, step: Step<unknown>): { put: string; value: string } {
+  const { countsAt = origin.at } = step;
+  const entry: AuditRecord = {
+    at: origin.at,
+    actor: origin.actor,
+    action: step.action,
+    ...(step.appId !== undefined && { appId: step.appId }),
+    requestId: origin.requestId,
+    detail: { ...step.detail, ...(countsAt !== origin.at && { countsAt: new Date(countsAt).toISOString() }) },
+  };
+  return put(KEYS.audit(step.accountId, origin.at, generateMarker(draw)), entry);
+}
+
+/**
+ * After a lost answer the marker tells. Where it is not there, the same change is sent once more, if there is still time:
+ * it expects the marker's absence, so that it cannot happen twice even if the first one is still on its way.
+ */
+async function commitMarked(
+  deps: MutationDeps,
+  change: Change,
+  marker: string,
+  deadline: number,
+): Promise<number | 'conflict'> {
+  let lost = false;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const result = await deps.store.commit(change);
+      if (result.outcome === 'committed') return result.revision;
+      return lost ? await revisionOf(deps.store, marker) : 'conflict';
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || error.reason === 'full' || attempt === 2) throw error;
+      deps.metrics.commitRepeated('unknown');
+      lost = true;
+      const landed = await revisionOf(deps.store, marker);
+      if (landed !== 'conflict') return landed;
+      if (deps.clock.monotonic() >= deadline) throw error;
+    }
+  }
+}
+
+async function revisionOf(store: Store, marker: string): Promise<number | 'conflict'> {
+  return (await store.get(marker))?.revision ?? 'conflict';
+}
+
+export function refuseGrowthWhenFull(store: Store): void {
+  if (store.fullness() >= LIMITS.storeFullnessMax) {
+    throw new StoreUnavailable('full', 'The store is nearly full: only what frees or revokes is taken.');
+  }
+}
+
+/** Who has been answered 502 while the request waited for its turn is not to find it carried out afterwards. */
+export function refuseLate(deps: Pick<MutationDeps, 'clock'>, origin: Origin): void {
+  if (deps.clock.monotonic() >= origin.deadline) {
+    throw new StoreUnavailable('timeout', 'The deadline passed before the commit was sent.');
+  }
+}
+
+/** Others were faster: pause for a moment, longer each time, and by chance, so that they do not meet again. */
+export async function beforeAnotherAttempt(
+  deps: Pick<MutationDeps, 'clock' | 'draw' | 'metrics'>,
+  attempt: number,
+  deadline: number,
+): Promise<void> {
+  deps.metrics.commitRepeated('conflict');
+  if (attempt >= LIMITS.conflictAttemptsMax || deps.clock.monotonic() >= deadline) {
+    throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
+  }
+  if (attempt === 1) return;
+  const chance = deps.draw.bytes(1).readUInt8() / 256;
+  await deps.clock.sleep(Math.min(2 ** attempt, 100) * chance);
+}
+
+export function committed(deps: Pick<MutationDeps, 'log' | 'metrics'>, origin: Origin, step: Step<unknown>): void {
+  deps.metrics.mutationCommitted(step.action);
+  const { accountId, action, appId } = step;
+  deps.log.info({ actor: origin.actor, requestId: origin.requestId, accountId, appId, action }, 'changed');
+}
