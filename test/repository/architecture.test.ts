@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
 import { describe, expect, test } from 'vitest';
-import { circles, roomOf, sourceTree } from '../support/repository/source-tree.ts';
+import { circles, importsOf, roomOf, ROOT, sourceTree, testTree } from '../support/repository/source-tree.ts';
 
 const tree = sourceTree();
 
@@ -58,5 +62,185 @@ describe('the floors', () => {
 
   test('no files import each other in a circle', () => {
     expect(circles(tree).map((circle) => circle.join(' → '))).toEqual([]);
+  });
+});
+
+/** Folders of more than 15 files, each with its reason; none has more than 20. */
+const LARGE_ROOMS: Readonly<Record<string, string>> = {
+  'test/cluster': 'one file a promise of the chart and of each custom resource, on one control plane that they share',
+  'test/service': 'the files of src/service, and what one service promises through its doors',
+};
+/** Files of `src` of more than 300 lines, each with its reason. */
+const LONG_FILES: Readonly<Record<string, string>> = {
+  'config/config.ts': 'is split next',
+  'store/watch-cache/watch-cache.ts': 'is split next',
+};
+
+describe('sizes', () => {
+  test('no folder has more than 15 files, and none of the listed ones more than 20', () => {
+    const folders = Object.groupBy([...tree.map(({ path }) => `src/${path}`), ...testTree()], (path) => dirname(path));
+    const sizes = Object.entries(folders).map(([folder, files = []]) => ({ folder, files: files.length }));
+    expect(sizes.filter(({ folder, files }) => files > (folder in LARGE_ROOMS ? 20 : 15))).toEqual([]);
+    expect(Object.keys(LARGE_ROOMS).filter((room) => (folders[room]?.length ?? 0) <= 15)).toEqual([]);
+  });
+
+  test('only log.ts, version.ts and main.ts lie loose in src, and two files in src/domain', () => {
+    const loose = tree
+      .map(({ path }) => path)
+      .filter((path) => ['.', 'domain', 'api', 'packed/..'].includes(dirname(path)));
+    expect(loose).toEqual(['domain/limits.ts', 'domain/refusal.ts', 'log.ts', 'main.ts', 'version.ts']);
+  });
+
+  test('no file of src has more than 300 lines, but for those that say why', () => {
+    const long = tree.filter(({ lines }) => lines > 300).map(({ path }) => path);
+    expect(long).toEqual(Object.keys(LONG_FILES));
+  });
+});
+
+describe('doors', () => {
+  const importsOfStore = tree.flatMap(({ path, imports }) =>
+    imports.filter((to) => to.startsWith('store/') && !path.startsWith('store/')).map((to) => ({ path, to })),
+  );
+  const told = ({ path, to }: { readonly path: string; readonly to: string }): string => `${path} → ${to}`;
+
+  test('of the store others see the port, the pages and the watch handle; the watch cache and the back-ends have one user each', () => {
+    const OPEN = new Set(['store/port.ts', 'store/pages.ts', 'store/watch-handle.ts']);
+    const CLOSED: Readonly<Record<string, readonly string[]>> = {
+      'store/watch-cache/watch-cache.ts': ['domain/fleet', 'service'],
+      'store/watch-cache/coalesced-read.ts': ['service'],
+      'store/watch-cache/deferred-read.ts': ['service', 'api/device'],
+      'store/instrumented.ts': ['service'],
+      'store/etcd/etcd-store.ts': ['service'],
+      'store/sqlite/sqlite-store.ts': ['service'],
+    };
+    expect(importsOfStore.length).toBeGreaterThan(50);
+    const deep = importsOfStore.filter(({ path, to }) => !OPEN.has(to) && !(CLOSED[to] ?? []).includes(roomOf(path)));
+    expect(deep.map(told)).toEqual([]);
+    const backends = importsOfStore.filter(({ to }) => /etcd-store|sqlite-store/.test(to));
+    expect(new Set(backends.map(({ path }) => path))).toEqual(new Set(['service/open-store.ts']));
+  });
+
+  test('of the store api, controller and cli see the port alone', () => {
+    const deep = importsOfStore.filter(
+      ({ path, to }) => /^(?:api|controller|cli)\//.test(path) && to !== 'store/port.ts',
+    );
+    expect(deep.map(told)).toEqual([]);
+  });
+
+  test('api, controller and controller/kubernetes do not import each other, but for the type of the leader', () => {
+    const wing = (path: string): string => /^(?:api|controller\/kubernetes|controller)(?=\/)/.exec(path)?.[0] ?? '';
+    const across = tree.flatMap(({ path, imports }) =>
+      imports
+        .filter((to) => wing(path) !== '' && wing(to) !== '' && wing(path) !== wing(to))
+        .map((to) => told({ path, to })),
+    );
+    expect(across).toEqual(['controller/kubernetes/operator.ts → controller/leader.ts']);
+  });
+});
+
+/** The rooms and files that may import a package; `types` may import its types alone. */
+const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; readonly types?: readonly string[] }>> = {
+  '@grpc/grpc-js': { from: [], types: ['store/etcd', 'store/etcd/lease', 'store/etcd/wire'] },
+  '@kubernetes/client-node': {
+    from: ['cli/commands/kubernetes', 'controller/kubernetes/client'],
+  },
+  'cli-progress': { from: ['cli/terminal'] },
+  commander: { from: ['cli/program.ts', 'cli/terminal/exit.ts'] },
+  etcd3: { from: ['store/etcd/wire'], types: ['store/etcd', 'store/etcd/lease'] },
+  // Not in the package's index; channel.ts says why it is needed, and the version is pinned.
+  'etcd3/lib/connection-pool.js': { from: ['store/etcd/wire/channel.ts'] },
+  express: { from: ['api/http/express-app.ts'], types: ['api/v1/gateway.ts', 'api/operator/ops-server.ts'] },
+  'node:sqlite': { from: ['store/sqlite/database.ts'] },
+  pino: { from: ['log.ts'] },
+  'prom-client': { from: ['metrics'], types: ['api/operator/ops-server.ts'] },
+};
+/** One schema language for all that comes in: any room may use it. */
+const EVERYWHERE = new Set(['zod']);
+const isPackage = (name: string): boolean =>
+  name === 'node:sqlite' || !builtinModules.includes(name.replace(/^node:/, ''));
+
+describe('packages', () => {
+  test('each is imported by the rooms that are listed for it alone', () => {
+    const may = (rooms: readonly string[] = [], path: string): boolean =>
+      rooms.includes(roomOf(path)) || rooms.includes(path);
+    const misplaced = tree.flatMap(({ path, packages, runs }) =>
+      packages
+        .filter((name) => isPackage(name) && !EVERYWHERE.has(name))
+        .filter((name) => {
+          const { from, types = [] } = VENDORS[name] ?? { from: [] };
+          return !may(from, path) && (runs.includes(name) || !may(types, path));
+        })
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(misplaced).toEqual([]);
+    const used = new Set(tree.flatMap(({ packages }) => packages));
+    expect(Object.keys(VENDORS).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  test('each dependency has its line in ADR 0006, and no other has', () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
+      'dependencies' | 'devDependencies',
+      Record<string, string>
+    >;
+    const lines = readFileSync(join(ROOT, 'docs/adr/0006-dependencies.md'), 'utf8').split('\n');
+    const listed = lines
+      .filter((line) => line.startsWith('| `'))
+      .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+    expect(listed.toSorted()).toEqual(Object.keys({ ...dependencies, ...devDependencies }).toSorted());
+  });
+});
+
+/** Folders of tests that mirror no room of `src`: of whole processes, of what lies outside of `src`, and supports. */
+const FREE =
+  /^test\/(?:system|service\/replicas|repository|chaos|charts|cluster|fleet|monitoring|mutants|nightly|store\/conformance|support)(?:\/|$)/;
+
+describe('tests', () => {
+  const tests = testTree().filter((path) => path.endsWith('.test.ts'));
+
+  test('lie in the folder of the room that they test', () => {
+    const rooms = new Set(tree.map(({ path }) => dirname(path)));
+    const elsewhere = tests.filter((path) => !FREE.test(path) && !rooms.has(dirname(path).replace(/^test\//, '')));
+    expect(elsewhere).toEqual([]);
+  });
+
+  test('of the name of a file are there for some files; the others are reported', () => {
+    const names = new Set(tests);
+    const without = tree.filter(({ path }) => !names.has(`test/${path.replace(/\.ts$/, '.test.ts')}`));
+    expect(without.length).toBeLessThan(tree.length);
+    // Reported and not refused: most files are held by the tests of what they are a part of, often through HTTP.
+    const how = 'MUSTER_LIST_UNTESTED=1 npm run test:quick lists them';
+    const listed = process.env['MUSTER_LIST_UNTESTED'] === '1' ? without.map(({ path }) => `\n  ${path}`).join('') : '';
+    process.stdout.write(
+      `${without.length} of ${tree.length} files of src have no test of their name (${how})${listed}\n`,
+    );
+  });
+});
+
+describe('the reader of the tree', () => {
+  test('sees imports of types, exports and imports at run time, and none in a comment', () => {
+    const text = [
+      "import { a } from './a.ts';",
+      "import type { B } from '../b.ts';",
+      "import {\n  c,\n} from './c.ts';",
+      "export { d } from './d.ts';",
+      "export type { E } from './e.ts';",
+      "import './f.ts';",
+      "const g = await import('./g.ts');",
+      "// import './comment.ts';",
+      "/* import './comment.ts'; */",
+      "import type { Registry } from 'prom-client';",
+      "import { pino } from 'pino';",
+    ].join('\n');
+    expect(importsOf('room/file.ts', text)).toEqual({
+      imports: ['room/a.ts', 'b.ts', 'room/c.ts', 'room/d.ts', 'room/e.ts', 'room/f.ts', 'room/g.ts'],
+      packages: ['prom-client', 'pino'],
+      runs: ['pino'],
+    });
+  });
+
+  test('finds a circle of any length, and none where there is none', () => {
+    const file = (path: string, ...imports: string[]) => ({ path, imports });
+    expect(circles([file('a', 'b'), file('b', 'c'), file('c', 'b')])).toEqual([['b', 'c', 'b']]);
+    expect(circles([file('a', 'b', 'c'), file('b', 'c'), file('c')])).toEqual([]);
   });
 });

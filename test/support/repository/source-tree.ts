@@ -16,7 +16,7 @@ export interface SourceFile {
   readonly runs: readonly string[];
 }
 
-const IMPORT = /^\s*(?:import|export)\s+(type\s)?(?:[\s\S]*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
+const IMPORT = /^\s*(?:import|export)\s+(type\s)?(?:[^;']*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
 
 /** Every file of `src`. */
 export function sourceTree(): readonly SourceFile[] {
@@ -27,6 +27,9 @@ export function sourceTree(): readonly SourceFile[] {
       return { path, text, lines: text.trimEnd().split('\n').length, ...importsOf(path, text) };
     });
 }
+
+/** The paths of every TypeScript file of `test`, with `test/` before them. */
+export const testTree = (): readonly string[] => globSync('test/**/*.ts', { cwd: ROOT });
 
 /** @param path of the file that imports, relative to `src` */
 export function importsOf(path: string, text: string): Pick<SourceFile, 'imports' | 'packages' | 'runs'> {
