@@ -6,7 +6,7 @@ import { KEYS } from '../src/domain/records/keys.ts';
 import { settleFormat } from '../src/domain/replicas/format.ts';
 import type { Store, Write } from '../src/store/port.ts';
 
-const draw = systemRandom();
+const random = systemRandom();
 const APPS_PER_ACCOUNT = 1000;
 const WRITES_PER_COMMIT = 120;
 const COMMITS_AT_ONCE = 64;
@@ -25,7 +25,7 @@ export async function seedFleet(store: Store, apps: number, told: (apps: number)
   const format = await store.get(KEYS.format);
   if (!format) throw new Error('the store has no format');
   const expect = [{ key: KEYS.format, revision: format.revision }] as const;
-  const ids = Array.from({ length: Math.ceil(apps / APPS_PER_ACCOUNT) }, () => generateAccountId(draw)).sort();
+  const ids = Array.from({ length: Math.ceil(apps / APPS_PER_ACCOUNT) }, () => generateAccountId(random)).sort();
   let under: Promise<unknown>[] = [];
   for (const [index, accountId] of ids.entries()) {
     const writes = account(accountId, Math.min(APPS_PER_ACCOUNT, apps - index * APPS_PER_ACCOUNT), index);
@@ -54,7 +54,7 @@ function account(accountId: string, apps: number, index: number): Write[] {
     put(KEYS.counters(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
   ];
   if (configured) writes.push(put(KEYS.otel(accountId), configuration(at)));
-  const appIds = Array.from({ length: apps }, () => generateAppId(draw)).sort();
+  const appIds = Array.from({ length: apps }, () => generateAppId(random)).sort();
   for (const [slot, appId] of appIds.entries()) {
     const [code, credential] = [anyHash(), anyHash()];
     const pending = newApp(`daemon ${slot}`, slot, at, { hash: code, issuedAt: at });

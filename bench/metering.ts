@@ -78,7 +78,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
   };
 }
 
-const draw = systemRandom();
+const random = systemRandom();
 
 function seed(memory: FleetMemory, apps: number): void {
   const record = enrolled(newApp('daemon', 0, NOON, { hash: 'c'.repeat(43), issuedAt: NOON }), {
@@ -91,11 +91,11 @@ function seed(memory: FleetMemory, apps: number): void {
   });
   const value = JSON.stringify(record);
   for (let i = 0; i < apps / APPS_PER_ACCOUNT; i += 1) {
-    const accountId = generateAccountId(draw);
+    const accountId = generateAccountId(random);
     const account = { name: 'bench', entitlement: 'standard', disabled: false, createdAt: NOON };
     memory.put({ key: KEYS.account(accountId), value: JSON.stringify(account), revision: 1 });
     for (let n = 0; n < APPS_PER_ACCOUNT; n += 1) {
-      memory.put({ key: KEYS.app(accountId, generateAppId(draw)), value, revision: 1 });
+      memory.put({ key: KEYS.app(accountId, generateAppId(random)), value, revision: 1 });
     }
   }
   memory.settled();

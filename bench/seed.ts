@@ -20,7 +20,7 @@ export interface SeedPlan {
   readonly appsEach: number;
 }
 
-const draw = systemRandom();
+const random = systemRandom();
 const WRITES_PER_COMMIT = 120;
 
 /**
@@ -50,8 +50,8 @@ async function commit(store: Store, write: readonly Write[]): Promise<void> {
 
 function account(writes: Write[], apps: number): Seeded {
   const at = Date.now();
-  const accountId = generateAccountId(draw);
-  const { keyId, token } = generateApiKey(draw);
+  const accountId = generateAccountId(random);
+  const { keyId, token } = generateApiKey(random);
   writes.push(
     put(KEYS.account(accountId), { name: 'bench', entitlement: 'enterprise', disabled: false, createdAt: at }),
     put(KEYS.apiKey(accountId, keyId), { name: '', hash: tokenHash(token.reveal()), createdAt: at }),
@@ -67,9 +67,9 @@ function account(writes: Write[], apps: number): Seeded {
 }
 
 function enrolledApp(writes: Write[], accountId: string, slot: number, at: number): Omit<Seeded, 'token'> {
-  const appId = generateAppId(draw);
-  const credential = generateCredential(draw).reveal();
-  const code = tokenHash(generateEnrollCode(draw).reveal());
+  const appId = generateAppId(random);
+  const credential = generateCredential(random).reveal();
+  const code = tokenHash(generateEnrollCode(random).reveal());
   const pending = newApp(`app ${slot}`, slot, at + slot, { hash: code, issuedAt: at });
   const binding = { code, credential: tokenHash(credential), platform: 'linux', agentVersion: '1.0.0', at } as const;
   writes.push(

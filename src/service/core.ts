@@ -41,7 +41,7 @@ export interface Core {
   readonly clock: Clock;
   readonly metrics: AllMetrics;
   readonly store: Store;
-  readonly draw: RandomSource;
+  readonly random: RandomSource;
   readonly keyRing: KeyRing;
   readonly keyFile: KeyFile;
   readonly envelope: Envelope;
@@ -61,8 +61,8 @@ export interface Core {
  */
 export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
-  const draw = systemRandom();
-  const secrets = secretsOf(config, log, draw);
+  const random = systemRandom();
+  const secrets = secretsOf(config, log, random);
   const metrics = createAllMetrics(VERSION);
   metrics.rolesAre(config.roles);
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
@@ -70,7 +70,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   let registration = (): object | undefined => undefined;
   const store = opened.use(fencedByFormat(observed(wrapStore(opening), clock, metrics), () => registration()));
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
-  const replicaId = generateMarker(draw);
+  const replicaId = generateMarker(random);
   const { keyRing } = secrets;
   const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
   registration = () => replicas.registration();
@@ -96,22 +96,26 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     clock,
     metrics,
     store,
-    draw,
+    random,
     directory,
     fleet: createFleet(store, directory, memory, deadlines),
     replicaId,
     deadlines,
     replicas,
     clockWatch,
-    envelope: createEnvelope(keyRing, draw),
+    envelope: createEnvelope(keyRing, random),
     ...secrets,
   };
 }
 
 /** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
-function secretsOf(config: Config, log: Log, draw: RandomSource): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
-  const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, draw);
-  const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, draw) : configuredKeyRing(config.keyFile);
+function secretsOf(
+  config: Config,
+  log: Log,
+  random: RandomSource,
+): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
+  const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, random);
+  const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, random) : configuredKeyRing(config.keyFile);
   const keyFile = watchedKeyFile(config.keyFilePath ?? keptKeyPath(config.dataDir), first, log);
   return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
 }

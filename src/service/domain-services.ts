@@ -17,8 +17,8 @@ export interface Domain {
   readonly rollouts: Rollouts;
 }
 
-export function openDomain({ store, fleet, clock, clockWatch, draw, log, metrics, envelope, config }: Core): Domain {
-  const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
+export function openDomain({ store, fleet, clock, clockWatch, random, log, metrics, envelope, config }: Core): Domain {
+  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
   const lanes = createAccountQueues(mutations);
   return {
     mutations,

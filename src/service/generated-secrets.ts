@@ -24,10 +24,10 @@ import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.
 export const TOKEN_FILE = 'operator-token';
 
 /** @throws ConfigError that names the file and the rule */
-export function keptOperatorTokens(dataDir: string, draw: RandomSource): readonly string[] {
+export function keptOperatorTokens(dataDir: string, random: RandomSource): readonly string[] {
   const path = join(dataDir, TOKEN_FILE);
   return parseOperatorTokens(
-    readOrMake(path, () => `${generateSecretWord(draw)}\n`),
+    readOrMake(path, () => `${generateSecretWord(random)}\n`),
     path,
   );
 }
@@ -35,9 +35,9 @@ export function keptOperatorTokens(dataDir: string, draw: RandomSource): readonl
 export const keptKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
 /** @throws ConfigError that names the file and the rule */
-export function keptKeyRing(dataDir: string, draw: RandomSource): KeyRing {
+export function keptKeyRing(dataDir: string, random: RandomSource): KeyRing {
   const path = keptKeyPath(dataDir);
-  const text = readOrMake(path, () => newKeyFile(draw));
+  const text = readOrMake(path, () => newKeyFile(random));
   try {
     return parseKeyRing(text);
   } catch (error) {

@@ -19,7 +19,7 @@ export async function openOperator(
   const { kubernetes } = core.config;
   if (!kubernetes) return undefined;
   const { connectKubernetes } = await import('../controller/kubernetes/client/http-kube-api.ts');
-  const { fleet, draw, clockWatch } = core;
+  const { fleet, random, clockWatch } = core;
   const { mutations, lanes, ...services } = domain;
   return {
     ...core,
@@ -30,7 +30,7 @@ export async function openOperator(
     domain: {
       ...services,
       fleet,
-      draw,
+      random,
       boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
       boundKeys: createBoundKeys(mutations),
       boundApps: createBoundApps({ ...mutations, lanes }),

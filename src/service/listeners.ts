@@ -87,11 +87,11 @@ export async function openListeners(
   { bounds, ...shared }: Shared,
   opened: AsyncDisposableStack,
 ): Promise<Listeners> {
-  const { clock, clockWatch, deadlines, log, metrics, store, fleet, draw, config, envelope } = core;
-  const { random } = Math;
+  const { clock, clockWatch, deadlines, log, metrics, store, fleet, random, config, envelope } = core;
+  const { random: jitter } = Math;
   const serves = (role: Role): boolean => config.roles.has(role);
-  const base = { clock, deadlines, log, metrics, random };
-  const mutations: MutationDeps = { store, fleet, clock, draw, log, metrics };
+  const base = { clock, deadlines, log, metrics, jitter };
+  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
   const { apps, otelConfigs, accounts, rollouts } = shared.domain;
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
@@ -118,7 +118,7 @@ export async function openListeners(
       reviewQueue: createReviewQueue(mutations),
       rollouts,
       keyRotation: createKeyRotation(core),
-      backups: createBackups({ store, clock, draw, version: VERSION }),
+      backups: createBackups({ store, clock, random, version: VERSION }),
       usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     },
   });

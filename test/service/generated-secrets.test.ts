@@ -9,7 +9,7 @@ import { startService } from '../../src/service/service.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 
-const draw = systemRandom();
+const random = systemRandom();
 let dir: string;
 beforeEach(() => {
   dir = scratchDirectory('muster');
@@ -51,19 +51,19 @@ describe('it makes only what is missing', () => {
 });
 
 test('what was made is kept, and nothing else lies there', () => {
-  const first = [keptOperatorTokens(dir, draw), keptKeyRing(dir, draw).key(1)];
+  const first = [keptOperatorTokens(dir, random), keptKeyRing(dir, random).key(1)];
   const text = readFileSync(join(dir, 'keys'), 'utf8');
-  expect([keptOperatorTokens(dir, draw), keptKeyRing(dir, draw).key(1)]).toEqual(first);
+  expect([keptOperatorTokens(dir, random), keptKeyRing(dir, random).key(1)]).toEqual(first);
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(text);
   expect(readdirSync(dir).sort()).toEqual(['keys', 'operator-token']);
 });
 
 test('who makes one at the same moment is not overwritten', () => {
   const racing = {
-    ...draw,
+    ...random,
     bytes: (count: number) => {
       kept('keys', KEY_FILE_TEXT);
-      return draw.bytes(count);
+      return random.bytes(count);
     },
   };
   keptKeyRing(dir, racing);
@@ -73,7 +73,7 @@ test('who makes one at the same moment is not overwritten', () => {
 
 test('the kept token file may hold several, for rotation', () => {
   kept('operator-token', `${'a'.repeat(32)}\n\n${'b'.repeat(40)}\r\n`);
-  expect(keptOperatorTokens(dir, draw)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
+  expect(keptOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
 });
 
 describe('a kept file that is wrong is refused by its path and the rule, never by what stands there', () => {
@@ -93,7 +93,7 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
     [`${OPERATOR_TOKEN}\nhunter2 ${'x'.repeat(40)}\n`, /line 2 must be printable ASCII without spaces/, 'a space'],
   ])('operator-token: %j (%s, %s)', (text, rule) => {
     kept('operator-token', text);
-    const words = refusal(() => keptOperatorTokens(dir, draw));
+    const words = refusal(() => keptOperatorTokens(dir, random));
     expect(words).toContain(`${join(dir, 'operator-token')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toContain('hunter2');
@@ -104,7 +104,7 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
     ['1:hunter2\n', /line 1: expected/],
   ])('keys: %j', (text, rule) => {
     kept('keys', text);
-    const words = refusal(() => keptKeyRing(dir, draw));
+    const words = refusal(() => keptKeyRing(dir, random));
     expect(words).toContain(`${join(dir, 'keys')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toMatch(/hunter2|MUSTER_KEY_FILE/);

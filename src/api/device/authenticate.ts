@@ -16,7 +16,7 @@ export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromis
   return andThen(exchange.inTimeIfLate(asked), (found) => {
     exchange.authenticated();
     const waitSeconds = deps.rate.refuse(found.app.id);
-    if (waitSeconds !== undefined) throw tooOften(waitSeconds, deps.random());
+    if (waitSeconds !== undefined) throw tooOften(waitSeconds, deps.jitter());
     return found;
   });
 }

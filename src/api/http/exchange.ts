@@ -17,7 +17,7 @@ export interface ExchangeDeps {
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'requestEnded'>;
   /** In [0, 1), for spreading what clients do next. */
-  readonly random: () => number;
+  readonly jitter: () => number;
 }
 
 export interface Reply {
@@ -135,7 +135,7 @@ export class Exchange {
     const { status } = ERRORS[code];
     const all = [...headers];
     if (status === 401) all.push('WWW-Authenticate', 'Bearer');
-    const retryAfter = retryAfterOf(code, this.#deps.random);
+    const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);
   }

@@ -26,9 +26,9 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   using progress = createProgress('bytes');
   progress.total(size * READS);
   const read = counting(progress, interruption.signal);
-  const draw = systemRandom();
+  const random = systemRandom();
   const { header, entries, codesVoided, unopened } = await restoreInto(
-    { store, clock: systemClock, draw, opens: opensBy(config, draw), ...how },
+    { store, clock: systemClock, random, opens: opensBy(config, random), ...how },
     () => read(createReadStream(path)),
   );
   progress[Symbol.dispose]();
@@ -68,11 +68,11 @@ function counting(progress: Progress, signal: AbortSignal): Reading {
 }
 
 /** A store that was tried out has made its own key 1: the number alone does not tell that it is another key. */
-function opensBy({ keyFile, dataDir }: Config, draw: RandomSource): RestoreRules['opens'] {
+function opensBy({ keyFile, dataDir }: Config, random: RandomSource): RestoreRules['opens'] {
   const kept = keptKeyPath(dataDir);
   const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
   if (text === undefined) return () => false;
-  const envelope = createEnvelope(parseKeyRing(text), draw);
+  const envelope = createEnvelope(parseKeyRing(text), random);
   return (accountId, record) => {
     try {
       return openHeader(envelope, accountId, record) !== undefined;

@@ -21,7 +21,7 @@ import { WorkQueue } from './runtime/work-queue.ts';
 /** What a look at a resource uses of the domain, beside what the frame makes for it. */
 export type DomainTools = Pick<
   Look,
-  'fleet' | 'draw' | 'accounts' | 'apps' | 'otelConfigs' | 'rollouts' | 'boundAccounts' | 'boundKeys' | 'boundApps'
+  'fleet' | 'random' | 'accounts' | 'apps' | 'otelConfigs' | 'rollouts' | 'boundAccounts' | 'boundKeys' | 'boundApps'
 >;
 
 export interface OperatorDeps {
@@ -161,7 +161,7 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
   const { kind } = runner.schema;
   const origin = (): ReturnType<Look['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
-    requestId: generateMarker(domain.draw),
+    requestId: generateMarker(domain.random),
     at: clock.now(),
     deadline: clock.monotonic() + deadlines.requestMs,
   });

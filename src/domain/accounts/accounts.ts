@@ -106,7 +106,7 @@ async function create(
   origin: Origin,
   { name, entitlement }: Pick<AccountRecord, 'name' | 'entitlement'>,
 ): Promise<Account> {
-  const accountId = generateAccountId(deps.draw);
+  const accountId = generateAccountId(deps.random);
   return await mutate<Account>(deps, origin, async (reader) => {
     const creation = await accountCreation(deps, reader, origin.at);
     const record: AccountRecord = { name, entitlement, disabled: false, createdAt: creation.at };
@@ -189,7 +189,7 @@ async function createKey(
   accountId: string,
   name: string,
 ): Promise<ApiKey & { readonly apiKey: Secret }> {
-  const { keyId, token } = generateApiKey(deps.draw);
+  const { keyId, token } = generateApiKey(deps.random);
   const record = { name, hash: tokenHash(token.reveal()), createdAt: origin.at };
   return await mutate<ApiKey & { readonly apiKey: Secret }>(deps, origin, async (reader) => {
     const account = await existing(reader, accountId);

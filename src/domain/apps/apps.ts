@@ -79,8 +79,8 @@ export async function ownApp(
 
 async function create(deps: AppsDeps, caller: Caller, name: string, asked?: IdempotencyKey): Promise<CreatedApp> {
   const { accountId, origin } = caller;
-  const appId = generateAppId(deps.draw);
-  const enrollCode = generateEnrollCode(deps.draw);
+  const appId = generateAppId(deps.random);
+  const enrollCode = generateEnrollCode(deps.random);
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
 
@@ -151,7 +151,7 @@ async function issueCodeOnce(
 /** Draws the code once, for every attempt of the request. */
 function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetReader) => Promise<Step<IssuedCode>> {
   const { accountId, origin } = caller;
-  const enrollCode = generateEnrollCode(deps.draw);
+  const enrollCode = generateEnrollCode(deps.random);
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   return async (reader) => {
     const { app, expect, write } = await ownApp(caller, reader, appId);

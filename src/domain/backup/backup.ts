@@ -10,7 +10,7 @@ import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts
 export interface BackupDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly draw: RandomSource;
+  readonly random: RandomSource;
   readonly version: string;
 }
 
@@ -61,7 +61,7 @@ export function createBackups(deps: BackupDeps): Backups {
       opened.defer(() => {
         underWay = false;
       });
-      const { revision } = opened.use(await pin(deps.store, deps.clock, generateMarker(deps.draw)));
+      const { revision } = opened.use(await pin(deps.store, deps.clock, generateMarker(deps.random)));
       const header = {
         muster: 'backup',
         format: BACKUP_FORMAT,

@@ -13,7 +13,7 @@ import { isLeftOut } from './backup.ts';
  */
 
 export interface RestoreRules {
-  readonly draw: RandomSource;
+  readonly random: RandomSource;
   /** Open codes, and the kept answers that hold codes, work on. Otherwise they end with the restore. */
   readonly keepCodes: boolean;
   /** Whether the keys of the restored installation open an account's collector header. */
@@ -91,18 +91,18 @@ function chainOf(entry: Entry, { sealedThrough }: Tally): Fate {
 }
 
 /** A daemon may have been told something else under the same revision after the backup: no ETag and no revision repeats. */
-function renamed(entry: Entry, { draw, opens }: RestoreRules, counters: Tally): Fate {
+function renamed(entry: Entry, { random, opens }: RestoreRules, counters: Tally): Fate {
   const accountId = OTEL.exec(entry.key)?.[1] ?? '';
   counters.unconfigured.delete(accountId);
   const { record } = parseRecord(otelSchema, entry);
   if (record.config?.header && !opens(accountId, record)) counters.unopened += 1;
   const revision = record.revision + OTEL_REVISIONS_SKIPPED;
-  return now(JSON.stringify({ ...record, revision, tag: generateTag(draw) }));
+  return now(JSON.stringify({ ...record, revision, tag: generateTag(random) }));
 }
 
 /** One may have been set since: the next begins past that, as after a purge. */
-export const neverConfigured = ({ draw, clock }: RestoreRules & { readonly clock: Clock }): string =>
-  JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: generateTag(draw), at: clock.now() });
+export const neverConfigured = ({ random, clock }: RestoreRules & { readonly clock: Clock }): string =>
+  JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: generateTag(random), at: clock.now() });
 
 /** Also those that the old store's history still held: in the new one nothing of them is left to be compacted. */
 function counted(entry: Entry, { purged }: Tally): Fate {

@@ -107,8 +107,8 @@ async function* entriesOf(bytes: AsyncIterable<Uint8Array>, sum: string): AsyncG
 }
 
 async function begin(deps: RestoreDeps, header: BackupHeader, sum: string): Promise<Expectation> {
-  const { store, clock, draw } = deps;
-  const mark = { at: clock.now(), backupOf: header.at, sha256: sum, marker: generateMarker(draw) };
+  const { store, clock, random } = deps;
+  const mark = { at: clock.now(), backupOf: header.at, sha256: sum, marker: generateMarker(random) };
   const write = put(KEYS.restoring, mark);
   const expect = [
     { key: KEYS.restoring, revision: ABSENT },

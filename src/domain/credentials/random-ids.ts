@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Draws what must not be guessed. Passed in, so that a test can own it. */
+/** A source of what nobody must guess: ids, secrets, nonces. It is passed in, so that a test can own it. */
 export interface RandomSource {
   /** Random bytes of a cryptographic quality, in a buffer of the caller's own. */
   bytes(count: number): Buffer;
@@ -8,7 +8,7 @@ export interface RandomSource {
 
 const POOL_BYTES = 8192;
 
-/** The system's randomness, drawn in blocks: one system call per request would be felt. */
+/** The system's randomness, read in blocks: one system call per request would be felt. */
 export function systemRandom(): RandomSource {
   const pool = Buffer.allocUnsafe(POOL_BYTES);
   let used = POOL_BYTES;
@@ -19,11 +19,11 @@ export function systemRandom(): RandomSource {
         randomFillSync(pool);
         used = 0;
       }
-      const drawn = Buffer.from(pool.subarray(used, used + count));
+      const generated = Buffer.from(pool.subarray(used, used + count));
       // Nothing that was handed out stays behind in the pool.
       pool.fill(0, used, used + count);
       used += count;
-      return drawn;
+      return generated;
     },
   };
 }
@@ -32,26 +32,26 @@ const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** A uniform word over the alphabet: bytes past the last whole multiple of its size are thrown away. */
-function word(draw: RandomSource, alphabet: string, length: number): string {
+function word(random: RandomSource, alphabet: string, length: number): string {
   const fair = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {
-    for (const byte of draw.bytes(length + (length >> 2) + 4)) {
+    for (const byte of random.bytes(length + (length >> 2) + 4)) {
       if (byte < fair && text.length < length) text += alphabet[byte % alphabet.length];
     }
   }
   return text;
 }
 
-/** 103 bits; section 2.1: `^[a-z0-9]{20}$`. An id is never used again because it is never drawn again. */
-export const generateAppId = (draw: RandomSource): string => word(draw, LOWER, 20);
+/** 103 bits; section 2.1: `^[a-z0-9]{20}$`. An id is never used again because it is never generated again. */
+export const generateAppId = (random: RandomSource): string => word(random, LOWER, 20);
 /** `^[a-z0-9]{16}$` */
-export const generateAccountId = (draw: RandomSource): string => word(draw, LOWER, 16);
+export const generateAccountId = (random: RandomSource): string => word(random, LOWER, 16);
 /** `^[a-z0-9]{12}$` */
-export const generateKeyId = (draw: RandomSource): string => word(draw, LOWER, 12);
+export const generateKeyId = (random: RandomSource): string => word(random, LOWER, 12);
 /** 256 bits as 43 base62 characters. */
-export const generateSecretWord = (draw: RandomSource): string => word(draw, BASE62, 43);
+export const generateSecretWord = (random: RandomSource): string => word(random, BASE62, 43);
 /** 128 bits as 32 hex digits: names a commit of the audit (docs/ARCHITECTURE.md, "A mutation"). */
-export const generateMarker = (draw: RandomSource): string => draw.bytes(16).toString('hex');
+export const generateMarker = (random: RandomSource): string => random.bytes(16).toString('hex');
 /** 64 bits as 16 hex digits: tells two contents with the same revision apart. */
-export const generateTag = (draw: RandomSource): string => draw.bytes(8).toString('hex');
+export const generateTag = (random: RandomSource): string => random.bytes(8).toString('hex');

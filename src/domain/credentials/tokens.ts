@@ -38,18 +38,18 @@ export interface GeneratedApiKey {
 }
 
 /** `mst_live_<keyId 12>_<secret 43><checksum 6>` */
-export function generateApiKey(draw: RandomSource): GeneratedApiKey {
-  const keyId = generateKeyId(draw);
-  return { keyId, token: new Secret(withChecksum(`mst_live_${keyId}_${generateSecretWord(draw)}`)) };
+export function generateApiKey(random: RandomSource): GeneratedApiKey {
+  const keyId = generateKeyId(random);
+  return { keyId, token: new Secret(withChecksum(`mst_live_${keyId}_${generateSecretWord(random)}`)) };
 }
 
 /** `mst_code_<secret 43><checksum 6>` */
-export const generateEnrollCode = (draw: RandomSource): Secret =>
-  new Secret(withChecksum(`mst_code_${generateSecretWord(draw)}`));
+export const generateEnrollCode = (random: RandomSource): Secret =>
+  new Secret(withChecksum(`mst_code_${generateSecretWord(random)}`));
 
 /** `mst_dev_<secret 43><checksum 6>` */
-export const generateCredential = (draw: RandomSource): Secret =>
-  new Secret(withChecksum(`mst_dev_${generateSecretWord(draw)}`));
+export const generateCredential = (random: RandomSource): Secret =>
+  new Secret(withChecksum(`mst_dev_${generateSecretWord(random)}`));
 
 /** The key id of a well-formed API key; undefined where shape or checksum is wrong (H16). */
 export function apiKeyId(token: string): string | undefined {

@@ -53,7 +53,7 @@ class NotEnrolled extends Error {
  * @throws Refusal `invalid_code` or `account_disabled`; StoreUnavailable
  */
 export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origin: Origin): Promise<Enrolled> {
-  const credential = request.credentialHash === undefined ? generateCredential(deps.draw) : undefined;
+  const credential = request.credentialHash === undefined ? generateCredential(deps.random) : undefined;
   const bound = credential ? tokenHash(credential.reveal()) : (request.credentialHash ?? '');
   const result: Enrolled = { appId: request.appId, credential };
   try {

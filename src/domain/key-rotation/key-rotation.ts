@@ -21,7 +21,7 @@ import type { Replicas } from '../replicas/replicas.ts';
  * Rewrapping what older keys seal is the leader's (rewrap.ts).
  */
 
-export interface KeyRotationDeps extends Pick<MutationDeps, 'draw'> {
+export interface KeyRotationDeps extends Pick<MutationDeps, 'random'> {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;

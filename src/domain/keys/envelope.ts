@@ -58,11 +58,11 @@ export interface Envelope {
   rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
 }
 
-export function createEnvelope(keyRing: KeyRing, draw: RandomSource): Envelope {
+export function createEnvelope(keyRing: KeyRing, random: RandomSource): Envelope {
   function wrap(dataKey: Buffer, context: string, keyNumber: number): string {
     const wrapping = keyRing.key(keyNumber);
     if (!wrapping) throw unknownKey(keyNumber);
-    return encrypt(wrapping, draw.bytes(NONCE_BYTES), dataKey, `key:${context}`);
+    return encrypt(wrapping, random.bytes(NONCE_BYTES), dataKey, `key:${context}`);
   }
 
   function unwrap(sealed: Sealed, context: string): Buffer | undefined {
@@ -83,9 +83,9 @@ export function createEnvelope(keyRing: KeyRing, draw: RandomSource): Envelope {
     },
 
     seal(text, context, keyNumber) {
-      const dataKey = draw.bytes(DATA_KEY_BYTES);
+      const dataKey = random.bytes(DATA_KEY_BYTES);
       const wrappedKey = wrap(dataKey, context, keyNumber);
-      const box = encrypt(dataKey, draw.bytes(NONCE_BYTES), Buffer.from(text.reveal()), context);
+      const box = encrypt(dataKey, random.bytes(NONCE_BYTES), Buffer.from(text.reveal()), context);
       dataKey.fill(0);
       return { keyNumber, wrappedKey, box };
     },

@@ -82,4 +82,4 @@ const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('muster key fingerprint').digest('hex').slice(0, 16);
 
 /** The text of a new key file with one key. */
-export const newKeyFile = (draw: RandomSource): string => `1:${draw.bytes(KEY_BYTES).toString('base64')}\n`;
+export const newKeyFile = (random: RandomSource): string => `1:${random.bytes(KEY_BYTES).toString('base64')}\n`;

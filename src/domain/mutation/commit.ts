@@ -26,7 +26,7 @@ export async function commitSteps(
   let marker = '';
   for (const expectation of extra.expect) expect.set(expectation.key, expectation);
   for (const { origin, step } of steps) {
-    const entry = auditEntry(deps.draw, origin, step);
+    const entry = auditEntry(deps.random, origin, step);
     marker = entry.put;
     write.push(...step.write, entry);
     for (const expectation of step.expect) {
@@ -42,7 +42,7 @@ export async function commitSteps(
   return await commitMarked(deps, { expect: [one, ...others], write }, marker, deadline);
 }
 
-function auditEntry(draw: RandomSource, origin: Origin, step: Step<unknown>): { put: string; value: string } {
+function auditEntry(random: RandomSource, origin: Origin, step: Step<unknown>): { put: string; value: string } {
   const { countsAt = origin.at } = step;
   const entry: AuditRecord = {
     at: origin.at,
@@ -52,7 +52,7 @@ function auditEntry(draw: RandomSource, origin: Origin, step: Step<unknown>): { 
     requestId: origin.requestId,
     detail: { ...step.detail, ...(countsAt !== origin.at && { countsAt: new Date(countsAt).toISOString() }) },
   };
-  return put(KEYS.audit(step.accountId, origin.at, generateMarker(draw)), entry);
+  return put(KEYS.audit(step.accountId, origin.at, generateMarker(random)), entry);
 }
 
 /**
@@ -101,7 +101,7 @@ export function refuseLate(deps: Pick<MutationDeps, 'clock'>, origin: Origin): v
 
 /** Others were faster: pause for a moment, longer each time, and by chance, so that they do not meet again. */
 export async function beforeAnotherAttempt(
-  deps: Pick<MutationDeps, 'clock' | 'draw' | 'metrics'>,
+  deps: Pick<MutationDeps, 'clock' | 'random' | 'metrics'>,
   attempt: number,
   deadline: number,
 ): Promise<void> {
@@ -110,7 +110,7 @@ export async function beforeAnotherAttempt(
     throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
   }
   if (attempt === 1) return;
-  const chance = deps.draw.bytes(1).readUInt8() / 256;
+  const chance = deps.random.bytes(1).readUInt8() / 256;
   await deps.clock.sleep(Math.min(2 ** attempt, 100) * chance);
 }
 

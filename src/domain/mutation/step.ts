@@ -20,7 +20,7 @@ export interface MutationDeps {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;
-  readonly draw: RandomSource;
+  readonly random: RandomSource;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'mutationCommitted' | 'commitRepeated'>;
 }

@@ -94,7 +94,7 @@ interface Generated {
 
 async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig> {
   const { accountId } = caller;
-  const drawn: Generated = { tag: generateTag(deps.draw), marker: generateMarker(deps.draw) };
+  const generated: Generated = { tag: generateTag(deps.random), marker: generateMarker(deps.random) };
   const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
     const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
@@ -103,7 +103,7 @@ async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: 
       throw new StaleRead('The configuration has changed since it was looked at.');
     }
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
-    return decideStore({ envelope: deps.envelope, key }, caller, before, change, drawn, authorised);
+    return decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
   };
   return await mutate(deps, caller.origin, plan, caller.reader);
 }
@@ -136,7 +136,7 @@ function decideStore(
   caller: Caller,
   before: Versioned<OtelRecord> | undefined,
   change: OtelChange,
-  drawn: Generated,
+  generated: Generated,
   authorised: Omit<Authorised, 'account'>,
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
@@ -154,13 +154,13 @@ function decideStore(
   const record: OtelRecord = {
     ...before?.record,
     revision: (before?.record.revision ?? 0) + 1,
-    tag: drawn.tag,
+    tag: generated.tag,
     at: origin.at,
     config: { ...old, enabled, endpoint, evidenceLevel, ...(header && { header }) },
   };
   if (!header) delete record.config?.header;
   const replaced =
-    old?.header !== undefined && !(sameHeader && held) ? [purgeNote(drawn.marker, origin.at, old.header)] : [];
+    old?.header !== undefined && !(sameHeader && held) ? [purgeNote(generated.marker, origin.at, old.header)] : [];
   return {
     accountId,
     action: 'otel.stored',
@@ -184,7 +184,7 @@ function decideStore(
 
 async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
   const { accountId, origin } = caller;
-  const [tag, marker] = [generateTag(deps.draw), generateMarker(deps.draw)];
+  const [tag, marker] = [generateTag(deps.random), generateMarker(deps.random)];
   const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
     const { account, expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const before = await account.otel();

@@ -17,7 +17,7 @@ export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity'
   readonly id: string;
 }
 
-export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'draw'> {
+export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'random'> {
   readonly metrics: MutationDeps['metrics'] & Pick<ControllerMetrics, 'detectionsDropped'>;
 }
 

@@ -24,9 +24,9 @@ const WRITES_PER_COMMIT = 120;
  */
 export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<Owner> {
   await settleFormat(store);
-  const draw = systemRandom();
-  const account = generateAccountId(draw);
-  const { keyId, token } = generateApiKey(draw);
+  const random = systemRandom();
+  const account = generateAccountId(random);
+  const { keyId, token } = generateApiKey(random);
   const taint = `taint${randomBytes(6).toString('hex')}`;
   const at = Date.now();
   const apps = LIMITS.appsPerAccountMax - LEFT;
@@ -37,12 +37,12 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
     put(KEYS.counters(account), { apps, nextSlot: apps, idempotencyNext: 0 }),
   ];
   for (let slot = 0; slot < apps; slot += 1) {
-    const appId = generateAppId(draw);
-    const code = { hash: tokenHash(generateEnrollCode(draw).reveal()), issuedAt: at };
+    const appId = generateAppId(random);
+    const code = { hash: tokenHash(generateEnrollCode(random).reveal()), issuedAt: at };
     const entry = { at, actor: 'operator', action: 'app.created', appId, requestId: `seed-${slot}`, detail: {} };
     writes.push(
       put(KEYS.app(account, appId), newApp(`${taint} seed`, slot, at, code)),
-      put(KEYS.audit(account, at, generateMarker(draw)), entry),
+      put(KEYS.audit(account, at, generateMarker(random)), entry),
     );
   }
   const format = await store.get(KEYS.format);

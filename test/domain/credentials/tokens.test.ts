@@ -14,13 +14,13 @@ import {
   tokenHash,
 } from '../../../src/domain/credentials/tokens.ts';
 
-const draw = systemRandom();
-const apiKey = (): string => generateApiKey(draw).token.reveal();
-const enrollCode = (): string => generateEnrollCode(draw).reveal();
+const random = systemRandom();
+const apiKey = (): string => generateApiKey(random).token.reveal();
+const enrollCode = (): string => generateEnrollCode(random).reveal();
 
 describe('formats', () => {
   test('an API key names its key id, then 43 characters of secret and 6 of checksum', () => {
-    const { keyId, token } = generateApiKey(draw);
+    const { keyId, token } = generateApiKey(random);
     expect(keyId).toMatch(/^[a-z0-9]{12}$/);
     expect(token.reveal()).toMatch(/^mst_live_[a-z0-9]{12}_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/);
     expect(apiKeyId(token.reveal())).toBe(keyId);
@@ -28,12 +28,12 @@ describe('formats', () => {
 
   test('a code and a credential say what they are', () => {
     expect(enrollCode()).toMatch(/^mst_code_[0-9A-Za-z]{49}$/);
-    expect(generateCredential(draw).reveal()).toMatch(/^mst_dev_[0-9A-Za-z]{49}$/);
-    expect(isCredential(generateCredential(draw).reveal())).toBe(true);
+    expect(generateCredential(random).reveal()).toMatch(/^mst_dev_[0-9A-Za-z]{49}$/);
+    expect(isCredential(generateCredential(random).reveal())).toBe(true);
   });
 
   test('a kind is no other kind', () => {
-    const [key, code, credential] = [apiKey(), enrollCode(), generateCredential(draw).reveal()];
+    const [key, code, credential] = [apiKey(), enrollCode(), generateCredential(random).reveal()];
     expect([apiKeyId(code), apiKeyId(credential)]).toEqual([undefined, undefined]);
     expect([isEnrollCode(key), isEnrollCode(credential)]).toEqual([false, false]);
     expect([isCredential(key), isCredential(code)]).toEqual([false, false]);
@@ -98,7 +98,7 @@ describe('the checksum', () => {
 });
 
 test('hashes: SHA-256 of the whole token, the same from a daemon’s 64 hex digits in either case', () => {
-  const token = generateCredential(draw).reveal();
+  const token = generateCredential(random).reveal();
   const hex = createHash('sha256').update(token).digest('hex');
   expect(tokenHash(token)).toBe(createHash('sha256').update(token).digest('base64url'));
   expect([hashFromHex(hex), hashFromHex(hex.toUpperCase())]).toEqual([tokenHash(token), tokenHash(token)]);

@@ -29,7 +29,7 @@ async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & A
   const keyRing = parseKeyRing(keyLine(1));
   const replicas = createReplicas({ store, clock, log, metrics, replicaId: 'one', version: '0.0.0', keyRing });
   const fleet = createFleet(store, directory, memory);
-  const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, draw: systemRandom() });
+  const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, random: systemRandom() });
   return { rotation, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
 }
 

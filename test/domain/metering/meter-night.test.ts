@@ -85,9 +85,9 @@ class World implements AsyncDisposable {
     this.#replica = replica;
     const { log, fleet, clockWatch } = replica.deps;
     const metrics = { ...createMetrics('test'), ...createControllerMetrics(createMetrics('x').registry) };
-    const draw = systemRandom();
-    const deps = { store, fleet, clock, clockWatch, log, draw, metrics };
-    const kept = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), draw));
+    const random = systemRandom();
+    const deps = { store, fleet, clock, clockWatch, log, random, metrics };
+    const kept = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));
     this.#accounts = createAccounts(deps);
     this.#apps = createApps({ ...deps, lanes: createAccountQueues(deps), kept });
     this.#enrollment = deps;

@@ -30,7 +30,7 @@ onEachStore('steps that share a commit', (stores) => {
       store,
       fleet,
       clock,
-      draw: systemRandom(),
+      random: systemRandom(),
       log: createLog('silent'),
       metrics: createMetrics('test'),
     };

@@ -9,7 +9,7 @@ import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
 const DAEMONS = 20_000;
 
 /** Ids that are the same in every run. */
-function seededDraw(): RandomSource {
+function seededRandom(): RandomSource {
   let block = 0;
   return {
     bytes(count) {
@@ -26,8 +26,8 @@ function seededDraw(): RandomSource {
 function peaks(intervalSeconds: number, rounds: readonly number[]): number[] {
   const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemRandom());
   const configs = createDeviceConfigs(envelope, intervalSeconds);
-  const draw = seededDraw();
-  const intervals = Array.from({ length: DAEMONS }, () => configs.pollIntervalSeconds(generateAppId(draw)));
+  const random = seededRandom();
+  const intervals = Array.from({ length: DAEMONS }, () => configs.pollIntervalSeconds(generateAppId(random)));
   return rounds.map((round) => {
     const perSecond = Map.groupBy(intervals, (interval) => interval * round);
     return Math.max(...[...perSecond.values()].map((daemons) => daemons.length)) / DAEMONS;
@@ -46,11 +46,11 @@ test.each([
 test('of a fleet that began together, from the tenth round on no ten seconds have more than twice their share', () => {
   const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemRandom());
   const configs = createDeviceConfigs(envelope, 60);
-  const draw = seededDraw();
+  const random = seededRandom();
   const perTenSeconds = new Map<number, number>();
   const [from, until] = [600, 720];
   for (let daemon = 0; daemon < DAEMONS; daemon += 1) {
-    const interval = configs.pollIntervalSeconds(generateAppId(draw));
+    const interval = configs.pollIntervalSeconds(generateAppId(random));
     for (let at = interval; at < until; at += interval) {
       if (at >= from) perTenSeconds.set(Math.floor(at / 10), (perTenSeconds.get(Math.floor(at / 10)) ?? 0) + 1);
     }

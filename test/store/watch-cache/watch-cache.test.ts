@@ -80,18 +80,18 @@ onEachStore('the directory', (stores) => {
       const work = { over: false };
 
       const writers = Array.from({ length: 4 }, async (_, writer) => {
-        const draw = seeded(seed * 100 + writer);
+        const random = seeded(seed * 100 + writer);
         for (let n = 1; n <= 150; n += 1) {
-          const name = `w${writer}-${draw(5)}`;
+          const name = `w${writer}-${random(5)}`;
           await write(store, name, String(n));
           acknowledged.set(`${A}${name}`, n);
         }
       });
       const troubles = (async () => {
-        const draw = seeded(seed);
+        const random = seeded(seed);
         while (!work.over) {
-          for (let turns = draw(100); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
-          unlucky.deaf = draw(4) === 0;
+          for (let turns = random(100); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+          unlucky.deaf = random(4) === 0;
           if (!unlucky.deaf) unlucky.sever();
         }
       })();

@@ -8,10 +8,10 @@ import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/s
 import { entriesOf } from '../service/accounts.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 
-const draw = systemRandom();
+const random = systemRandom();
 
 export const backupsOf = (store: Store): ReturnType<typeof createBackups> =>
-  createBackups({ store, clock: new FakeClock(), draw, version: '0.1.0' });
+  createBackups({ store, clock: new FakeClock(), random, version: '0.1.0' });
 
 /** The whole text of a backup; `between` is called before each further piece. */
 export async function backupText(
@@ -41,7 +41,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array, void> {
 }
 
 export const restoreText = (store: Store, text: string, rules: Partial<RestoreRules> = {}): Promise<Restored> =>
-  restore({ store, clock: restless(), draw, keepCodes: false, opens: () => true, ...rules }, () => bytesOf(text));
+  restore({ store, clock: restless(), random, keepCodes: false, opens: () => true, ...rules }, () => bytesOf(text));
 
 /** The entries of a backup, and the revision that it is of. */
 export async function readText(text: string): Promise<{ entries: Entry[]; revision: number; counted?: number }> {

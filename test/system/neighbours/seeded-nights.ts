@@ -41,11 +41,11 @@ export async function seedMissedNights(store: Store, random: Random, today: stri
   const days = { first: daysBefore(through, 2), count: nights + 2 };
   for (let n = 0; n < ACCOUNTS; n += 1) writes.push(...accountWrites(random, days, n % 6 === 5, events));
   // In the order in which a store takes them.
-  const draw = systemRandom();
+  const systemSource = systemRandom();
   const audits = events
     .sort((a, b) => a.at - b.at)
     .map(({ at, accountId, entry }, n) =>
-      put(KEYS.audit(accountId, at, generateMarker(draw)), {
+      put(KEYS.audit(accountId, at, generateMarker(systemSource)), {
         at,
         actor: 'operator',
         requestId: `missed-${n}`,

@@ -18,11 +18,11 @@ export interface SecretsOptions {
  * beside others, and with a right to create and no other (ADR 0021).
  */
 export async function makeSecrets({ name, namespace, tokenKey, keysKey }: SecretsOptions): Promise<void> {
-  const draw = systemRandom();
+  const random = systemRandom();
   const body = {
     metadata: { name, labels: { 'app.kubernetes.io/part-of': 'muster' } },
     type: 'Opaque',
-    stringData: { [tokenKey]: `${generateSecretWord(draw)}\n`, [keysKey]: newKeyFile(draw) },
+    stringData: { [tokenKey]: `${generateSecretWord(random)}\n`, [keysKey]: newKeyFile(random) },
   };
   const api = cluster().makeApiClient(CoreV1Api);
   try {

@@ -81,7 +81,7 @@ async function act(
 }
 
 async function create(resource: FleetAccountResource, look: Look): Promise<void> {
-  const accountId = generateAccountId(look.draw);
+  const accountId = generateAccountId(look.random);
   const { entitlement } = resource.spec;
   const wish = { name: accountNameOf(resource), entitlement, owner: ownerOf(resource) };
   const precondition = look.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));

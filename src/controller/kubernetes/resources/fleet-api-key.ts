@@ -74,7 +74,7 @@ async function issue(
   look: Look,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const { keyId, token } = generateApiKey(look.draw);
+  const { keyId, token } = generateApiKey(look.random);
   const { key, ...rest } = binding?.record ?? { kind, namespace, name, accountId: account.account.id, generation };
   const pending = { keyId, hash: tokenHash(token.reveal()) };
   await look.bindings.save(uid, binding, { ...rest, ...(key && registered.key && { key }), pending });

@@ -88,7 +88,7 @@ async function create(
   look: Look,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const appId = generateAppId(look.draw);
+  const appId = generateAppId(look.random);
   const accountId = account.account.id;
   const { secretName } = binding?.record ?? {};
   const made: BindingRecord = { kind, namespace, name, accountId, generation, appId };
@@ -107,7 +107,7 @@ async function issue(
   { secret }: FleetAppFacts,
   look: Look,
 ): Promise<void> {
-  const code = generateEnrollCode(look.draw);
+  const code = generateEnrollCode(look.random);
   const before = binding.record.code?.hash;
   // One that is renewed stays good for pods that have begun with it; one that left the Secret may be anywhere.
   const voids = before !== undefined && secret?.digests['enrollCode'] !== before ? { voids: before } : {};

@@ -77,7 +77,7 @@ export interface Notice {
 /** The tools of one look at one resource. */
 export interface Look {
   readonly clock: Clock;
-  readonly draw: RandomSource;
+  readonly random: RandomSource;
   readonly log: Log;
   readonly fleet: Fleet;
   readonly accounts: Accounts;
