@@ -2,17 +2,17 @@ import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
 import { createUnsealed } from '../domain/audit/unsealed.ts';
 import { BadRecord } from '../domain/records/codec.ts';
 import type { Log } from '../log.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
+import type { AuditSealMetrics } from './metrics.ts';
 
 export interface AuditSealDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'auditSealed'>;
+  readonly metrics: AuditSealMetrics;
 }
 
 /** Every entry is to be sealed within 10 s; a round may take a while, too. */

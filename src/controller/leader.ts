@@ -1,9 +1,9 @@
 import { KEYS } from '../domain/records/keys.ts';
 import { leaderSchema } from '../domain/records/records.ts';
 import type { Log } from '../log.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Expectation, Held, Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
+import type { LeaderMetrics } from './metrics.ts';
 
 /**
  * One controller leads: the one that holds the key `leader`. Every write of its loops expects that key at the revision
@@ -21,7 +21,7 @@ export interface LeaderDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'leads' | 'termEnded'>;
+  readonly metrics: LeaderMetrics;
   /** Names the replica in the record and the log. */
   readonly replicaId: string;
 }

@@ -1,10 +1,10 @@
 import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Clock } from '../time/clock.ts';
+import type { LoopMetrics, LoopName } from './metrics.ts';
 
 /** Reads what is and writes what should be. It may run twice, and may be stopped anywhere. */
 export interface Reconciler {
-  readonly name: string;
+  readonly name: LoopName;
   readonly everyMs: number;
   /** The longest pause after failures; a minute, or its pace where that is longer, unless it says otherwise. */
   readonly pauseMaxMs?: number;
@@ -14,7 +14,7 @@ export interface Reconciler {
 export interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'loopEnded'>;
+  readonly metrics: LoopMetrics;
 }
 
 const PAUSE_MAX_MS = 60_000;

@@ -6,12 +6,12 @@ import { advanceWatermark, moveDayOn, readWatermark, type Watermark } from '../d
 import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import { dayAfter, daysBefore } from '../domain/status-history/day-record.ts';
 import type { Log } from '../log.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import { dayAt, endOfDay } from '../time/utc-days.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
+import type { MeteringMetrics } from './metrics.ts';
 
 export interface MeteringDeps {
   readonly store: Store;
@@ -19,7 +19,7 @@ export interface MeteringDeps {
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'nightMetered' | 'meteredThrough'>;
+  readonly metrics: MeteringMetrics;
   /** M2a: a night is metered so long after its midnight. */
   readonly meteringDelayMs: number;
   /** Between two batches of a night, at least; 0 works it off in one go. */

@@ -9,17 +9,17 @@ import {
 } from '../domain/history/purges.ts';
 import { createPinWatch } from '../domain/history/revision-pins.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
-import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
+import type { PurgeMetrics } from './metrics.ts';
 
 export interface PurgeDeps {
   readonly store: Store;
   readonly keyRing: KeyRing;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, 'compacted' | 'purgesAwaitKeyRetirement'>;
+  readonly metrics: PurgeMetrics;
   /** Whether the history is Muster's to compact; where not, whoever keeps that etcd compacts it. */
   readonly compacts: boolean;
 }

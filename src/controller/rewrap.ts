@@ -2,11 +2,11 @@ import type { Fleet } from '../domain/fleet/fleet.ts';
 import { createRewrapping } from '../domain/key-rotation/rewrap.ts';
 import type { Envelope } from '../domain/keys/envelope.ts';
 import type { Log } from '../log.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
+import type { RewrapMetrics } from './metrics.ts';
 
 export interface RewrapDeps {
   readonly store: Store;
@@ -14,7 +14,7 @@ export interface RewrapDeps {
   readonly envelope: Envelope;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'rewrapped'>;
+  readonly metrics: RewrapMetrics;
 }
 
 const LOOK_EVERY_MS = 2000;

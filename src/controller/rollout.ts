@@ -1,17 +1,17 @@
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import { rolloutTotals } from '../domain/otel-config/rollout-totals.ts';
 import { staleAfterMs } from '../domain/otel-config/rollout.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
+import type { RolloutMetrics } from './metrics.ts';
 
 export interface RolloutDeps {
   readonly store: Store;
   readonly fleet: Pick<Fleet, 'memory'>;
   readonly clock: Clock;
-  readonly metrics: Pick<ControllerMetrics, 'rolloutCounted'>;
+  readonly metrics: RolloutMetrics;
   readonly pollIntervalSeconds: number;
 }
 

@@ -6,11 +6,11 @@ import type { Sweep } from '../domain/cleanup/sweep.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
-import type { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
+import type { SweeperMetrics } from './metrics.ts';
 
 export interface SweeperDeps {
   readonly store: Store;
@@ -18,7 +18,7 @@ export interface SweeperDeps {
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'cleaned'>;
+  readonly metrics: SweeperMetrics;
   readonly auditRetentionDays: number;
 }
 

@@ -1,34 +1,38 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { PollMetrics } from '../api/device/metrics.ts';
+import {
+  ROLLOUT_STATES,
+  TERM_ENDS,
+  type AuditSealMetrics,
+  type LeaderMetrics,
+  type MeteringMetrics,
+  type RewrapMetrics,
+  type RolloutMetrics,
+  type SweeperMetrics,
+} from '../controller/metrics.ts';
+import { CLEANED } from '../domain/cleanup/sweep.ts';
+import type { KeyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
+import type { ReplicaMetrics } from '../domain/replicas/replicas.ts';
+import type { DetectionMetrics } from '../domain/review-queue/detections.ts';
 import { callbackGauge, counterOf, plainCounter, plainGauge } from './instruments.ts';
-import { CLEANED, NIGHT_LATE, TERM_ENDS } from './labels.ts';
+import { NIGHT_LATE } from './labels.ts';
 
-/** What the controller says of its work; as in service-metrics.ts, a module of verbs. */
-export interface ControllerMetrics {
-  leads(leading: boolean): void;
-  termEnded(why: 'stopped' | 'lost'): void;
-  /** In the registry at the last look. */
-  replicasLive(count: number): void;
-  /** Of the other replica whose clock is off the most, as far as can be told. */
-  clockSkew(seconds: number): void;
-  keyRotated(): void;
-  rewrapped(count: number): void;
-  /** Devices of all accounts by where they are; undefined where this replica counts them no longer. */
-  rolloutCounted(counts: Readonly<Record<'applied' | 'failed' | 'pending' | 'stale', number>> | undefined): void;
-  /** A daemon was told a revision for the first time, so long after it was stored. */
-  revisionReceived(seconds: number): void;
-  detectionsDropped(count: number): void;
-  auditSealed(entries: number): void;
-  cleaned(what: Cleaned, count: number): void;
-  /** A night is recorded for every account; `endedAt` is its midnight, both in seconds. */
-  nightMetered(night: { readonly late: boolean; readonly endedAt: number; readonly seconds: number }): void;
-  /** The midnight that ended the last night that a leader found metered, in seconds. */
-  meteredThrough(endedAt: number): void;
-  /** Asked whenever the metrics are. */
+/** The verbs of the controller, of the registry of replicas, and of what the leader does. */
+export interface ControllerMetrics
+  extends
+    LeaderMetrics,
+    SweeperMetrics,
+    AuditSealMetrics,
+    RewrapMetrics,
+    RolloutMetrics,
+    MeteringMetrics,
+    ReplicaMetrics,
+    KeyRotationMetrics,
+    DetectionMetrics,
+    Pick<PollMetrics, 'revisionReceived'> {
+  /** @param read called at each scrape */
   clockTrusted(read: () => boolean): void;
 }
-
-/** What the clean-up removes. */
-export type Cleaned = (typeof CLEANED)[number];
 
 const LAG_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 
@@ -68,7 +72,7 @@ function rolloutMetrics(
   return {
     rolloutCounted(counts) {
       rollout.reset();
-      for (const [state, devices] of Object.entries(counts ?? {})) rollout.set({ state }, devices);
+      if (counts) for (const state of ROLLOUT_STATES) rollout.set({ state }, counts[state]);
     },
     revisionReceived: (seconds) => lag.observe(seconds),
     detectionsDropped: plainCounter(

@@ -1,23 +1,21 @@
 import type { Registry } from 'prom-client';
-import { counterOf, lazyCounterOf, plainCounter, plainGauge } from './instruments.ts';
+import { POLL_RESULTS, type PollMetrics } from '../api/device/metrics.ts';
+import type { PurgeMetrics } from '../controller/metrics.ts';
 import {
   ENROLLMENT_RESULTS,
   HEARTBEAT_RESULTS,
-  MUTATION_ACTIONS,
-  POLL_RESULTS,
-  type EnrollmentResult,
-  type MutationAction,
-  type PollResult,
-} from './labels.ts';
+  type EnrollmentMetrics,
+  type HeartbeatMetrics,
+} from '../domain/devices/metrics.ts';
+import { MUTATION_ACTIONS, type MutationMetrics } from '../domain/mutation/metrics.ts';
+import { counterOf, lazyCounterOf, plainCounter, plainGauge } from './instruments.ts';
 
-/** What is said of daemons and of changes. */
-export interface FleetMetrics {
-  enrollmentEnded(result: EnrollmentResult): void;
-  pollEnded(result: PollResult): void;
-  mutationCommitted(action: MutationAction): void;
-  heartbeatsFlushed(accounts: number, bytes: number, result: (typeof HEARTBEAT_RESULTS)[number]): void;
-  purgesAwaitKeyRetirement(count: number): void;
-}
+/** The verbs of the device plane and of changes. */
+export type FleetMetrics = EnrollmentMetrics &
+  HeartbeatMetrics &
+  Pick<PollMetrics, 'pollEnded'> &
+  Pick<MutationMetrics, 'mutationCommitted'> &
+  Pick<PurgeMetrics, 'purgesAwaitKeyRetirement'>;
 
 export function fleetMetrics(registers: Registry[]): FleetMetrics {
   const flushes = counterOf(registers, {

@@ -1,35 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { OperatorGauges, OperatorMetrics } from '../controller/kubernetes/metrics.ts';
 import { callbackGauge, counterOf } from './instruments.ts';
-import {
-  KUBE_RESOURCES,
-  type InformerFailureLabel,
-  type KubeAnswerLabel,
-  type KubeMethodLabel,
-  type ReconcileOutcomeLabel,
-} from './labels.ts';
-
-/** What the operator of custom resources says of its work; as in service-metrics.ts, a module of verbs. */
-export interface KubernetesMetrics {
-  /** @param status of the answer; 0 where there was none */
-  kubernetesAnswered(method: KubeMethodLabel, status: number): void;
-  informerListed(resource: string): void;
-  informerFailed(resource: string, reason: InformerFailureLabel): void;
-  reconciled(kind: string, outcome: ReconcileOutcomeLabel, seconds: number): void;
-  /** Asked whenever the metrics are; undefined while this replica does not run the operator. */
-  operatorGauges(read: OperatorGauges | undefined): void;
-}
-
-export interface OperatorGauges {
-  /** Seconds since the API server last said anything, by resource: of the namespace that waits longest. */
-  readonly informerAges: () => Iterable<readonly [resource: string, seconds: number]>;
-  readonly queued: () => number;
-  /** How many resources there are, by kind and the status of Ready. */
-  readonly resources: () => Iterable<readonly [kind: string, ready: string, count: number]>;
-}
+import { KUBE_RESOURCES, type KubeAnswerLabel } from './labels.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function createKubernetesMetrics(registry: Registry): KubernetesMetrics {
+export function createKubernetesMetrics(registry: Registry): OperatorMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'muster_kubernetes_requests_total',
@@ -73,7 +49,7 @@ function answerOf(status: number): KubeAnswerLabel {
   return status < 500 ? '4xx' : '5xx';
 }
 
-function operatorGauges(registers: Registry[]): KubernetesMetrics['operatorGauges'] {
+function operatorGauges(registers: Registry[]): OperatorMetrics['operatorGauges'] {
   let read: OperatorGauges | undefined;
   const age: Gauge<'resource'> = new Gauge({
     name: 'muster_kubernetes_informer_age_seconds',

@@ -1,17 +1,8 @@
 import type { Registry } from 'prom-client';
+import { RATE_ALLOTMENTS, type RateWindowMetrics } from '../domain/rate-window/shared/metrics.ts';
 import { callbackGauge, counterOf, plainCounter } from './instruments.ts';
-import { RATE_ALLOTMENTS } from './labels.ts';
 
-/** What the rate window that replicas share says of itself; as in service-metrics.ts, a module of verbs. */
-export interface RateMetrics {
-  rateSlice(what: (typeof RATE_ALLOTMENTS)[number]): void;
-  /** A request waited for the store until it was admitted or refused. */
-  rateWaited(): void;
-  /** Asked whenever the metrics are. */
-  rateSharedAge(read: () => number): void;
-}
-
-export function createRateMetrics(registry: Registry): RateMetrics {
+export function createRateMetrics(registry: Registry): RateWindowMetrics {
   const registers = [registry];
   let age = (): number => 0;
   callbackGauge(

@@ -1,20 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { RequestMetrics as ExchangeMetrics } from '../api/http/exchange.ts';
+import { REJECTIONS, type Rejection } from '../api/listener/metrics.ts';
+import type { RateDecisionMetrics } from '../api/v1/rate-limit.ts';
 import { BufferedHistogram } from './buffered-histogram.ts';
 import { lazyCounterOf, SECONDS } from './instruments.ts';
-import {
-  LISTENERS,
-  RATE_DECISIONS,
-  REJECTIONS,
-  type ListenerLabel,
-  type RejectionLabel,
-  type TlsListenerLabel,
-} from './labels.ts';
+import { LISTENERS, RATE_DECISIONS, type ListenerLabel, type TlsListenerLabel } from './labels.ts';
 
-/** What the listeners and the account window say. */
-export interface RequestMetrics {
-  requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
-  requestShed(listener: ListenerLabel, why: RejectionLabel): void;
-  rateDecided(admitted: boolean): void;
+/** The verbs of the listeners and of the account window. */
+export interface RequestMetrics extends ExchangeMetrics, RateDecisionMetrics {
+  requestShed(listener: ListenerLabel, why: Rejection): void;
   /** @param timestampSeconds since 1970 */
   certificateExpires(listener: TlsListenerLabel, timestampSeconds: number): void;
 }

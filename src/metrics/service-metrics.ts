@@ -11,10 +11,6 @@ import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
  * has every series, and a test holds it to them.
  */
 
-export type { ConsistencyVerdict, EnrollmentResult, MutationAction, PollResult } from './labels.ts';
-export type { WatchCacheMetrics } from './store-metrics.ts';
-export type { Gauges } from './callback-gauges.ts';
-
 export interface Metrics extends RequestMetrics, FleetMetrics, StoreMetrics {
   readonly registry: Registry;
   /** What this process does, told once. */

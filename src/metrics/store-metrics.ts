@@ -1,29 +1,19 @@
 import { Histogram, type Registry } from 'prom-client';
+import { COMPACTION_RESULTS, type LoopMetrics, type PurgeMetrics } from '../controller/metrics.ts';
+import { COMMIT_REPEATS, type MutationMetrics } from '../domain/mutation/metrics.ts';
+import type { StoreCallMetrics } from '../store/metrics.ts';
+import { CONSISTENCY_VERDICTS, WATCH_ENDS, type WatchCacheMetrics } from '../store/watch-cache/metrics.ts';
 import { counterOf, plainCounter, plainGauge, remembered, SECONDS } from './instruments.ts';
-import {
-  COMMIT_REPEATS,
-  COMPACTION_RESULTS,
-  CONSISTENCY_VERDICTS,
-  WATCH_ENDS,
-  type ConsistencyVerdict,
-  type WatchEndLabel,
-} from './labels.ts';
 
-export interface WatchCacheMetrics {
-  cacheApplied(revision: number): void;
-  cacheBehind(): void;
-  cacheRelisted(): void;
-  cacheWatchEnded(reason: WatchEndLabel): void;
-  cacheChecked(verdict: ConsistencyVerdict): void;
-}
-
-/** What the store, its history and the memory of it say, and the loops that work on it. */
-export interface StoreMetrics extends WatchCacheMetrics {
-  storeCallEnded(operation: string, result: string, seconds: number): void;
-  commitRepeated(why: (typeof COMMIT_REPEATS)[number]): void;
+/** The verbs of the store, of the memory of it, and of the loops that work on it. */
+export interface StoreMetrics
+  extends
+    WatchCacheMetrics,
+    StoreCallMetrics,
+    LoopMetrics,
+    Pick<MutationMetrics, 'commitRepeated'>,
+    Pick<PurgeMetrics, 'compacted'> {
   recordUnreadable(): void;
-  compacted(result: (typeof COMPACTION_RESULTS)[number]): void;
-  loopEnded(loop: string, result: 'ok' | 'failed', seconds: number): void;
 }
 
 export function storeMetrics(registers: Registry[]): StoreMetrics {

@@ -1,12 +1,16 @@
-import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Clock } from '../time/clock.ts';
+import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts';
 import { StoreUnavailable, type Store } from './port.ts';
 
 /** The same store, with every call counted and timed. */
-export function observed(store: Store, clock: Clock, metrics: Pick<Metrics, 'storeCallEnded'>): Store {
-  async function timed<T>(operation: string, call: Promise<T>, resultOf: (value: T) => string): Promise<T> {
+export function observed(store: Store, clock: Clock, metrics: StoreCallMetrics): Store {
+  async function timed<T>(
+    operation: StoreOperation,
+    call: Promise<T>,
+    resultOf: (value: T) => StoreResult,
+  ): Promise<T> {
     const startedAt = clock.monotonic();
-    let result = 'failed';
+    let result: StoreResult = 'failed';
     try {
       const value = await call;
       result = resultOf(value);
@@ -19,8 +23,8 @@ export function observed(store: Store, clock: Clock, metrics: Pick<Metrics, 'sto
     }
   }
   const headNow = store.headNow?.bind(store);
-  const ok = (): string => 'ok';
-  const wordOrOk = (value: unknown): string => (typeof value === 'string' ? value : 'ok');
+  const ok = (): StoreResult => 'ok';
+  const wordOrOk = (value: StoreResult | object): StoreResult => (typeof value === 'string' ? value : 'ok');
 
   return {
     backend: store.backend,

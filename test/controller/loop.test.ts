@@ -21,7 +21,7 @@ async function pausesOf(rounds: number, everyMs: number, pauseMaxMs: number | un
   async function reconcile(): Promise<void> {
     if (pauses.length >= 2) throw new Error('as planned');
   }
-  const loop = { name: 'loop', everyMs, ...(pauseMaxMs !== undefined && { pauseMaxMs }), reconcile };
+  const loop = { name: 'sweep' as const, everyMs, ...(pauseMaxMs !== undefined && { pauseMaxMs }), reconcile };
   const metrics = { loopEnded: () => undefined };
   await runLoop({ clock, log: createLog('silent'), metrics }, loop, ending.signal);
   return pauses;

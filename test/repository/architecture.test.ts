@@ -16,7 +16,6 @@ const RANKS: readonly (readonly string[])[] = [
     'concurrency',
     'packed',
     'config',
-    'metrics',
     'domain/limits.ts',
     'domain/refusal.ts',
     'domain/credentials',
@@ -40,6 +39,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['domain/review-queue', 'domain/key-rotation', 'api/v1/operations', 'controller/kubernetes/runtime', 'cli/terminal'],
   ['api/v1', 'api/device', 'api/operator', 'controller', 'controller/kubernetes/resources', 'cli/commands/kubernetes'],
   ['controller/kubernetes'],
+  ['metrics'],
   ['service'],
   ['cli/commands', 'cli/commands/doctor'],
   ['cli'],
@@ -67,6 +67,7 @@ describe('the floors', () => {
 
 /** Folders of more than 15 files, each with its reason; none has more than 20. */
 const LARGE_ROOMS: Readonly<Record<string, string>> = {
+  'src/domain/rate-window/shared': 'one protocol: its rules are pure functions of one situation, small enough to simulate',
   'test/cluster': 'one file a promise of the chart and of each custom resource, on one control plane that they share',
   'test/service': 'the files of src/service, and what one service promises through its doors',
 };
@@ -112,6 +113,9 @@ describe('doors', () => {
       'store/instrumented.ts': ['service'],
       'store/etcd/etcd-store.ts': ['service'],
       'store/sqlite/sqlite-store.ts': ['service'],
+      // The verbs that these rooms call; the metrics carry them out.
+      'store/metrics.ts': ['metrics'],
+      'store/watch-cache/metrics.ts': ['metrics'],
     };
     expect(importsOfStore.length).toBeGreaterThan(50);
     const deep = importsOfStore.filter(({ path, to }) => !OPEN.has(to) && !(CLOSED[to] ?? []).includes(roomOf(path)));
@@ -242,5 +246,20 @@ describe('the reader of the tree', () => {
     const file = (path: string, ...imports: string[]) => ({ path, imports });
     expect(circles([file('a', 'b'), file('b', 'c'), file('c', 'b')])).toEqual([['b', 'c', 'b']]);
     expect(circles([file('a', 'b', 'c'), file('b', 'c'), file('c')])).toEqual([]);
+  });
+});
+
+describe('the metrics', () => {
+  const importers = (of: RegExp): string[] =>
+    tree.filter(({ imports }) => imports.some((to) => of.test(to))).map(({ path }) => path);
+  const outside = importers(/^metrics\//).filter((path) => roomOf(path) !== 'metrics');
+
+  test('no room below the service imports them: a room declares the verbs that it calls', () => {
+    expect(outside.length).toBeGreaterThan(0);
+    expect(outside.filter((path) => roomOf(path) !== 'service')).toEqual([]);
+  });
+
+  test('own no word of another room: their labels are imported by them alone', () => {
+    expect(importers(/^metrics\/labels\.ts$/).filter((path) => roomOf(path) !== 'metrics')).toEqual([]);
   });
 });

@@ -9,16 +9,13 @@ import type { Reported } from '../../domain/devices/version-reports.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
 import type { DeviceConfigs } from '../../domain/otel-config/delivered-config.ts';
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
+import type { DetectionMetrics } from '../../domain/review-queue/detections.ts';
 import type { ExchangeDeps } from '../http/exchange.ts';
+import type { PollMetrics } from './metrics.ts';
 
 /** What the handlers of the device plane use. */
 export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<ExchangeDeps, 'metrics'> {
-  readonly metrics: EnrollmentDeps['metrics'] &
-    ExchangeDeps['metrics'] &
-    Pick<Metrics, 'pollEnded'> &
-    Pick<ControllerMetrics, 'revisionReceived' | 'detectionsDropped'>;
+  readonly metrics: EnrollmentDeps['metrics'] & ExchangeDeps['metrics'] & PollMetrics & DetectionMetrics;
   readonly configs: DeviceConfigs;
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;

@@ -3,10 +3,10 @@ import type { FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { PollResult } from '../../metrics/service-metrics.ts';
 import { fieldsOf, HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';
 import type { DeviceDeps } from './deps.ts';
+import type { PollResult } from './metrics.ts';
 
 const HELD_ROUTE = '/device/v1/config (held)';
 

@@ -4,18 +4,26 @@ import type { Deadlines } from '../../domain/limits.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
 import { answer, requestIdOf } from './response.ts';
 import { sendPieces } from './stream.ts';
 
+export interface RequestMetrics {
+  /**
+   * @param route the template, or `(none)`
+   * @param code of the error; `''` where there is none
+   * @param seconds since the request came
+   */
+  requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
+}
+
 export interface ExchangeDeps {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'requestEnded'>;
+  readonly metrics: RequestMetrics;
   /** In [0, 1), for spreading what clients do next. */
   readonly jitter: () => number;
 }

@@ -6,9 +6,7 @@ import { answer, requestIdOf } from '../http/response.ts';
 import { Places, type PlaceOptions } from './admission.ts';
 import { Connection, type FixedAnswer } from './connection.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
-
-/** `below_routing`: no request of HTTP (H21). The others: one request, or one connection, above its bound. */
-export type TurnedAway = 'below_routing' | 'request_bound' | 'connection_bound';
+import type { Rejection } from './metrics.ts';
 
 export interface ListenerOptions extends HttpServerOptions, PlaceOptions {
   readonly name: 'api' | 'device' | 'ops';
@@ -28,7 +26,7 @@ export interface ListenerOptions extends HttpServerOptions, PlaceOptions {
   /** How long a client that has said it will send no more is waited upon. */
   readonly halfClosedMs?: number;
   /** For metrics. */
-  onTurnedAway?(reason: TurnedAway): void;
+  onTurnedAway?(reason: Rejection): void;
   /** In [0, 1). */
   readonly random?: () => number;
 }

@@ -5,7 +5,6 @@ import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { RateWindow } from '../../domain/rate-window/local-window.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, pathAndQuery, refuseOtherMethods } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
@@ -20,14 +19,14 @@ import { readOtelConfig } from './operations/read-otel-config.ts';
 import { revokeApp } from './operations/revoke-app.ts';
 import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
-import { chargeAccount } from './rate-limit.ts';
+import { chargeAccount, type RateDecisionMetrics } from './rate-limit.ts';
 import { APP_ID, PlainRoutes } from './route-table.ts';
 
 export interface GatewayDeps extends ExchangeDeps {
   readonly fleet: Fleet;
   readonly rateWindow: RateWindow;
   readonly services: Services;
-  readonly metrics: ExchangeDeps['metrics'] & Pick<Metrics, 'rateDecided'>;
+  readonly metrics: ExchangeDeps['metrics'] & RateDecisionMetrics;
 }
 
 /** Section 4, operation by operation. */

@@ -1,8 +1,11 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { RateDecision, RateWindow } from '../../domain/rate-window/local-window.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+
+export interface RateDecisionMetrics {
+  rateDecided(admitted: boolean): void;
+}
 
 const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;
 
@@ -14,12 +17,12 @@ export function chargeAccount(
   exchange: Exchange,
   accountId: string,
   window: RateWindow,
-  metrics: Pick<Metrics, 'rateDecided'>,
+  metrics: RateDecisionMetrics,
 ): MaybePromise<undefined> {
   return andThen(window.charge(accountId), (decision) => tellDecision(exchange, decision, metrics));
 }
 
-function tellDecision(exchange: Exchange, decision: RateDecision, metrics: Pick<Metrics, 'rateDecided'>): undefined {
+function tellDecision(exchange: Exchange, decision: RateDecision, metrics: RateDecisionMetrics): undefined {
   metrics.rateDecided(decision.admitted);
   const seconds = String(decision.freesInSeconds);
   exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${decision.left};t=${seconds}`];

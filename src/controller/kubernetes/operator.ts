@@ -2,11 +2,11 @@ import { generateMarker } from '../../domain/credentials/random-ids.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import { createBindings } from '../../domain/resource-bindings/bindings.ts';
 import type { Log } from '../../log.ts';
-import type { KubernetesMetrics } from '../../metrics/kubernetes-metrics.ts';
 import type { Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
+import type { OperatorGauges, OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { KINDS } from './resources/kinds.ts';
 import { createEvents, type Events } from './runtime/events.ts';
 import type { Informer } from './runtime/informer.ts';
@@ -33,7 +33,7 @@ export interface OperatorDeps {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
-  readonly metrics: KubernetesMetrics;
+  readonly metrics: OperatorMetrics;
   readonly replicaId: string;
   /** 0 to 1. */
   readonly random: () => number;
@@ -115,7 +115,7 @@ async function workOn(operator: Operator, key: string, signal: AbortSignal): Pro
     return undefined;
   }
   const startedAt = clock.monotonic();
-  let outcome: 'settled' | 'conflict' | 'failed' = 'settled';
+  let outcome: ReconcileOutcome = 'settled';
   try {
     return await lookAt(operator, { runner, cell, informer, object, key }, signal);
   } catch (error) {
@@ -188,10 +188,7 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
   };
 }
 
-function gaugesOf(
-  operator: Operator,
-  informers: readonly Informer[],
-): Parameters<KubernetesMetrics['operatorGauges']>[0] {
+function gaugesOf(operator: Operator, informers: readonly Informer[]): OperatorGauges {
   return {
     queued: () => operator.queue.size,
     informerAges: () => {

@@ -1,4 +1,3 @@
-import type { Cleaned } from '../../metrics/controller-metrics.ts';
 import type { Expectation, Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 
@@ -9,6 +8,17 @@ import type { Clock } from '../../time/clock.ts';
 
 /** So much the leader's clock may be ahead of the replica's that still goes by the record. */
 export const CLOCKS_DIFFER_MS = 300_000;
+
+/** What the clean-up removes. */
+export const CLEANED = [
+  'codes',
+  'idempotency_records',
+  'rate_records',
+  'refusal_notes',
+  'past_credentials',
+  'audit_entries',
+] as const;
+export type Cleaned = (typeof CLEANED)[number];
 
 export interface SweepDeps {
   readonly store: Store;

@@ -1,4 +1,3 @@
-import type { EnrollmentResult, Metrics } from '../../metrics/service-metrics.ts';
 import { ABSENT, type Store, type Write } from '../../store/port.ts';
 import { enrolled } from '../apps/app-state.ts';
 import type { Secret } from '../credentials/secret.ts';
@@ -13,6 +12,7 @@ import { KEYS } from '../records/keys.ts';
 import { credentialSchema, noteSchema } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
+import type { EnrollmentMetrics, EnrollmentResult } from './metrics.ts';
 
 /** `POST /device/v1/enroll`, its fields judged. */
 export interface EnrollRequest {
@@ -32,7 +32,7 @@ export interface Enrolled {
 }
 
 export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<TransitionDeps, 'clockWatch'> {
-  readonly metrics: MutationDeps['metrics'] & Pick<Metrics, 'enrollmentEnded'>;
+  readonly metrics: MutationDeps['metrics'] & EnrollmentMetrics;
 }
 
 /** The daemon is told `invalid_code` and no more; the true reason is for metrics, the log and, rarely, the audit. */

@@ -1,5 +1,4 @@
 import type { Log } from '../../log.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -10,6 +9,7 @@ import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { lastSeenSchema } from '../records/records.ts';
+import type { HeartbeatMetrics } from './metrics.ts';
 
 /**
  * Polls move `lastSeenAt` (A13) and must not cost a write each. What they tell is gathered here and written every ten
@@ -31,7 +31,7 @@ export interface HeartbeatDeps {
   readonly memory: FleetMemory;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'heartbeatsFlushed'>;
+  readonly metrics: HeartbeatMetrics;
 }
 
 const CONCURRENT_FLUSHES = 16;

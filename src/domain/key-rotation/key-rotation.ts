@@ -1,5 +1,4 @@
 import type { Log } from '../../log.ts';
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -21,12 +20,16 @@ import type { Replicas } from '../replicas/replicas.ts';
  * Rewrapping what older keys seal is the leader's (rewrap.ts).
  */
 
+export interface KeyRotationMetrics {
+  keyRotated(): void;
+}
+
 export interface KeyRotationDeps extends Pick<MutationDeps, 'random'> {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'keyRotated'> & MutationDeps['metrics'];
+  readonly metrics: MutationDeps['metrics'] & KeyRotationMetrics;
   readonly keyRing: KeyRing;
   readonly replicas: Replicas;
 }

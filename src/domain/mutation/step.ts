@@ -1,13 +1,12 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Log } from '../../log.ts';
-import type { MutationAction } from '../../metrics/labels.ts';
-import type { Metrics } from '../../metrics/service-metrics.ts';
 import type { Expectation, Store, Write } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { AuditRecord } from '../records/records.ts';
+import type { MutationAction, MutationMetrics } from './metrics.ts';
 
 /*
  * A mutation is one commit. It expects what it relied on (the records of who asks and of what is changed), so that a
@@ -22,7 +21,7 @@ export interface MutationDeps {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'mutationCommitted' | 'commitRepeated'>;
+  readonly metrics: MutationMetrics;
 }
 
 /** Who asks, and when. */

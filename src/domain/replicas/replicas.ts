@@ -1,5 +1,4 @@
 import type { Log } from '../../log.ts';
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import { PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { joinSealing } from '../keys/active-key.ts';
@@ -37,11 +36,18 @@ export interface Replicas {
   release(): Promise<void>;
 }
 
+export interface ReplicaMetrics {
+  /** @param count of replicas on the registry at the last round */
+  replicasLive(count: number): void;
+  /** @param seconds by which the clock of another replica differs at least: the greatest such difference */
+  clockSkew(seconds: number): void;
+}
+
 export interface ReplicasDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<ControllerMetrics, 'replicasLive' | 'clockSkew'>;
+  readonly metrics: ReplicaMetrics;
   readonly replicaId: string;
   readonly version: string;
   readonly keyRing: KeyRing;

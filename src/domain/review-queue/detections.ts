@@ -1,4 +1,3 @@
-import type { ControllerMetrics } from '../../metrics/controller-metrics.ts';
 import { ABSENT, type Change, type Expectation } from '../../store/port.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
@@ -17,8 +16,13 @@ export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity'
   readonly id: string;
 }
 
+export interface DetectionMetrics {
+  /** @param count of entries that were dropped to make room for newer ones */
+  detectionsDropped(count: number): void;
+}
+
 export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'random'> {
-  readonly metrics: MutationDeps['metrics'] & Pick<ControllerMetrics, 'detectionsDropped'>;
+  readonly metrics: MutationDeps['metrics'] & DetectionMetrics;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Log } from '../../log.ts';
-import type { WatchCacheMetrics } from '../../metrics/service-metrics.ts';
 import type { Clock } from '../../time/clock.ts';
 import {
   CACHED_PREFIX,
@@ -17,6 +16,7 @@ import { openWatch, type OpenWatch } from '../watch-handle.ts';
 import { sharedRead } from './coalesced-read.ts';
 import { Passengers } from './deferred-read.ts';
 import { digestOf, storedDigest } from './digest.ts';
+import type { WatchCacheMetrics } from './metrics.ts';
 
 /** Where the directory's records are kept in memory: parsed, indexed, and nobody else's business. */
 export interface WatchCacheSink {

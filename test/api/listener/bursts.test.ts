@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { answer } from '../../../src/api/http/response.ts';
-import type { TurnedAway } from '../../../src/api/listener/listener.ts';
+import type { Rejection } from '../../../src/api/listener/metrics.ts';
 import { connectRaw, exchange } from '../../support/http/raw-http.ts';
 import { hold, openTestListener, OVERLOADED } from '../../support/http/test-listener.ts';
 import { countedTurns } from '../../support/time/event-loop-turns.ts';
@@ -79,7 +79,7 @@ test('what is vital is served where all else is shed, and has a bound of its own
 });
 
 test('refusals are written in pieces, too: a flood of them leaves the event loop its turns', async () => {
-  const rejected: TurnedAway[] = [];
+  const rejected: Rejection[] = [];
   await using service = await openTestListener({
     concurrencyMax: 1,
     handle: hold,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answer, DRAIN_BYTES_MAX, DRAIN_MS, requestIdOf } from '../../../src/api/http/response.ts';
-import type { TurnedAway } from '../../../src/api/listener/listener.ts';
+import type { Rejection } from '../../../src/api/listener/metrics.ts';
 import { isListening } from '../../support/http/listening.ts';
 import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
 import { echo, hold, NOT_FOUND, openTestListener, OVERLOADED } from '../../support/http/test-listener.ts';
@@ -88,7 +88,7 @@ describe('refused below routing (H21)', () => {
       Buffer.concat([Buffer.from('CONNECT a:1 HTTP/1.1\r\n\r\n'), TLS_CLIENT_HELLO]),
     ],
   ])('%s', async (_what, bytes) => {
-    const rejected: TurnedAway[] = [];
+    const rejected: Rejection[] = [];
     await using service = await openTestListener({ onTurnedAway: (reason) => rejected.push(reason) });
     await using connection = await connectRaw(service.port);
     await connection.send(bytes);
@@ -182,7 +182,7 @@ describe('refused below routing (H21)', () => {
     ['junk', 'junk\r\n\r\n'],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\n\r\n'],
   ])('%s behind requests that are under way comes after their answers, and counts once', async (_what, bytes) => {
-    const rejected: TurnedAway[] = [];
+    const rejected: Rejection[] = [];
     await using service = await openTestListener({
       ...PATIENT,
       handle: hold,
@@ -333,8 +333,8 @@ describe('bounds', () => {
     [0, '1'],
     [0.999, '5'],
   ])('a request above the bound is sent away with a spread Retry-After (%d → %s s)', async (random, retryAfter) => {
-    const rejected: TurnedAway[] = [];
-    const onTurnedAway = (reason: TurnedAway): void => void rejected.push(reason);
+    const rejected: Rejection[] = [];
+    const onTurnedAway = (reason: Rejection): void => void rejected.push(reason);
     await using service = await openTestListener({
       concurrencyMax: 2,
       handle: hold,
@@ -363,8 +363,8 @@ describe('bounds', () => {
   });
 
   test('a connection above the bound is closed', async () => {
-    const rejected: TurnedAway[] = [];
-    const onTurnedAway = (reason: TurnedAway): void => void rejected.push(reason);
+    const rejected: Rejection[] = [];
+    const onTurnedAway = (reason: Rejection): void => void rejected.push(reason);
     await using service = await openTestListener({ connectionsMax: 1, onTurnedAway });
     await using first = await connectRaw(service.port);
     await using second = await connectRaw(service.port);

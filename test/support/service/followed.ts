@@ -1,6 +1,6 @@
 import { createLog } from '../../../src/log.ts';
-import type { WatchCacheMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, CACHED_PREFIX, HEAD_KEY, type Entry, type Store } from '../../../src/store/port.ts';
+import type { WatchCacheMetrics } from '../../../src/store/watch-cache/metrics.ts';
 import { WatchCache, type WatchCacheSink } from '../../../src/store/watch-cache/watch-cache.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { FakeClock } from '../time/fake-clock.ts';

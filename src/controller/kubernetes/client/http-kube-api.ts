@@ -1,8 +1,6 @@
 import type * as Client from '@kubernetes/client-node';
 import type { HttpMethod, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import * as z from 'zod';
-import type { KubernetesMetrics } from '../../../metrics/kubernetes-metrics.ts';
-import type { KubeMethodLabel } from '../../../metrics/labels.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { metadata } from '../schema/common.ts';
 import {
@@ -14,6 +12,7 @@ import {
   type ResourceType,
   type WatchRequest,
 } from './kube-api.ts';
+import type { KubeClientMetrics, KubeMethod } from './metrics.ts';
 import { linesOf, watchEventOf } from './watch-stream.ts';
 
 /*
@@ -26,7 +25,7 @@ export interface ConnectOptions {
   /** Path of a kubeconfig file; undefined: the pod's own service account. */
   readonly kubeconfig: string | undefined;
   readonly clock: Clock;
-  readonly metrics: Pick<KubernetesMetrics, 'kubernetesAnswered'>;
+  readonly metrics: KubeClientMetrics;
 }
 
 const REQUEST_MS_MAX = 15_000;
@@ -202,11 +201,11 @@ class HttpKubeApi implements KubeApi {
     const { method } = ask;
     try {
       const response = await new this.#client.IsomorphicFetchHttpLibrary().send(request).toPromise();
-      this.#options.metrics.kubernetesAnswered(method as KubeMethodLabel, response.httpStatusCode);
+      this.#options.metrics.kubernetesAnswered(method as KubeMethod, response.httpStatusCode);
       if (response.httpStatusCode >= 400) throw await this.#refusal(response);
       return response;
     } catch (error) {
-      if (!(error instanceof KubeError)) this.#options.metrics.kubernetesAnswered(method as KubeMethodLabel, 0);
+      if (!(error instanceof KubeError)) this.#options.metrics.kubernetesAnswered(method as KubeMethod, 0);
       throw error;
     } finally {
       answered.abort();

@@ -1,8 +1,8 @@
 import type { Log } from '../../../log.ts';
-import type { KubernetesMetrics } from '../../../metrics/kubernetes-metrics.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { backOffMs } from '../client/back-off.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
+import type { InformerMetrics } from './metrics.ts';
 
 /*
  * The objects of one type in one namespace, in memory: listed, then followed by a watch. Nothing ends it but its
@@ -14,7 +14,7 @@ export interface InformerDeps {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<KubernetesMetrics, 'informerListed' | 'informerFailed'>;
+  readonly metrics: InformerMetrics;
   /** 0 to 1. */
   readonly random: () => number;
 }

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
-import type { RateMetrics } from '../../../metrics/rate-window-metrics.ts';
 import type { Entry, Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { KEYS } from '../../records/keys.ts';
@@ -10,6 +9,7 @@ import type { Span } from './clock-interval.ts';
 import { chargingLately } from './count.ts';
 import { decide, type Decision } from './decide.ts';
 import { KnownWindow, type Known, type KnownWindowDeps } from './known-window.ts';
+import type { RateWindowMetrics } from './metrics.ts';
 import type { OwnHold } from './own-hold.ts';
 import { putWindow } from './record.ts';
 import { WaitingRequests, type WaitingDeps } from './request-queue.ts';
@@ -17,7 +17,7 @@ import { WaitingRequests, type WaitingDeps } from './request-queue.ts';
 export interface AccountWindowDeps extends KnownWindowDeps, WaitingDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
-  readonly metrics: RateMetrics;
+  readonly metrics: RateWindowMetrics;
   /** One number for each commit of this process. */
   readonly nextNonce: () => number;
 }

@@ -1,12 +1,12 @@
 import { andThen } from '../../../concurrency/maybe-promise.ts';
 import type { Log } from '../../../log.ts';
-import type { RateMetrics } from '../../../metrics/rate-window-metrics.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { LIMITS, type Deadlines } from '../../limits.ts';
 import type { RateDecision, RateWindow } from '../local-window.ts';
 import { AccountWindow } from './account-window.ts';
 import { createWall } from './clock-interval.ts';
+import type { RateWindowMetrics } from './metrics.ts';
 import { WINDOW_RULES, type WindowRules } from './rules.ts';
 import { WindowWatch } from './window-watch.ts';
 
@@ -22,7 +22,7 @@ export interface SharedRateWindowDeps {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
-  readonly metrics: RateMetrics;
+  readonly metrics: RateWindowMetrics;
   /** Of this process, from start to stop: another one never answers for its holds. */
   readonly replicaId: string;
   readonly rules?: WindowRules;

@@ -1,0 +1,23 @@
+import type { KubeClientMetrics } from './client/metrics.ts';
+import type { InformerMetrics } from './runtime/metrics.ts';
+
+/* What the operator of custom resources tells of its work: the verbs that it calls, and the closed set of their label. */
+
+export const RECONCILE_OUTCOMES = ['settled', 'conflict', 'failed'] as const;
+export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];
+
+export interface OperatorMetrics extends InformerMetrics, KubeClientMetrics {
+  /** @param seconds that the reconciliation took */
+  reconciled(kind: string, outcome: ReconcileOutcome, seconds: number): void;
+  /** @param read called at each scrape; undefined while this replica does not run the operator */
+  operatorGauges(read: OperatorGauges | undefined): void;
+}
+
+export interface OperatorGauges {
+  /** Seconds since the API server was last heard of a resource: those of the namespace that has waited longest. */
+  readonly informerAges: () => Iterable<readonly [resource: string, seconds: number]>;
+  /** Resources that are being reconciled or wait for it. */
+  readonly queued: () => number;
+  /** How many resources there are, by kind and the status of their condition Ready. */
+  readonly resources: () => Iterable<readonly [kind: string, ready: string, count: number]>;
+}

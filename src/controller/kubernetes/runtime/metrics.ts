@@ -1,0 +1,20 @@
+/* What an informer tells of its lists and watches: the verbs that it calls, and the closed set of their label. */
+
+/** Why a list or a watch failed; `unreadable` where the answer was no object of the resource. */
+export const INFORMER_FAILURES = [
+  'conflict',
+  'exists',
+  'gone',
+  'expired',
+  'throttled',
+  'refused',
+  'unavailable',
+  'unreadable',
+] as const;
+export type InformerFailure = (typeof INFORMER_FAILURES)[number];
+
+export interface InformerMetrics {
+  /** @param resource its plural, as in the path of the API server */
+  informerListed(resource: string): void;
+  informerFailed(resource: string, reason: InformerFailure): void;
+}

@@ -1,0 +1,75 @@
+import type { Cleaned } from '../domain/cleanup/sweep.ts';
+import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
+
+/* What the controller tells of its work: the verbs that its loops call, and the closed sets of their labels. */
+
+/** Every loop of a process, those of `service` included. */
+export const LOOP_NAMES = [
+  'audit-seal',
+  'certificates',
+  'format',
+  'key-file',
+  'metering',
+  'prices',
+  'purge',
+  'replicas',
+  'rewrap',
+  'rollout',
+  'sweep',
+] as const;
+export type LoopName = (typeof LOOP_NAMES)[number];
+
+export const LOOP_RESULTS = ['ok', 'failed'] as const;
+
+export interface LoopMetrics {
+  /** @param seconds that the round took */
+  loopEnded(loop: LoopName, result: (typeof LOOP_RESULTS)[number], seconds: number): void;
+}
+
+/** Why a leadership ends: the process stops, or the lease of the leader key is lost. */
+export const TERM_ENDS = ['stopped', 'lost'] as const;
+
+export interface LeaderMetrics {
+  leads(leading: boolean): void;
+  termEnded(why: (typeof TERM_ENDS)[number]): void;
+}
+
+export const COMPACTION_RESULTS = ['done', 'failed'] as const;
+
+export interface PurgeMetrics {
+  compacted(result: (typeof COMPACTION_RESULTS)[number]): void;
+  /** @param count of purged secrets whose key is not retired; 0 on a replica that leads no longer */
+  purgesAwaitKeyRetirement(count: number): void;
+}
+
+export interface SweeperMetrics {
+  cleaned(what: Cleaned, count: number): void;
+}
+
+export interface AuditSealMetrics {
+  auditSealed(entries: number): void;
+}
+
+export interface RewrapMetrics {
+  rewrapped(count: number): void;
+}
+
+/** What a device has done with the current configuration. */
+export const ROLLOUT_STATES = [
+  'applied',
+  'failed',
+  'pending',
+  'stale',
+] as const satisfies readonly (keyof RolloutCounts)[];
+
+export interface RolloutMetrics {
+  /** @param counts devices of all accounts by state; undefined on a replica that counts them no longer */
+  rolloutCounted(counts: RolloutCounts | undefined): void;
+}
+
+export interface MeteringMetrics {
+  /** A night is recorded for every account. `endedAt` is its midnight in seconds since 1970, `seconds` its duration. */
+  nightMetered(night: { readonly late: boolean; readonly endedAt: number; readonly seconds: number }): void;
+  /** @param endedAt the midnight that ended the last night that is metered, in seconds since 1970 */
+  meteredThrough(endedAt: number): void;
+}

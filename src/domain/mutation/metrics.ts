@@ -1,0 +1,32 @@
+/* What a mutation tells of itself: the verbs that it calls, and the closed sets of their labels. */
+
+/** The names of the changes, in the audit and in the metrics. */
+export const MUTATION_ACTIONS = [
+  'account.created',
+  'account.changed',
+  'account.adopted',
+  'account.released',
+  'key.created',
+  'key.revoked',
+  'app.created',
+  'app.enrolled',
+  'enrollment.refused',
+  'app.reported',
+  'app.revoked',
+  'app.deleted',
+  'code.issued',
+  'code.voided',
+  'otel.stored',
+  'otel.purged',
+  'review.decided',
+] as const;
+export type MutationAction = (typeof MUTATION_ACTIONS)[number];
+
+/** Why a commit is sent again: another commit came first, or the answer was lost. */
+export const COMMIT_REPEATS = ['conflict', 'unknown'] as const;
+export type CommitRepeat = (typeof COMMIT_REPEATS)[number];
+
+export interface MutationMetrics {
+  mutationCommitted(action: MutationAction): void;
+  commitRepeated(why: CommitRepeat): void;
+}

@@ -1,0 +1,27 @@
+/* What the store tells of its calls: the verb that `instrumented.ts` calls, and the closed sets of its labels. */
+
+/** The calls of the port that are timed, by the names of its verbs. */
+export const STORE_OPERATIONS = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact', 'hold'] as const;
+export type StoreOperation = (typeof STORE_OPERATIONS)[number];
+
+/** How a call ends: with a value, with an answer of the port that is a word, or with a StoreUnavailable. */
+export const STORE_RESULTS = [
+  'ok',
+  'committed',
+  'conflict',
+  'taken',
+  'compacted',
+  'future',
+  'timeout',
+  'unreachable',
+  'full',
+  'refused',
+  'closed',
+  'failed',
+] as const;
+export type StoreResult = (typeof STORE_RESULTS)[number];
+
+export interface StoreCallMetrics {
+  /** @param seconds from the call to its end */
+  storeCallEnded(operation: StoreOperation, result: StoreResult, seconds: number): void;
+}
