@@ -26,7 +26,7 @@ export interface LeaderDeps {
   readonly replicaId: string;
 }
 
-/** Of the lease (DESIGN.md, Nights: 10 s took 19 s to hand over through a restart of an etcd member). */
+/** The time to live of the lease (ADR 0014: with 10 s a handover through a restart of an etcd member took 19 s). */
 const TTL_MS = 7000;
 /** One small read each second while another leads: a leader that stops is followed within it. */
 const LOOK_EVERY_MS = 1000;

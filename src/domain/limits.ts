@@ -1,4 +1,4 @@
-/** The bounds of the service, by name. Section 8 of the specification, and DECISIONS where a number is given. */
+/** The bounds of the service, by name: section 8 of docs/CONTRACT.md has the same table, and a test compares the two. */
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -8,7 +8,7 @@ import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } fr
 
 const PATH = '/operator/v1/usage';
 
-/** DECISIONS M5: a month of the ledger, in money. */
+/** M5: a month of the ledger, in money. */
 export const readUsage = route({
   method: 'get',
   path: PATH,

@@ -2,7 +2,7 @@ import { LIMITS } from '../limits.ts';
 import type { AppRecord } from '../records/records.ts';
 
 /*
- * The transitions of an app (section 3; DECISIONS A4–A8), as pure functions from record to record. An app's open codes
+ * The transitions of an app (section 3; A4–A8), as pure functions from record to record. An app's open codes
  * lie in its own record: whatever voids them does so in the same write, and a code can be used once because two uses
  * meet in the record's revision.
  */

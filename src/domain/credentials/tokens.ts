@@ -11,7 +11,7 @@ import { Secret } from './secret.ts';
 
 const API_KEY = /^mst_live_([a-z0-9]{12})_[0-9A-Za-z]{49}$/;
 const ENROLL_CODE = /^mst_code_[0-9A-Za-z]{49}$/;
-/** A daemon may make its own credential, without a checksum (DECISIONS, device plane). */
+/** A daemon may make its own credential, without a checksum (docs/CONTRACT.md#device-enroll). */
 const CREDENTIAL = /^mst_dev_[A-Za-z0-9_-]{43,128}$/;
 const CHECKSUM_DIGITS = 6;
 

@@ -2,7 +2,7 @@ import { fingerprintOf } from '../../packed/hash.ts';
 import { PackedNumbers } from '../../packed/number-map.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** A guard against a daemon gone wild, per credential and replica; a guard, not a contract (DECISIONS, device plane). */
+/** A guard against a daemon that runs wild, per credential and replica (docs/CONTRACT.md#device-rate). */
 export interface DeviceRate {
   /** Seconds until the next request is worth trying; undefined where this one is admitted. */
   refuse(appId: string): number | undefined;

@@ -2,7 +2,7 @@ import { nightsIn } from '../../time/utc-days.ts';
 import type { LedgerRecord } from '../records/metering-records.ts';
 import { Refusal } from '../refusal.ts';
 
-/* DECISIONS M5, ADR 0009: exact until the end, rounded once per account, half up. */
+/* M5, ADR 0009: exact until the end, rounded once per account, half up. */
 
 /** Sums of daemon-nights, and money in minor units of the currency (cents): safe integers, both. */
 export interface Amount {

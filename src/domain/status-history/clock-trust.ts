@@ -3,7 +3,7 @@ import type { Clock } from '../../time/clock.ts';
 
 /**
  * Whether the wall clock may close a day. Nothing that was metered can be taken back, so a clock that jumped is not
- * believed: against the monotonic clock of this process, or against the clocks of the others (DESIGN.md, Nights).
+ * believed: against the monotonic clock of this process, or against the clocks of the others (ADR 0008).
  */
 export interface ClockWatch {
   /** Looks at the clocks now. Every look counts: what lies between two of them is not seen. */

@@ -69,7 +69,7 @@ interface ReadHead {
 /**
  * A range of the store in memory, with linearizable reads: before memory is read, one tiny read of `head`, shared by
  * all requests that wait for it, tells which revision memory must have reached. The watch only feeds memory; a silent
- * one makes reads slower, never wrong (DESIGN.md, "Consistent reads from memory"; the same idea as KEP-2340).
+ * one makes reads slower, never wrong (ADR 0002; the same idea as KEP-2340).
  */
 export class WatchCache implements AsyncDisposable {
   readonly #options: WatchCacheOptions;

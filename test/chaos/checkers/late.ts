@@ -2,7 +2,7 @@ import type { Call, History } from '../judgement/history.ts';
 import { stalledMs } from '../measure.ts';
 import { named, type Checker } from './checker.ts';
 
-/** DECISIONS H15: an outage is known within 2 s; the third is the client's and the wire's. */
+/** H15: an outage is known within 2 s; the third is the client's and the wire's. */
 export const ANSWER_MS_MAX = 3000;
 /** Whoever has no answer by then will have none, on a slow machine either. */
 export const HANGS_MS = 10_000;

@@ -21,7 +21,7 @@ export const HOUR_MS = 3_600_000;
 export const MINUTE_MS = 60_000;
 export const midnightAfter = (at: number): number => endOfDay(dayAt(at));
 
-/** The digest as DECISIONS and the issue describe it, written down once more. */
+/** The digest of a night, SHA-256 over the sorted ids, one a line: written down once more. */
 export function digestOf(appIds: readonly string[]): string {
   return createHash('sha256')
     .update([...appIds].sort().join('\n'))

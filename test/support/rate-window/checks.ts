@@ -1,7 +1,7 @@
 import { NO_WINDOW, readWindow, sliceName, type WindowRecord } from '../../../src/domain/rate-window/shared/record.ts';
 import { LASTS_MS, type History, type Written } from './simulation.ts';
 
-/** What DECISIONS H13 promises, held to what happened; each is a list of sentences, empty when the promise was kept. */
+/** What H13 promises, held to what happened; each is a list of sentences, empty when the promise was kept. */
 
 const WINDOW_MS = 60_000;
 const PROMISED_MS = 62_500;
