@@ -56,6 +56,7 @@ export const QUICK: readonly string[] = [
   'test/packed/number-map.test.ts',
   'test/packed/table.test.ts',
   'test/repository/architecture.test.ts',
+  'test/repository/contract.test.ts',
   'test/repository/docs.test.ts',
   'test/repository/metrics-catalogue.test.ts',
   'test/service/open-store.test.ts',

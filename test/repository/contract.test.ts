@@ -1,0 +1,169 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ERRORS } from '../../src/api/http/errors.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
+import { anchorsOf, citationsIn, codesIn, contract, rowsOf, rulesOf } from '../support/repository/contract.ts';
+import { ROOT } from '../support/repository/source-tree.ts';
+
+/* docs/CONTRACT.md agrees with the code, and what cites it leads somewhere. */
+
+const rules = rulesOf(contract);
+const anchors = anchorsOf(contract);
+const ruleOf = (anchor: string): string => rules.find((rule) => rule.anchor === anchor)?.text ?? '';
+
+interface File {
+  readonly path: string;
+  readonly text: string;
+}
+const files = (patterns: readonly string[]): readonly File[] =>
+  globSync(patterns, { cwd: ROOT, exclude: ['node_modules', '.muster'] })
+    .toSorted()
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+
+const documents = files(['*.md', 'docs/**/*.md', 'charts/**/*.md', 'examples/**/*.md']);
+const code = files(['{src,test,bench,demo,fleet,scripts,deploy}/**/*.ts', 'charts/muster/**/*.{yaml,tpl,txt}']);
+
+describe('the rules', () => {
+  test('are told from the document', () => {
+    expect(rules.length).toBeGreaterThan(90);
+    expect(documents.length).toBeGreaterThan(20);
+    expect(code.length).toBeGreaterThan(500);
+  });
+
+  test('each has an anchor, and no two anchors are the same', () => {
+    expect(rules.filter(({ anchor }) => anchor === '').map(({ title }) => title)).toEqual([]);
+    expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([]);
+  });
+
+  test('each that is kept lists the tests that hold it, and these exist', () => {
+    const kept = rules.filter(({ isKept }) => isKept);
+    expect(kept.filter(({ heldBy }) => heldBy.length === 0).map(({ title }) => title)).toEqual([]);
+    const isTest = (path: string): boolean => /^test\/.+\.test\.ts$/.test(path) && existsSync(join(ROOT, path));
+    const wrong = kept.flatMap(({ title, heldBy }) =>
+      heldBy.filter((path) => !isTest(path)).map((path) => `${title}: ${path}`),
+    );
+    expect(wrong).toEqual([]);
+    expect(kept.filter(({ heldBy }) => new Set(heldBy).size < heldBy.length).map(({ title }) => title)).toEqual([]);
+  });
+
+  test('each that is not kept stands in the last section, lists no test, and says what holds instead', () => {
+    const missing = rules.filter(({ isKept }) => !isKept);
+    expect(missing.length).toBeGreaterThan(0);
+    expect(contract.split(/^## /m).at(-1)).toMatch(/^Not yet kept\n/);
+    expect(missing.filter(({ text }) => text.includes('Held by:')).map(({ title }) => title)).toEqual([]);
+    const silent = missing.filter(({ text }) => !text.includes('\nPromised: ') || !text.includes('\nHolds instead: '));
+    expect(silent.map(({ title }) => title)).toEqual([]);
+  });
+});
+
+describe('citations', () => {
+  test.each([
+    ['A1, H2: a body', ['a1', 'h2']],
+    ['(section 3; A4–A8)', ['a4', 'a8', 'section-3']],
+    ['Section 4.10, and sections 7 and 8', ['section-4-10', 'section-7', 'section-8']],
+    ['M2a: a night', ['m2a']],
+    ['%E0%A4%A, %A4 and @SUM(A1)', []],
+    ['"id": "A100", SHA1, RFC 9110, 8.4', []],
+  ])('%s → %j', (text, cited) => {
+    expect(citationsIn(text)).toEqual(cited);
+  });
+
+  test('each leads to an anchor', () => {
+    const isOwn = (path: string): boolean => path.endsWith('contract.test.ts') || path.startsWith('test/vectors/');
+    const citing = [...documents, ...code].filter(({ path }) => !isOwn(path));
+    const cited = citing.flatMap(({ path, text }) => citationsIn(text).map((anchor) => ({ path, anchor })));
+    expect(cited.length).toBeGreaterThan(250);
+    expect(
+      cited.filter(({ anchor }) => !anchors.includes(anchor)).map(({ path, anchor }) => `${path}: ${anchor}`),
+    ).toEqual([]);
+  });
+
+  test('each link into the document leads to an anchor', () => {
+    const headings = [...contract.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+      title.toLowerCase().replaceAll(' ', '-'),
+    );
+    const linked = [...documents, ...code].flatMap(({ path, text }) => {
+      const pattern = path === 'docs/CONTRACT.md' ? /(?:\]\(|CONTRACT\.md)#([\w-]+)/g : /CONTRACT\.md#([\w-]+)/g;
+      return [...text.matchAll(pattern)].map(([, anchor = '']) => ({ path, anchor }));
+    });
+    expect(linked.length).toBeGreaterThan(30);
+    expect(linked.filter(({ anchor }) => ![...anchors, ...headings].includes(anchor))).toEqual([]);
+  });
+});
+
+describe('documents', () => {
+  const known = new Set(documents.map(({ path }) => path));
+  const resolves = (from: string, named: string): boolean =>
+    [named, join('docs', named), join(dirname(from), named)].some((path) => known.has(path));
+
+  test('each link leads to something', () => {
+    const broken = documents.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(ROOT, dirname(path), target)))
+        .map((target) => `${path}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('each document that is named is there', () => {
+    const named = [...documents, ...code].flatMap(({ path, text }) =>
+      [...text.matchAll(/(?<![\w*{}:/.-])[\w./-]+\.md\b/g)].map(([name]) => ({ path, name })),
+    );
+    expect(named.length).toBeGreaterThan(50);
+    const missing = named.filter(({ path, name }) => !resolves(path, name) && !resolves('', basename(name)));
+    expect(missing.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+  });
+
+  test('nothing cites the decisions but by their identifiers', () => {
+    // Code may have such a name; comments and documents may not.
+    const cites = ({ path, text }: File): boolean =>
+      (path.endsWith('.md') ? /\bDECISIONS\b/ : /^\s*(?:\/?\*|\/\/).*\bDECISIONS\b/m).test(text);
+    expect([...documents, ...code].filter(cites).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('what the tables say', () => {
+  test('every limit is there with its number', () => {
+    const told = rowsOf(ruleOf('section-8')).map(([name, value]) => [codesIn(name)[0], Number(value)]);
+    expect(Object.fromEntries(told)).toEqual(LIMITS);
+    expect(told.length).toBe(Object.keys(LIMITS).length);
+  });
+
+  test('every error is there with its status', () => {
+    const told = rowsOf(ruleOf('section-7')).map(([name, status]) => [codesIn(name)[0], Number(status)]);
+    expect(Object.fromEntries(told)).toEqual(
+      Object.fromEntries(Object.entries(ERRORS).map(([name, { status }]) => [name, status])),
+    );
+    expect(told.length).toBe(Object.keys(ERRORS).length);
+  });
+
+  test('every error of an operation has the status of its row', () => {
+    const named = [...contract.matchAll(/\b([45]\d\d)\s+`([a-z_]+)`/g)].map(
+      ([, status, name = '']) => `${status} ${name}`,
+    );
+    const exist = new Set(Object.entries(ERRORS).map(([name, { status }]) => `${status} ${name}`));
+    expect(named.length).toBeGreaterThan(60);
+    expect(named.filter((one) => !exist.has(one))).toEqual([]);
+  });
+
+  test('every operation of the three listeners is there, and no other', () => {
+    const routes = code.filter(({ path }) => path.startsWith('src/api/')).flatMap(({ text }) => routesIn(text));
+    expect(routes.length).toBeGreaterThan(30);
+    const named = [...contract.matchAll(/`(GET|POST|PUT|PATCH|DELETE)\s+(\/[^`?\s]*)`/g)];
+    const told = new Set(named.map(([, method, path]) => `${method} ${path}`));
+    expect([...told].toSorted()).toEqual([...new Set(routes)].toSorted());
+  });
+});
+
+/** `METHOD /path/{parameter}` of each route that a file defines. */
+function routesIn(text: string): readonly string[] {
+  const listed = /^const PATH = '([^']+)'/m.exec(text)?.[1] ?? '';
+  const values = [...text.matchAll(/\bmethod: '([a-z]+)',\s+path: (?:'([^']+)'|PATH)/g)];
+  const mapped = [...text.matchAll(/\['(\/[^']+)', \{ method: '([A-Z]+)'/g)];
+  return [
+    ...values.map(([, method = '', path = listed]) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`),
+    ...mapped.map(([, path, method]) => `${method} ${path}`),
+  ];
+}
