@@ -1,0 +1,319 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type * as z from 'zod';
+import { readBackup } from '../../src/domain/backup/file-format.ts';
+import { savedSchema } from '../../src/domain/rate-window/saved-windows.ts';
+import { sharedWindowSchema } from '../../src/domain/rate-window/shared/record.ts';
+import { chainSchema, sealSchema } from '../../src/domain/records/audit-records.ts';
+import { parseRecord, put } from '../../src/domain/records/codec.ts';
+import { accountStatusChangeSchema, daySchema, statusChangeSchema } from '../../src/domain/records/day-records.ts';
+import { ledgerSchema, meteredSchema, pricesSchema } from '../../src/domain/records/metering-records.ts';
+import {
+  accountSchema,
+  ackSchema,
+  apiKeySchema,
+  appSchema,
+  auditSchema,
+  compactionSchema,
+  countersSchema,
+  credentialSchema,
+  formatSchema,
+  idempotencyRecordSchema,
+  idempotencySlotSchema,
+  keyLocatorSchema,
+  lastSeenSchema,
+  noteSchema,
+  otelSchema,
+  purgedSchema,
+  purgeSchema,
+} from '../../src/domain/records/records.ts';
+import { activeKeySchema, rewrappedSchema } from '../../src/domain/records/replica-records.ts';
+import { reviewIndexSchema, reviewSchema } from '../../src/domain/records/review-records.ts';
+import { bindingSchema, createBindings } from '../../src/domain/resource-bindings/bindings.ts';
+import { HEAD_KEY, type Entry, type Store } from '../../src/store/port.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { BOUND } from '../fixtures/stored-before/bound-resources.ts';
+import { frontOf } from '../fixtures/stored-before/front.ts';
+import { BEGINS, ENDPOINT, HEADER, IDEMPOTENCY_KEY, liveIn, type Made } from '../fixtures/stored-before/lived-in.ts';
+import {
+  BACKUP,
+  copiedSqlite,
+  emptyPlace,
+  etcdRange,
+  fillEtcd,
+  KNOWN,
+  PREFIX,
+} from '../fixtures/stored-before/stored.ts';
+import { findEtcd } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
+import { keyLine } from '../support/records/key-lines.ts';
+import { entriesOf } from '../support/service/accounts.ts';
+import { sendEnroll } from '../support/service/daemon.ts';
+import { musterHere } from '../support/service/muster-command.ts';
+import { call, Muster, OPERATOR_TOKEN, poll, type Answer } from '../support/service/muster.ts';
+import { onEachBackend } from '../support/store/backends.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { until } from '../support/time/until.ts';
+
+/* Stores and a backup that commit 1c404c4 wrote (test/fixtures/stored-before): today's program goes on with each. */
+
+const ETCD = findEtcd();
+
+interface Opened extends AsyncDisposable {
+  readonly muster: Muster;
+  readonly store: Store;
+  readonly clock: FakeClock;
+}
+
+async function open(
+  { endedAt }: Made,
+  place: Disposable & { readonly dataDir: string },
+  env: Readonly<Record<string, string>> = {},
+): Promise<Opened> {
+  let store: Store | undefined;
+  const clock = new FakeClock(endedAt + 1000);
+  const muster = await Muster.start({
+    dataDir: place.dataDir,
+    clock,
+    env,
+    wrapStore: (real) => (store = real),
+  });
+  if (!store) throw new Error('The store was not opened.');
+  const dispose = async (): Promise<void> => {
+    await muster[Symbol.asyncDispose]();
+    place[Symbol.dispose]();
+  };
+  return { muster, store, clock, [Symbol.asyncDispose]: dispose };
+}
+
+async function openEtcd(): Promise<Opened> {
+  const cluster = await EtcdCluster.start({ binary: ETCD ?? '', unsafeNoFsync: true });
+  await fillEtcd(cluster);
+  const env = { MUSTER_STORE: `etcd:${cluster.member.url}`, MUSTER_ETCD_PREFIX: PREFIX };
+  const opened = await open(KNOWN.etcd, emptyPlace(), env);
+  const dispose = async (): Promise<void> => {
+    await opened[Symbol.asyncDispose]();
+    await cluster[Symbol.asyncDispose]();
+  };
+  return { ...opened, [Symbol.asyncDispose]: dispose };
+}
+
+async function openRestored(): Promise<Opened> {
+  const place = emptyPlace();
+  const restored = await musterHere(['restore', BACKUP, '--keep-codes'], {
+    MUSTER_DATA_DIR: place.dataDir,
+    MUSTER_KEY_FILE: join(place.dataDir, 'keys'),
+    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+  });
+  expect(restored).toMatchObject({ code: 0 });
+  return await open(KNOWN.sqlite, place);
+}
+
+const WAYS = [
+  { name: 'an embedded store', made: KNOWN.sqlite, isRestored: false, start: () => open(KNOWN.sqlite, copiedSqlite()) },
+  { name: 'a range of etcd', made: KNOWN.etcd, isRestored: false, start: openEtcd },
+  { name: 'a backup', made: KNOWN.sqlite, isRestored: true, start: openRestored },
+] as const;
+
+for (const { name, made, isRestored, start } of WAYS) {
+  const { lived, boundApiKey } = made;
+  describe.skipIf(start === openEtcd && ETCD === undefined)(`${name} of the commit before`, () => {
+    let opened: Opened;
+    beforeAll(async () => {
+      opened = await start();
+    });
+    afterAll(() => opened[Symbol.asyncDispose]());
+
+    const ask = (apiKey: string, target: string, more: object = {}): Promise<Answer> => {
+      const [method = '', path = ''] = target.split(' ');
+      return call(opened.muster.api + path, { method, token: apiKey, ...more });
+    };
+    const operator = async (path: string): Promise<Answer['body']> => {
+      const { status, body } = await call(`${opened.muster.ops}/operator/v1${path}`, { token: OPERATOR_TOKEN });
+      expect(status).toBe(200);
+      return body;
+    };
+
+    test('has the apps, the audit, the review queue and the metered nights as they were answered then', async () => {
+      const { accountId } = lived;
+      expect((await ask(lived.apiKey, 'GET /v1/apps')).body).toEqual(lived.apps);
+      expect(await operator(`/accounts/${accountId}/audit?limit=1000`)).toEqual(lived.audit);
+      expect(await operator(`/accounts/${accountId}/review-queue`)).toEqual(lived.reviews);
+      const { accounts, total } = await operator('/usage?month=2026-03');
+      expect({ accounts, total }).toEqual({ accounts: lived.usage.accounts, total: lived.usage.total });
+    });
+
+    test('delivers the header to the credential that is in force, and nothing to the others', async () => {
+      const { steady, returned, revoked, deleted } = lived;
+      const known = await poll(opened.muster, steady.credential, { 'if-none-match': steady.etag });
+      // A restored content has a name of its own, so that no daemon takes it for another one.
+      expect(known.status).toBe(isRestored ? 200 : 304);
+      for (const { credential } of [steady, returned]) {
+        const { status, body } = await poll(opened.muster, credential);
+        expect(status).toBe(200);
+        expect(body['otel']).toMatchObject({ endpoint: ENDPOINT, headers: { Authorization: HEADER } });
+      }
+      for (const credential of [revoked.credential, deleted.credential, returned.formerCredential]) {
+        expect((await poll(opened.muster, credential)).status).toBe(401);
+      }
+    });
+
+    test('gives the answer of the create again under its Idempotency-Key', async () => {
+      const again = await ask(lived.apiKey, 'POST /v1/apps', {
+        body: { name: lived.named.name },
+        headers: { 'idempotency-key': IDEMPOTENCY_KEY },
+      });
+      expect([again.status, again.body]).toEqual([201, lived.named.body]);
+    });
+
+    test('takes the code that is open, and no code that is spent', async () => {
+      expect((await sendEnroll(opened.muster, lived.revoked)).status).toBe(401);
+      expect((await sendEnroll(opened.muster, lived.pending)).status).toBe(200);
+    });
+
+    test('refuses the disabled account, and knows the account of the custom resource', async () => {
+      expect((await ask(lived.disabled.apiKey, 'GET /v1/apps')).body).toMatchObject({
+        error: { code: 'account_disabled' },
+      });
+      const { body } = await ask(boundApiKey, 'GET /v1/apps');
+      expect(body).toMatchObject({ apps: [{ appId: BOUND.appId, name: 'bound' }] });
+      const bindings = createBindings(opened.store, []);
+      const { accountId, appId, accountUid, appUid } = BOUND;
+      expect((await bindings.get(accountUid))?.record).toMatchObject({ kind: 'FleetAccount', accountId });
+      expect((await bindings.get(appUid))?.record).toMatchObject({ kind: 'FleetApp', accountId, appId });
+    });
+
+    test.skipIf(isRestored)('counts the requests of the last minute', async () => {
+      expect((await ask(lived.busy.apiKey, 'GET /v1/apps')).status).toBe(429);
+    });
+
+    test('continues the chain over the audit, and verifies it', async () => {
+      let found: Answer['body'] = {};
+      await until(async () => {
+        opened.clock.advance(1000);
+        found = await operator(`/accounts/${lived.accountId}/audit/verification`);
+        return found['unsealed'] === 0;
+      });
+      expect(found).toMatchObject({ faults: [] });
+    });
+  });
+}
+
+type Schema = z.ZodType<object>;
+
+/** The schema of the record at each key: the first pattern that fits holds. */
+const SCHEMAS: readonly (readonly [keys: RegExp, schema: Schema])[] = [
+  [/^format$/, formatSchema],
+  [/^d\/day$/, daySchema],
+  [/^d\/keys$/, activeKeySchema],
+  [/^d\/a\/\w+$/, accountSchema],
+  [/^d\/a\/\w+\/key\/\w+$/, apiKeySchema],
+  [/^d\/a\/\w+\/app\/\w+$/, appSchema],
+  [/^d\/a\/\w+\/otel$/, otelSchema],
+  [/^d\/a\/\w+\/tally$/, countersSchema],
+  [/^d\/a\/\w+\/seen$/, lastSeenSchema],
+  [/^key\//, keyLocatorSchema],
+  [/^cred\//, credentialSchema],
+  [/^ack\//, ackSchema],
+  [/^review\//, reviewSchema],
+  [/^reviews\//, reviewIndexSchema],
+  [/^refused\//, noteSchema],
+  [/^audit\//, auditSchema],
+  [/^seal\//, sealSchema],
+  [/^chain\//, chainSchema],
+  [/^life\/[\d-]+\/\w+$/, accountStatusChangeSchema],
+  [/^life\/[\d-]+\/\w+\/\w+$/, statusChangeSchema],
+  [/^ledger\//, ledgerSchema],
+  [/^metered$/, meteredSchema],
+  [/^prices$/, pricesSchema],
+  [/^kubernetes\//, bindingSchema],
+  [/^idem\/\w+\/answer\//, idempotencyRecordSchema],
+  [/^idem\/\w+\/slot\//, idempotencySlotSchema],
+  [/^purge\//, purgeSchema],
+  [/^purged\//, purgedSchema],
+  [/^rewrapped$/, rewrappedSchema],
+  [/^compaction$/, compactionSchema],
+];
+
+/** These keys have a record without fields, and a text that is no record. */
+const SCHEMALESS = [/^past\//, new RegExp(`^${HEAD_KEY}$`)];
+
+async function sqliteEntries(): Promise<readonly Entry[]> {
+  using place = copiedSqlite();
+  await using store = await openSqliteStore(join(place.dataDir, 'muster.db'));
+  return await entriesOf(store, '');
+}
+
+async function backupEntries(): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield readFileSync(BACKUP);
+  }
+  for await (const piece of readBackup(bytes())) if ('entry' in piece) entries.push(piece.entry);
+  return entries;
+}
+
+const etcdEntries = async (): Promise<readonly Entry[]> =>
+  etcdRange().flatMap(({ revision, written }) => written.map(([key, value]) => ({ key, value, revision })));
+
+describe('a record that the commit before wrote', () => {
+  test.each([
+    ['an embedded store', sqliteEntries, savedSchema],
+    ['a range of etcd', etcdEntries, sharedWindowSchema],
+    ['a backup', backupEntries, savedSchema],
+  ])('keeps every field and value when today writes it again: %s', async (_name, read, windowSchema) => {
+    const entries = await read();
+    expect(entries.length).toBeGreaterThan(100);
+    const schemas: typeof SCHEMAS = [...SCHEMAS, [/^rate\//, windowSchema]];
+    for (const entry of entries) {
+      if (SCHEMALESS.some((keys) => keys.test(entry.key))) continue;
+      const schema = schemas.find(([keys]) => keys.test(entry.key))?.[1];
+      if (!schema) throw new Error(`No schema is named for ${entry.key}.`);
+      const { value } = put(entry.key, parseRecord(schema, entry).record);
+      expect([entry.key, JSON.parse(value)]).toEqual([entry.key, JSON.parse(entry.value)]);
+    }
+  });
+});
+
+/** The keys of a run that stopped do not have these, or not always. */
+const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate\/|compaction$|purge\/)/;
+
+/**
+ * The kinds of keys, each with the shapes of its values: the fields in the order in which they are written, and the type
+ * of each.
+ */
+function shapesOf(entries: readonly Entry[]): readonly string[] {
+  const shapes = entries
+    .filter(({ key, value }) => !TRANSIENT.test(key) && !`${key} ${value}`.includes(BOUND.accountId))
+    .map(({ key, value }) => {
+      const kind = key.replaceAll(/(?<=\/)(?:[\w-]*\d[\w-]*|[\w-]{12,})(?=\/|$)/g, '*');
+      return `${kind} ${key === HEAD_KEY ? 'text' : shapeOf(JSON.parse(value))}`;
+    });
+  return [...new Set(shapes)].toSorted();
+}
+
+function shapeOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${[...new Set(value.map(shapeOf))].toSorted().join('|')}]`;
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return `{${Object.entries(value)
+    .map(([field, content]) => `${field}:${shapeOf(content)}`)
+    .join()}}`;
+}
+
+onEachBackend('today writes the same keys with the same fields in the same order as the commit before', (backend) => {
+  test('through three days with something of everything', async () => {
+    const clock = new FakeClock(BEGINS);
+    let store: Store | undefined;
+    await using muster = await backend.fresh({
+      clock,
+      env: { MUSTER_PRICE_PER_DAEMON_MONTH: '7.50' },
+      wrapStore: (real) => (store = real),
+    });
+    if (!store) throw new Error('The store was not opened.');
+    const addKey = (): void => appendFileSync(join(muster.dataDir, 'keys'), keyLine(2));
+    await liveIn({ front: frontOf(muster.service, OPERATOR_TOKEN), clock, addKey });
+    const before = backend.name === 'sqlite' ? await sqliteEntries() : await etcdEntries();
+    expect(shapesOf(await entriesOf(store, ''))).toEqual(shapesOf(before));
+  });
+});
