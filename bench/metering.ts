@@ -51,13 +51,13 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
   const store = await openStore(choice);
   const memory = new FleetMemory({ onUnreadable: (error) => process.stderr.write(`${String(error)}\n`) });
   const [clock, log, metrics] = [clockAfter(nights), createLog('error'), createMetrics('bench')];
-  // Without the proof: what is put into memory beside the store must stay there.
-  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  directory.start();
-  while (!directory.ready) await sleep(1);
+  // Without the consistency check: what is put into memory beside the store must stay there.
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  watchCache.start();
+  while (!watchCache.ready) await sleep(1);
   const deps: MeteringDeps = {
     store,
-    fleet: createFleet(store, directory, memory),
+    fleet: createFleet(store, watchCache, memory),
     clock,
     clockWatch: { trusted: () => true, trusts: () => true },
     log,
@@ -72,7 +72,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
     memory,
     deps,
     async [Symbol.asyncDispose]() {
-      await directory[Symbol.asyncDispose]();
+      await watchCache[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
   };

@@ -1,9 +1,9 @@
-/** What memory gives at once and the store with a promise; `await` takes both. */
+/** Memory answers at once and the store with a promise; `await` takes both. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
  * Goes on with a value, at once where it is there: a poll is answered in a few microseconds, and every promise on its
- * way would be one of them.
+ * way would cost one of them.
  */
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value);

@@ -1,18 +1,18 @@
-/** At most so many at once; who finds no room is refused, not queued. */
+/** Bounds how much work is under way at once. Work above the bound is refused, not queued. */
 export class Semaphore {
   readonly #max: number;
-  #inside = 0;
+  #running = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @returns undefined where there is no room: then nothing was begun */
-  pass<T>(work: () => Promise<T>): Promise<T> | undefined {
-    if (this.#inside >= this.#max) return undefined;
-    this.#inside += 1;
+  /** @returns the outcome of the work; undefined where the bound is reached, and then nothing was begun */
+  tryRun<T>(work: () => Promise<T>): Promise<T> | undefined {
+    if (this.#running >= this.#max) return undefined;
+    this.#running += 1;
     return work().finally(() => {
-      this.#inside -= 1;
+      this.#running -= 1;
     });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Work that comes in bursts, taken up in the order in which it came and at most so much of it in one turn of the event
- * loop. What others wait for (another listener, an answer of the store, a timer) has its turn in between, however long
- * the burst is. It holds no bound of its own: who puts work in bounds how much of it there can be.
+ * Work that comes in bursts. The queue runs it in the order in which it came, and at most `perTurnMax` pieces in one
+ * turn of the event loop, so that other work (another listener, an answer of the store, a timer) runs in between,
+ * however long the burst is. The queue has no bound of its own: its callers bound how much work there can be.
  */
 export class TurnQueue {
   readonly #perTurnMax: number;
@@ -19,7 +19,7 @@ export class TurnQueue {
     return this.#queue.length - this.#first;
   }
 
-  /** Does it now, where this turn has room and nothing waits before it; else in a later turn. It must not throw. */
+  /** Runs the work now where this turn has room and nothing waits before it, else in a later turn. It must not throw. */
   do(work: () => void): void {
     this.#askForTurn();
     if (this.#left > 0 && this.waiting === 0) {
@@ -39,7 +39,7 @@ export class TurnQueue {
   #askForTurn(): void {
     if (this.#isAsked) return;
     this.#isAsked = true;
-    // After the sockets of the next turn: what they bring stands in the queue behind what waits already.
+    // `setImmediate` runs after the sockets of the next turn: their work stands in the queue behind what waits already.
     setImmediate(() => this.#begin());
   }
 

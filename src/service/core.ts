@@ -14,7 +14,7 @@ import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
 import { createAllMetrics, type AllMetrics } from '../metrics/all-metrics.ts';
-import { observed } from '../store/instrumented.ts';
+import { instrumented } from '../store/instrumented.ts';
 import type { Store } from '../store/port.ts';
 import { WatchCache } from '../store/watch-cache/watch-cache.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
@@ -48,7 +48,7 @@ export interface Core {
   readonly replicas: Replicas;
   readonly clockWatch: ClockWatch;
   readonly operatorTokens: readonly Secret[];
-  readonly directory: WatchCache;
+  readonly watchCache: WatchCache;
   readonly fleet: Fleet;
   /** Of this process, from start to stop. */
   readonly replicaId: string;
@@ -68,7 +68,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
   const opening = await openWithRetry(open, { clock, log, signal: options.signal });
   let registration = (): object | undefined => undefined;
-  const store = opened.use(fencedByFormat(observed(wrapStore(opening), clock, metrics), () => registration()));
+  const store = opened.use(fencedByFormat(instrumented(wrapStore(opening), clock, metrics), () => registration()));
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
   const replicaId = generateMarker(random);
   const { keyRing } = secrets;
@@ -87,9 +87,9 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
       log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
     },
   });
-  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  opened.use(directory);
-  directory.start();
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  opened.use(watchCache);
+  watchCache.start();
   return {
     config,
     log,
@@ -97,8 +97,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     metrics,
     store,
     random,
-    directory,
-    fleet: createFleet(store, directory, memory, deadlines),
+    watchCache,
+    fleet: createFleet(store, watchCache, memory, deadlines),
     replicaId,
     deadlines,
     replicas,

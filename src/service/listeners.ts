@@ -205,11 +205,11 @@ function certificateOf(
 }
 
 function unreadyReason(
-  { config, directory, fleet, keyRing }: Core,
+  { config, watchCache, fleet, keyRing }: Core,
   { leaving, degraded }: Pick<Shared, 'leaving' | 'degraded'>,
 ): string | undefined {
   if (leaving.aborted) return 'draining';
-  if (!directory.ready) return 'the store does not answer, or the directory is being filled';
+  if (!watchCache.ready) return 'the store does not answer, or the watch cache is being filled';
   const serves = config.roles.has('api') || config.roles.has('device');
   // Requests are none of Kubernetes' business: a replica that serves them goes on when the API server is away.
   return keyMissing(fleet.memory.activeKey()?.record, keyRing) ?? (serves ? undefined : degraded());

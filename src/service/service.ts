@@ -62,7 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = await openCore(options, opened);
   // Asked to end while it waited for the store: it need not begin.
   options.signal?.throwIfAborted();
-  const { config, log, clock, metrics, store, fleet, directory } = core;
+  const { config, log, clock, metrics, store, fleet, watchCache } = core;
   const leaving = new AbortController();
   const stopping = new AbortController();
   const rateWindow = await openRateWindow(core);
@@ -121,7 +121,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await loops;
     await heartbeats.finish();
     await rateWindow.finish();
-    await directory[Symbol.asyncDispose]();
+    await watchCache[Symbol.asyncDispose]();
     await whole.disposeAsync();
     log.info({}, 'muster has stopped');
   }
@@ -171,8 +171,8 @@ function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, 
     rateFill: () => rateWindow.fills(),
     accountsLimitedLately: () => rateWindow.accountsLimitedLately(),
     storeFullness: () => core.store.fullness(),
-    cacheReady: () => core.directory.ready,
-    storeRevisionLag: () => core.directory.lag,
+    cacheReady: () => core.watchCache.ready,
+    storeRevisionLag: () => core.watchCache.lag,
   });
 }
 

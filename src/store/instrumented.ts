@@ -2,8 +2,8 @@ import type { Clock } from '../time/clock.ts';
 import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts';
 import { StoreUnavailable, type Store } from './port.ts';
 
-/** The same store, with every call counted and timed. */
-export function observed(store: Store, clock: Clock, metrics: StoreCallMetrics): Store {
+/** The same store, with every call counted by its result and timed in seconds. */
+export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetrics): Store {
   async function timed<T>(
     operation: StoreOperation,
     call: Promise<T>,

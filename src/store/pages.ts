@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreUnavailable, type Page, type PageRequest, type Store } from './port.ts';
 
 /**
- * Pages, one after the other, each as new as the store then is. Between them others have their turn: an embedded store
- * answers at once, and a long listing would stop the process.
- * @throws StoreUnavailable, also once the signal has aborted
+ * Reads pages one after the other, each at the newest revision of the store. Other work of the process runs between
+ * them: an embedded store answers at once, and a long listing would block the event loop.
+ * @throws StoreUnavailable as `Store.list`; `timeout` once the signal has aborted
  */
 export async function* pagesOf(
   store: Store,

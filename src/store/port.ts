@@ -5,6 +5,9 @@
  * Keys are printable ASCII and sort by code unit. Values are text. Revisions are positive safe integers that grow with
  * every commit of the whole store; a deleted key has no revision. A conflict is an ordinary answer and is returned;
  * only an outage is thrown, as `StoreUnavailable`, and a commit that ended so may or may not have happened.
+ *
+ * Every call on etcd ends within the deadline of the store (`deadlineMs`, 2 s), which is kept on the monotonic clock.
+ * The embedded store answers each call from the file, without a deadline.
  */
 
 /** A value at rest, with the store revision of its last write. */
@@ -17,7 +20,7 @@ export interface Entry {
 /** The revision that stands for "no such key" in an expectation. */
 export const ABSENT = 0;
 
-/** What a commit relies on: the key still is at this revision, or is `ABSENT`. */
+/** The condition of a commit: the key still is at this revision, or is `ABSENT`. */
 export interface Expectation {
   readonly key: string;
   readonly revision: number;
@@ -38,7 +41,7 @@ export interface Change {
   readonly quiet?: true;
 }
 
-/** `revision` is that of every key which the change wrote. */
+/** `revision` is the revision of every key that the change wrote. */
 export type CommitResult =
   { readonly outcome: 'committed'; readonly revision: number } | { readonly outcome: 'conflict' };
 
@@ -64,13 +67,14 @@ export interface Page {
 }
 
 /**
- * The last commit that was not quiet: the revision of the key `head`, and the 64 random bits written there, which tell
- * this store's history from another one's. A store that was never committed to has revision 0 and an empty mark.
- * Commits issued together may share a mark; where all of them conflict, `head` may move without a commit.
+ * The last commit that was not quiet: the revision of the key `head`, and the epoch id written there, 64 random bits
+ * in hexadecimal, which tell this store's history from another one's. A store that was never committed to has revision
+ * 0 and an empty epoch id. Commits issued together may share an epoch id; where all of them conflict, `head` may move
+ * without a commit.
  */
 export interface Head {
   readonly revision: number;
-  readonly mark: string;
+  readonly epochId: string;
 }
 
 /** A change that a watch saw. A removed key has no `value`; `revision` is that of the removal. */
@@ -92,7 +96,7 @@ export interface WatchBatch {
  */
 export type WatchEnd = 'compacted' | 'disconnected' | 'closed';
 
-/** Called in order, never after `onEnd`; `onEnd` is called exactly once. The methods do not throw. */
+/** The store calls these in order, never after `onEnd`, and `onEnd` exactly once. The methods do not throw. */
 export interface WatchListener {
   /** The store confirmed the watch: every later commit will be seen, or the watch will end. */
   onOpen(): void;
@@ -103,73 +107,116 @@ export interface WatchListener {
 export interface Store extends AsyncDisposable {
   readonly backend: 'sqlite' | 'etcd';
 
-  /** The newest entry, linearizable. Throws `StoreUnavailable`. */
+  /**
+   * Reads the newest entry of a key. The read is linearizable: it sees every commit that was acknowledged before the
+   * call, by any replica (A12).
+   * @returns undefined where there is no such key
+   * @throws StoreUnavailable `timeout`, `unreachable`, `refused`, `failed` or `closed`
+   */
   get(key: string): Promise<Entry | undefined>;
 
-  /** A page at its own newest revision, linearizable. Throws `StoreUnavailable`. */
+  /**
+   * Reads a page at the newest revision, linearizable as `get` is. Two pages may be of two revisions.
+   * @throws StoreUnavailable as `get`
+   * @throws RangeError where the limit is not 1 to `PAGE_ENTRIES_MAX`
+   */
   list(request: PageRequest): Promise<Page>;
 
-  /** A page as it was at the given revision; `compacted` when that history is gone. Throws `StoreUnavailable`. */
+  /**
+   * Reads a page as it was at the given revision.
+   * @returns `compacted` when that history is gone
+   * @throws StoreUnavailable as `get`; also, `refused` or `failed`, when the store has not reached the revision
+   * @throws RangeError where the limit is not 1 to `PAGE_ENTRIES_MAX`
+   */
   listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'>;
 
-  /** Throws `StoreUnavailable`; whether the change happened is then unknown. */
+  /**
+   * Carries out a change, all of it or nothing. A change that was acknowledged is on the disk of the store, and every
+   * read that begins afterwards sees it (A12).
+   * @returns `conflict` where an expectation does not hold; nothing was then written
+   * @throws StoreUnavailable `full` when the store takes no more data, else as `get`. Unless the message says that the
+   *   change was not sent, it is unknown whether it happened: the caller looks for its marker.
+   * @throws RangeError for a change that the contract rules out: too large, a key twice, `head`, or no Unicode text
+   */
   commit(change: Change): Promise<CommitResult>;
 
-  /** One tiny linearizable read. Throws `StoreUnavailable`. */
+  /**
+   * Reads `head`, linearizable as `get` is: one tiny read, on the path of every request.
+   * @throws StoreUnavailable as `get`
+   */
   head(): Promise<Head>;
 
-  /** As `head`, at once: only where a store has it in memory. It is on the path of every request. */
+  /**
+   * As `head`, at once: only a store that has it in memory offers this.
+   * @throws StoreUnavailable `closed`
+   */
   headNow?(): Head;
 
-  /** `head` as it was at a revision; `future` when the store has not reached it. Throws `StoreUnavailable`. */
+  /**
+   * Reads `head` as it was at a revision.
+   * @returns `compacted` when that history is gone, `future` when the store has not reached the revision
+   * @throws StoreUnavailable as `get`
+   */
   headAt(revision: number): Promise<Head | 'compacted' | 'future'>;
 
-  /** Watches the keys under the prefix from a revision on (inclusive). One attempt: it ends at the first trouble. */
+  /**
+   * Watches the keys under the prefix from a revision on (inclusive). One attempt: the watch ends at the first trouble,
+   * and on etcd also when the store does not confirm it within the deadline. Trouble is told by `onEnd`, never thrown.
+   */
   watch(prefix: string, from: number, listener: WatchListener): Watch;
 
   /**
-   * Forgets history older than a revision, and answers which: the one given, or an older one where this store retains
-   * that. No read can return what is older any more. Throws `StoreUnavailable`.
+   * Forgets history older than a revision. No read can return what is older any more; on the embedded store no byte of
+   * a removed or overwritten value is left in the files.
+   * @returns the revision that was compacted to: the one given, or an older one where this store retains that
+   * @throws StoreUnavailable as `get`
    */
   compact(revision: number): Promise<number>;
 
   /**
-   * Listings at this revision stay possible until it is disposed: `compact` on this store goes no further. What others
-   * compact it does not hold up, nor does it bring back what is gone.
+   * Keeps listings at this revision possible until it is disposed: `compact` on this store goes no further. It does
+   * not hold up the compactions of others, nor does it bring back what is gone.
    */
   retain(revision: number): Retained;
 
   /**
-   * Puts a key that lives as long as its holder, quietly; `taken` when the key exists. When the holder's process dies,
-   * the key is gone within the time to live on etcd, and with the next opening on SQLite. Disposing of the store ends
-   * its holds. `ttlMs` is at most `HOLD_TTL_MS_MAX`, and on etcd rounded up to seconds. Throws `StoreUnavailable`: the
-   * key is then there for one more time to live at most.
+   * Puts a key that lives as long as its holder, quietly. When the holder's process dies, the key is gone within the
+   * time to live on etcd, and with the next opening on SQLite. Disposing of the store ends its holds.
+   * @param ttlMs more than 0, at most `HOLD_TTL_MS_MAX`; on etcd it is rounded up to seconds
+   * @returns `taken` when the key exists
+   * @throws StoreUnavailable as `commit`: the key is then there for one more time to live at most
+   * @throws RangeError for a key, a value or a time to live that the contract rules out
    */
   hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'>;
 
-  /** How full the store is, 0 to 1, as last seen; 0 where it cannot be told. */
+  /** How full the store is, 0 to 1, as last seen; 0 where it cannot be told. Never throws. */
   fullness(): number;
 }
 
 /** A key that lives as long as its holder: leadership, presence. */
 export interface Held {
   /**
-   * Of the commit that put it, the fencing token: an expectation of this revision fails once the key is gone or
-   * another's. Changes with `rewrite`.
+   * The revision of the commit that put the key: the fencing token. An expectation of this revision fails once the key
+   * is gone or was written by somebody else. Changes with `rewrite`.
    */
   readonly revision: number;
 
   /** Aborts when the key may be gone: it could not be renewed in time, or the store said so. Never by `release`. */
   readonly lost: AbortSignal;
 
-  /** Puts another value under the same expiry. `lost` when the key is no longer this holder's. Throws `StoreUnavailable`. */
+  /**
+   * Puts another value under the same expiry.
+   * @returns `lost` when the key is no longer this holder's
+   * @throws StoreUnavailable as `Store.commit`
+   * @throws RangeError for a value that is not Unicode text
+   */
   rewrite(value: string): Promise<'written' | 'lost'>;
 
-  /** Removes the key at once, if it can; what cannot be removed expires. Idempotent, never throws. */
+  /** Removes the key at once, if it can; a key that cannot be removed expires. Idempotent, never throws. */
   release(): Promise<void>;
 }
 
-/** What keeps a revision from being compacted, until it is disposed of. Idempotent. */
+/** Keeps a revision from being compacted until it is disposed of. Idempotent. */
 export type Retained = Disposable;
 
 export interface Watch {
@@ -192,6 +239,11 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/**
+ * `timeout`: no answer within the deadline. `unreachable`: no connection, or it broke. `full`: the store takes no more
+ * data. `refused`: not permitted, or another process holds the file. `closed`: the store was disposed of. `failed`:
+ * any other trouble.
+ */
 export type StoreTrouble = 'timeout' | 'unreachable' | 'full' | 'refused' | 'closed' | 'failed';
 
 /**

@@ -1,21 +1,21 @@
 import type { Retained } from './port.ts';
 
-/** The revisions that somebody still lists at, and which compactions therefore leave alone. */
-export class Retentions {
+/** The revisions at which somebody still lists, and which compactions therefore leave alone. */
+export class RetainedRevisions {
   private readonly retained = new Set<{ readonly revision: number }>();
 
-  /** `over` is called once, when it is no longer retained. */
-  retain(revision: number, over: () => void = () => undefined): Retained {
+  /** @param onRelease is called once, when the revision is no longer retained */
+  retain(revision: number, onRelease: () => void = () => undefined): Retained {
     const retention = { revision };
     this.retained.add(retention);
     return {
       [Symbol.dispose]: () => {
-        if (this.retained.delete(retention)) over();
+        if (this.retained.delete(retention)) onRelease();
       },
     };
   }
 
-  /** The revision, or the oldest retained one where that is older. What lies before `floor` is gone, and binds nobody. */
+  /** The revision, or the oldest retained one where that is older. A retained revision before `floor` is gone already. */
   bound(revision: number, floor = 0): number {
     let bound = revision;
     for (const retention of this.retained) if (retention.revision >= floor) bound = Math.min(bound, retention.revision);

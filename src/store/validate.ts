@@ -1,10 +1,10 @@
-/** What both back-ends refuse before anything is sent: requests that the port's contract rules out. */
+/** Both back-ends refuse the requests that the port's contract rules out here, before anything is sent. */
 import type { Change, PageRequest, Write } from './port.ts';
 import { ABSENT, COMMIT_OPERATIONS_MAX, HEAD_KEY, HOLD_TTL_MS_MAX, PAGE_ENTRIES_MAX } from './port.ts';
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
-/** Throws `RangeError` for a change that is too large, touches a key twice, or writes `head` or what no store keeps. */
+/** @throws RangeError for a change that is too large, touches a key twice, or writes `head` or a key or value that no store keeps */
 export function checkChange({ expect, write }: Change): void {
   if (expect.length > COMMIT_OPERATIONS_MAX || write.length > COMMIT_OPERATIONS_MAX) {
     throw new RangeError(`a change has at most ${COMMIT_OPERATIONS_MAX} expectations and as many writes`);
@@ -30,7 +30,7 @@ function checkTarget(write: Write, target: string): void {
   if ('put' in write) checkValue(target, write.value);
 }
 
-/** Throws `RangeError` for what is not Unicode text. */
+/** @throws RangeError for a value that is not Unicode text */
 export function checkValue(key: string, value: string): void {
   // A lone surrogate has no UTF-8: both back-ends would silently keep another value than the one given.
   if (!value.isWellFormed()) throw new RangeError(`the value of ${key} is not Unicode text`);
@@ -43,13 +43,13 @@ function checkPrefix(prefix: string, targets: ReadonlySet<string>): void {
   }
 }
 
-/** Throws `RangeError` for a key or a value that no commit may write, and for a time to live that is none. */
+/** @throws RangeError for a key or a value that no commit may write, and for a time to live out of its range */
 export function checkHold(key: string, value: string, ttlMs: number): void {
   checkChange({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value }] });
   if (!(ttlMs > 0 && ttlMs <= HOLD_TTL_MS_MAX)) throw new RangeError(`a hold has 1 to ${HOLD_TTL_MS_MAX} ms to live`);
 }
 
-/** Throws `RangeError` for a limit outside 1 to `PAGE_ENTRIES_MAX`. */
+/** @throws RangeError for a limit outside 1 to `PAGE_ENTRIES_MAX` */
 export function checkPageRequest({ limit }: PageRequest): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_ENTRIES_MAX) {
     throw new RangeError(`a page has 1 to ${PAGE_ENTRIES_MAX} entries`);

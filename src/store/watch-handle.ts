@@ -1,14 +1,20 @@
 import { StoreUnavailable, type Store, type WatchBatch, type WatchEnd } from './port.ts';
 
-/** One watch as promises. */
+/** A watch of the store as promises. */
 export interface OpenWatch {
-  /** Resolves when the store confirmed the watch; rejects with StoreUnavailable when it ended before. */
+  /** Resolves when the store confirmed the watch. Rejects with StoreUnavailable `unreachable` when it ended before. */
   readonly opened: Promise<void>;
+  /** Resolves when the watch has ended; never rejects. */
   readonly ended: Promise<WatchEnd>;
+  /** No batch comes any more: the watch has ended, or was closed. */
   readonly isOver: boolean;
   close(): void;
 }
 
+/**
+ * Opens a watch on the keys under the prefix from a revision on (inclusive).
+ * @param onBatch is called with each batch in revision order, and no more after `close`; it must not throw
+ */
 export function openWatch(store: Store, prefix: string, from: number, onBatch: (batch: WatchBatch) => void): OpenWatch {
   const opened = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<WatchEnd>();
@@ -25,7 +31,7 @@ export function openWatch(store: Store, prefix: string, from: number, onBatch: (
       opened.reject(new StoreUnavailable('unreachable', `The watch ended before it was open: ${reason}.`));
     },
   });
-  // Whoever waits for the end alone must not be met by an unhandled rejection.
+  // A caller that waits for `ended` alone must not cause an unhandled rejection.
   opened.promise.catch(() => undefined);
   return {
     opened: opened.promise,

@@ -38,10 +38,10 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'an outage of the store lets memory authenticate',
     file: 'src/domain/fleet/fleet.ts',
-    search: 'current: () => readerAfter(directory.fresh()),',
+    search: 'current: () => readerAfter(watchCache.fresh()),',
     replacement: `current: () => {
       try {
-        const asked = directory.fresh();
+        const asked = watchCache.fresh();
         return readerAfter(asked instanceof Promise ? asked.catch((): Freshness => 'fresh') : asked);
       } catch {
         return held;

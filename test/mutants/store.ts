@@ -13,8 +13,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'memory that is behind the store is called fresh',
     file: 'src/store/watch-cache/watch-cache.ts',
-    search: 'if (this.#filled && head.revision <= this.#applied) {',
-    replacement: 'if (this.#filled) {',
+    search: 'if (filler.filled && head.revision <= filler.applied) {',
+    replacement: 'if (filler.filled) {',
     rule: 'A12: memory is read only once it has reached the revision of head, so that no replica accepts what was revoked.',
     caughtBy: [
       'test/domain/fleet/fleet.test.ts',

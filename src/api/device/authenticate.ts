@@ -33,7 +33,7 @@ function credentialHashOf({ request }: Exchange): string {
  */
 function readerFor(hash: string, deps: DeviceDeps): MaybePromise<FleetReader> {
   const knocks = deps.refusedLately.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.status !== 'active';
-  const reader = knocks ? deps.fleet.currentInPassing() : deps.fleet.current();
+  const reader = knocks ? deps.fleet.currentDeferred() : deps.fleet.current();
   return reader instanceof Promise ? inTurn(reader, deps) : reader;
 }
 
@@ -69,7 +69,7 @@ function told(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise
 
 /** While memory is behind, each of a herd would read the store: only so many may at once, and the others come again. */
 async function fromStore(reader: FleetReader, hash: string, { storeReads }: DeviceDeps): Promise<FoundApp> {
-  const found = storeReads.pass(async () => authenticateDevice(reader, hash));
+  const found = storeReads.tryRun(async () => authenticateDevice(reader, hash));
   if (!found) throw new HttpRefusal('overloaded');
   return await found;
 }

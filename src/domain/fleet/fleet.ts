@@ -11,7 +11,7 @@ export interface Fleet {
   /** @throws StoreUnavailable when the store does not say how new it is */
   current(): MaybePromise<FleetReader>;
   /** As `current`, but later: it waits for a question that others put to the store, for a second or so. */
-  currentInPassing(): MaybePromise<FleetReader>;
+  currentDeferred(): MaybePromise<FleetReader>;
   /**
    * Memory, as new as the store was when this was called: for what the store cannot be asked, as which accounts there
    * are. It is waited for as long as a call of the store may take, and one look at the store longer.
@@ -23,19 +23,19 @@ export interface Fleet {
 
 export function createFleet(
   store: Store,
-  directory: WatchCache,
+  watchCache: WatchCache,
   memory: FleetMemory,
   { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
 ): Fleet {
-  const whole = (): Promise<FleetMemory> => caughtUp(memory, directory, storeMs);
+  const whole = (): Promise<FleetMemory> => caughtUp(memory, watchCache, storeMs);
   const direct = directReader(store, memory, whole);
   const held = whileWhole(memory);
   const readerAfter = (asked: MaybePromise<Freshness>): MaybePromise<FleetReader> =>
     andThen(asked, (freshness) => (freshness === 'fresh' ? held : direct));
   return {
     memory,
-    current: () => readerAfter(directory.fresh()),
-    currentInPassing: () => readerAfter(directory.freshInPassing()),
+    current: () => readerAfter(watchCache.fresh()),
+    currentDeferred: () => readerAfter(watchCache.freshDeferred()),
     whole,
   };
 }
@@ -43,13 +43,13 @@ export function createFleet(
 /** As `Fleet.whole`: a pause of the watch or of this process may be longer than one look waits for it. */
 export async function caughtUp(
   memory: FleetMemory,
-  directory: Pick<WatchCache, 'fresh'>,
+  watchCache: Pick<WatchCache, 'fresh'>,
   withinMs: number = DEADLINES.storeMs,
 ): Promise<FleetMemory> {
   const end = performance.now() + withinMs;
   // A look may be over at once: their number is bounded, too.
   for (let looks = withinMs / CATCH_UP_MS; looks > 0 && performance.now() < end; looks -= 1) {
-    if ((await directory.fresh()) === 'fresh' && memory.whole) return memory;
+    if ((await watchCache.fresh()) === 'fresh' && memory.whole) return memory;
   }
   // Better unavailable for a moment than told wrong.
   throw new StoreUnavailable('timeout', 'Memory is behind the store.');

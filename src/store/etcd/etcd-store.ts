@@ -15,7 +15,7 @@ import {
   type Watch,
   type WatchListener,
 } from '../port.ts';
-import { Retentions } from '../retained-revisions.ts';
+import { RetainedRevisions } from '../retained-revisions.ts';
 import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
 import { EtcdCommits } from './group-commit.ts';
 import { EtcdHolds } from './lease/holds.ts';
@@ -82,7 +82,7 @@ class EtcdStore implements Store {
   private readonly watches = new Set<Watch>();
   private readonly commits: EtcdCommits;
   private readonly holds: EtcdHolds;
-  private readonly retentions = new Retentions();
+  private readonly retained = new RetainedRevisions();
   private inFlight = 0;
   private idle: (() => void) | undefined;
   private closing: Promise<void> | undefined;
@@ -164,7 +164,7 @@ class EtcdStore implements Store {
 
   async compact(asked: number): Promise<number> {
     assertRevision(asked);
-    const revision = this.retentions.bound(asked);
+    const revision = this.retained.bound(asked);
     await this.tracked(async () =>
       this.endpoints.repeatedly('compact', async ({ kv }, options) =>
         kv.compact({ revision }, options).catch((error: unknown) => {
@@ -177,7 +177,7 @@ class EtcdStore implements Store {
 
   retain(revision: number): Retained {
     assertRevision(revision);
-    return this.retentions.retain(revision);
+    return this.retained.retain(revision);
   }
 
   async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
@@ -238,5 +238,5 @@ class EtcdStore implements Store {
 }
 
 function headFrom({ kvs: [kv] }: IRangeResponse): Head {
-  return kv ? { revision: revisionFrom(kv.mod_revision), mark: kv.value.toString() } : { revision: 0, mark: '' };
+  return kv ? { revision: revisionFrom(kv.mod_revision), epochId: kv.value.toString() } : { revision: 0, epochId: '' };
 }

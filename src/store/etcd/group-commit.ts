@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { gathering } from '../../concurrency/batching-pause.ts';
+import { batchingPause } from '../../concurrency/batching-pause.ts';
 import { StoreUnavailable, type Change, type CommitResult } from '../port.ts';
 import { bytesOf, divide, type Candidate } from './batch.ts';
 import type { Endpoints } from './wire/endpoints.ts';
@@ -13,7 +13,7 @@ const REQUESTS_MAX = 2;
 const PATIENCE_MS = 20;
 /** More than can be sent before their deadlines pass. */
 const WAITING_MAX = 10_000;
-const MARK_BYTES = 8;
+const EPOCH_ID_BYTES = 8;
 
 /**
  * The commits of one store. One that comes while there is little to do is sent at once; those that come while a request
@@ -63,7 +63,7 @@ export class EtcdCommits {
     this.requests += 1;
     while (this.waiting.length > 0) {
       await this.sendGroup();
-      await gathering();
+      await batchingPause();
     }
     this.requests -= 1;
   }
@@ -106,8 +106,8 @@ export class EtcdCommits {
     for (const member of members) member.departs(deadline);
     try {
       const changes = members.map(({ change }) => change);
-      // Generated per request, which is sent once: the mark is also what tells this history from a restored one.
-      const request = encodeGroup(this.keys, changes, randomBytes(MARK_BYTES).toString('hex'));
+      // Generated per request, which is sent once: the epoch id also tells this history from a restored one.
+      const request = encodeGroup(this.keys, changes, randomBytes(EPOCH_ID_BYTES).toString('hex'));
       const answer = await this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options), deadline);
       const results = resultsOf(answer, members.length);
       for (const [index, member] of members.entries()) member.end(results[index]);

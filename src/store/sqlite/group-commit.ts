@@ -18,7 +18,7 @@ export class Group {
   private readonly database: Database;
   private readonly before: Position;
   /** One for the whole group: what it must tell apart is one history of the store from another. */
-  private readonly mark = randomBytes(8).toString('hex');
+  private readonly epochId = randomBytes(8).toString('hex');
 
   constructor(database: Database, position: Position) {
     this.database = database;
@@ -55,8 +55,8 @@ export class Group {
   private moveHead(revision: number): Head {
     const { head } = this.position;
     const previous = head.revision === ABSENT ? undefined : entryOf(head);
-    this.changes.push({ key: HEAD_KEY, revision, value: this.mark, previous });
-    return { revision, mark: this.mark };
+    this.changes.push({ key: HEAD_KEY, revision, value: this.epochId, previous });
+    return { revision, epochId: this.epochId };
   }
 
   /** `created` holds keys known to be absent: what they replace need not be looked up. */
@@ -80,6 +80,6 @@ export class Group {
   }
 }
 
-function entryOf({ revision, mark }: Head): Entry {
-  return { key: HEAD_KEY, value: mark, revision };
+function entryOf({ revision, epochId }: Head): Entry {
+  return { key: HEAD_KEY, value: epochId, revision };
 }

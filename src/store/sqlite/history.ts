@@ -1,6 +1,6 @@
 /** What the store remembers of its past, in memory: the newest changes, each with the entry that it replaced. */
 import type { Entry, Retained, WatchedChange } from '../port.ts';
-import { Retentions } from '../retained-revisions.ts';
+import { RetainedRevisions } from '../retained-revisions.ts';
 
 export interface PastChange extends WatchedChange {
   /** The entry before the change, if there was one. */
@@ -18,7 +18,7 @@ export class History {
   floor: number;
   private readonly bytesMax: number;
   private readonly retainedBytesMax: number;
-  private readonly retentions = new Retentions();
+  private readonly retained = new RetainedRevisions();
   private changes: PastChange[] = [];
   /** Where the remembered changes begin: those before are dropped together, for dropping one by one is slow. */
   private first = 0;
@@ -41,12 +41,12 @@ export class History {
   }
 
   retain(revision: number): Retained {
-    return this.retentions.retain(revision, () => this.shrink());
+    return this.retained.retain(revision, () => this.shrink());
   }
 
   /** The revision that a compaction to this one may reach. */
   compactable(revision: number): number {
-    return this.retentions.bound(revision, this.floor);
+    return this.retained.bound(revision, this.floor);
   }
 
   private shrink(): void {

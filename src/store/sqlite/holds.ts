@@ -1,6 +1,6 @@
 /** Keys that live as long as their holder, where one process holds the store: none of them expires while it runs. */
 import { checkValue } from '../validate.ts';
-import { inTurn } from '../../concurrency/serial.ts';
+import { serialExecutor } from '../../concurrency/serial.ts';
 import { ABSENT, type Change, type CommitResult, type Held, type WatchedChange } from '../port.ts';
 
 /** A change that puts a key on behalf of a holder; told before anybody learns of the commit. */
@@ -58,7 +58,7 @@ class SqliteHeld implements Held {
   private readonly submit: Submit;
   private readonly ended: () => void;
   private readonly losing = new AbortController();
-  private readonly inTurn = inTurn();
+  private readonly serially = serialExecutor();
   private released: Promise<void> | undefined;
 
   constructor(key: string, submit: Submit, ended: () => void) {
@@ -73,7 +73,7 @@ class SqliteHeld implements Held {
 
   async rewrite(value: string): Promise<'written' | 'lost'> {
     checkValue(this.key, value);
-    return this.inTurn(async () => {
+    return this.serially(async () => {
       if (this.released || this.lost.aborted) return 'lost';
       const { key, revision } = this;
       const change: Change = { expect: [{ key, revision }], write: [{ put: key, value }], quiet: true };
@@ -86,7 +86,7 @@ class SqliteHeld implements Held {
   }
 
   async release(): Promise<void> {
-    this.released ??= this.inTurn(async () => this.remove());
+    this.released ??= this.serially(async () => this.remove());
     return this.released;
   }
 

@@ -77,7 +77,7 @@ class SqliteStore implements Store {
     this.database = new Database(path, this.pagesMax);
     const revision = this.database.revision();
     const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
-    this.position = { revision, head: { revision: headRevision, mark: value } };
+    this.position = { revision, head: { revision: headRevision, epochId: value } };
     this.history = new History(revision, historyBytesMax, retainedBytesMax);
     // The process before this one may have been killed between a purge and its compaction.
     this.remains = revision > 0;
@@ -127,7 +127,7 @@ class SqliteStore implements Store {
     if (revision > this.position.revision) return 'future';
     if (revision < this.history.floor) return 'compacted';
     for (const { key, previous } of this.history.after(revision)) {
-      if (key === HEAD_KEY) return { revision: previous?.revision ?? ABSENT, mark: previous?.value ?? '' };
+      if (key === HEAD_KEY) return { revision: previous?.revision ?? ABSENT, epochId: previous?.value ?? '' };
     }
     return this.position.head;
   }

@@ -1,35 +1,38 @@
 /**
- * Callers who can wait: they get the answer of a read that somebody else asks for, and that begins after they came. They
- * ask for one themselves only when none has begun for a while, or when too many of them wait.
+ * Reads that may come later: a caller that can wait gets the answer of the next read that another caller begins. A
+ * deferred read begins a read of its own only when no other has begun for `patienceMs`, or when `max` callers wait.
  */
-export class Passengers<T> {
+export class DeferredReads<T> {
   readonly #patienceMs: number;
   readonly #max: number;
-  #waiting: { readonly asked: PromiseWithResolvers<T>; readonly timer: NodeJS.Timeout; count: number } | undefined;
+  #waiting: { readonly answer: PromiseWithResolvers<T>; readonly timer: NodeJS.Timeout; count: number } | undefined;
 
   constructor(patienceMs: number, max: number) {
     this.#patienceMs = patienceMs;
     this.#max = max;
   }
 
-  /** @param ask begins a read, or lets one follow the one that is under way; each of them comes here by `ride` */
-  wait(ask: () => Promise<T>): Promise<T> {
-    // What becomes of a read that was asked for here, those who wait are told by it.
-    const askNow = (): void => void ask().catch(() => undefined);
-    this.#waiting ??= { asked: Promise.withResolvers<T>(), timer: setTimeout(askNow, this.#patienceMs), count: 0 };
-    const { asked } = this.#waiting;
+  /**
+   * Waits for a read that begins after this call. Rejects with the error of that read.
+   * @param begin begins a read, or lets one follow the one that is under way; each of them is passed to `join`
+   */
+  wait(begin: () => Promise<T>): Promise<T> {
+    // The callers that wait are told of the outcome by `join`, a failure included.
+    const beginNow = (): void => void begin().catch(() => undefined);
+    this.#waiting ??= { answer: Promise.withResolvers<T>(), timer: setTimeout(beginNow, this.#patienceMs), count: 0 };
+    const { answer } = this.#waiting;
     this.#waiting.count += 1;
-    if (this.#waiting.count === this.#max) askNow();
-    return asked.promise;
+    if (this.#waiting.count === this.#max) beginNow();
+    return answer.promise;
   }
 
-  /** Takes those who wait along on a read that begins now. */
-  ride(read: Promise<T>): Promise<T> {
+  /** Lets a read that begins now answer the deferred reads as well. @returns the same read */
+  join(read: Promise<T>): Promise<T> {
     const waiting = this.#waiting;
     if (!waiting) return read;
     this.#waiting = undefined;
     clearTimeout(waiting.timer);
-    read.then(waiting.asked.resolve, waiting.asked.reject);
+    read.then(waiting.answer.resolve, waiting.answer.reject);
     return read;
   }
 }

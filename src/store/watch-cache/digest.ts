@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { PAGE_ENTRIES_MAX, type Store } from '../port.ts';
 
-/** How many keys, and a sum over keys and revisions that does not depend on their order. */
+/** The number of keys, and a sum over keys and revisions that does not depend on their order. */
 export interface Digest {
   readonly count: number;
   readonly sum: number;
 }
 
-/** Sums stay exact up to two million keys: 2^21 terms below 2^32. */
+/** The digest of keys with their revisions. Sums stay exact up to two million keys: 2^21 terms below 2^32. */
 export function digestOf(held: Iterable<readonly [key: string, revision: number]>): Digest {
   let count = 0;
   let sum = 0;
@@ -20,8 +20,9 @@ export function digestOf(held: Iterable<readonly [key: string, revision: number]
 }
 
 /**
- * The digest of what the store held under the prefix at a revision, read in paced pages.
- * @throws StoreUnavailable
+ * The digest of what the store held under the prefix at a revision, read page by page.
+ * @returns `compacted` when that history is gone
+ * @throws StoreUnavailable as `Store.listAt`
  */
 export async function storedDigest(store: Store, prefix: string, revision: number): Promise<Digest | 'compacted'> {
   let whole: Digest = { count: 0, sum: 0 };

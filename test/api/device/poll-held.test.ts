@@ -284,7 +284,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
   let before: number | undefined;
   const lists = store.calls.list;
   // A head from before the newest one is another history's.
-  store.answerHead = ({ revision }) => ({ revision: revision - 1, mark: 'aaaaaaaaaaaaaaaa' });
+  store.answerHead = ({ revision }) => ({ revision: revision - 1, epochId: 'aaaaaaaaaaaaaaaa' });
   store.intercept('head', 'after', async () => {
     before = store.calls.get;
   });

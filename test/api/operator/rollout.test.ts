@@ -178,7 +178,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
 
   describe('the time to a daemon’s receipt', () => {
     const NAME = 'muster_rollout_receipt_lag_seconds';
-    const observed = async (work: () => Promise<unknown>): Promise<[count: number, seconds: number]> => {
+    const instrumented = async (work: () => Promise<unknown>): Promise<[count: number, seconds: number]> => {
       const read = async (): Promise<[number, number]> => [
         await metric(muster, `${NAME}_count`),
         await metric(muster, `${NAME}_sum`),
@@ -193,21 +193,21 @@ onEachBackend('the rollout of a configuration', (backend) => {
     const pollWith = (etag: string, { credential }: Daemon): Promise<Answer> =>
       poll(muster, credential, { 'if-none-match': etag });
 
-    test('is observed when a daemon that had an older revision is told the new one', async () => {
+    test('is instrumented when a daemon that had an older revision is told the new one', async () => {
       const owner = await tenant(muster);
       const one = await daemon(owner);
       const never = await etagOf(one);
       await setOtel(muster, owner.apiKey);
       clock.advance(30_000);
-      expect(await observed(() => pollWith(never, one))).toEqual([1, 30]);
+      expect(await instrumented(() => pollWith(never, one))).toEqual([1, 30]);
       const first = await etagOf(one);
       await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });
       clock.advance(2500);
-      expect(await observed(() => pollWith(`${never}, W/${first}`, one))).toEqual([1, 2.5]);
+      expect(await instrumented(() => pollWith(`${never}, W/${first}`, one))).toEqual([1, 2.5]);
       const second = await etagOf(one);
       await purge(owner);
       clock.advance(1000);
-      expect(await observed(() => pollWith(second, one))).toEqual([1, 1]);
+      expect(await instrumented(() => pollWith(second, one))).toEqual([1, 1]);
     });
 
     test('of a held poll, too', async () => {
@@ -215,7 +215,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
       const one = await daemon(owner);
       const never = await etagOf(one);
       const held = (await metric(muster, 'muster_held_polls')) + 1;
-      const receipt = await observed(async () => {
+      const receipt = await instrumented(async () => {
         const answer = poll(muster, one.credential, { 'if-none-match': never, prefer: 'wait=50' });
         await expect.poll(() => metric(muster, 'muster_held_polls'), { interval: 5 }).toBe(held);
         await setOtel(muster, owner.apiKey);
@@ -238,13 +238,13 @@ onEachBackend('the rollout of a configuration', (backend) => {
           expect((await pollWith(current, one)).status).toBe(200);
         },
       ],
-    ])('is not observed where %s', async (_why, work) => {
+    ])('is not instrumented where %s', async (_why, work) => {
       const owner = await tenant(muster);
       const one = await daemon(owner);
       await setOtel(muster, owner.apiKey);
       const current = await etagOf(one);
       clock.advance(1000);
-      expect(await observed(() => work(one, current))).toEqual([0, 0]);
+      expect(await instrumented(() => work(one, current))).toEqual([0, 0]);
     });
   });
 });

@@ -43,7 +43,7 @@ function cachedAuthentication(store: Store): Store {
         onEnd: (reason) => listener.onEnd(reason),
         onBatch(batch) {
           const heads = batch.changes.filter(({ key }) => key === HEAD_KEY);
-          for (const { revision, value: mark } of heads) if (mark !== undefined) seen = { revision, mark };
+          for (const { revision, value: epochId } of heads) if (epochId !== undefined) seen = { revision, epochId };
           listener.onBatch(batch);
         },
       }),

@@ -41,11 +41,11 @@ async function following(store: Store, unreadable: unknown[] = []) {
   const memory = new FleetMemory({ onUnreadable: (error) => void unreadable.push(error) });
   const log = createLog('silent');
   const [clock, metrics] = [new FakeClock(), createMetrics('test')];
-  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  directory.start();
-  await until(() => directory.ready);
-  const fleet = createFleet(store, directory, memory);
-  return { memory, directory, fleet, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  watchCache.start();
+  await until(() => watchCache.ready);
+  const fleet = createFleet(store, watchCache, memory);
+  return { memory, watchCache, fleet, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
 }
 
 async function commit(store: Store, ...write: { put: string; value: string }[]): Promise<void> {
@@ -79,12 +79,12 @@ test('records that this program cannot read are refused and do not make memory d
   expect(followed.memory.appById('broken')).toBeUndefined();
   expect(followed.memory.appById('app')).toBeDefined();
   expect(unreadable).toHaveLength(1);
-  expect(await followed.directory.prove()).toBe('equal');
+  expect(await followed.watchCache.checkConsistency()).toBe('equal');
   await commit(store, { ...broken, value: app('one', 'broken', 'other').value });
   await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ remove: unheardOf.put }] });
-  await until(async () => (await followed.directory.fresh()) === 'fresh');
+  await until(async () => (await followed.watchCache.fresh()) === 'fresh');
   expect(followed.memory.appById('broken')).toBeDefined();
-  expect(await followed.directory.prove()).toBe('equal');
+  expect(await followed.watchCache.checkConsistency()).toBe('equal');
 });
 
 test('the removal of an app that comes late does not take the credential of its next owner along', () => {
@@ -100,13 +100,13 @@ test('an app that is newer than memory is found as soon as memory has caught up'
   await using store = await openSqliteStore(':memory:');
   await commit(store, account('one'));
   await using followed = await following(store);
-  const { memory, directory } = followed;
+  const { memory, watchCache } = followed;
   let looks = 0;
   const fresh = async (): Promise<Freshness> => {
     looks += 1;
     if (looks < 3) return 'behind';
     await commit(store, app('one', 'new', 'hash'));
-    return await directory.fresh();
+    return await watchCache.fresh();
   };
   const reader = directReader(store, memory, () => caughtUp(memory, { fresh }));
   expect((await reader.appById('new'))?.app.id).toBe('new');

@@ -23,14 +23,14 @@ async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & A
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   const [clock, log, base] = [new FakeClock(), createLog('silent'), createMetrics('test')];
   const metrics = { ...base, ...createControllerMetrics(base.registry) };
-  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  directory.start();
-  await until(() => directory.ready);
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  watchCache.start();
+  await until(() => watchCache.ready);
   const keyRing = parseKeyRing(keyLine(1));
   const replicas = createReplicas({ store, clock, log, metrics, replicaId: 'one', version: '0.0.0', keyRing });
-  const fleet = createFleet(store, directory, memory);
+  const fleet = createFleet(store, watchCache, memory);
   const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, random: systemRandom() });
-  return { rotation, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
+  return { rotation, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
 }
 
 async function keepAnswers(store: Store, from: number, to: number): Promise<void> {

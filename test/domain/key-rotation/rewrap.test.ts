@@ -73,14 +73,14 @@ async function leading(
   const memory = new FleetMemory({ onUnreadable });
   const log = createLog('silent');
   const [clock, metrics] = [new FakeClock(), createMetrics('test')];
-  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  directory.start();
-  await until(() => directory.ready);
-  const fleet = createFleet(store, directory, memory, { storeMs });
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  watchCache.start();
+  await until(() => watchCache.ready);
+  const fleet = createFleet(store, watchCache, memory, { storeMs });
   const counted = { rewrapped: 0 };
   const rewrapped = (count: number): void => void (counted.rewrapped += count);
   const round = createRewrapping({ store, fleet, envelope: envelopeOf(...known), clock, log, rewrapped }, fence);
-  return { round, counted, clock, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
+  return { round, counted, clock, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
 }
 
 async function noted(store: Store): Promise<RewrappedRecord | undefined> {

@@ -5,7 +5,7 @@ import { committed, inParallel, present, put, writes, writing } from './harness.
 
 export function headPromises(promise: DeclarePromise): void {
   promise('a store that was never committed to has no head', async ({ store }) => {
-    expect(await store.head()).toEqual({ revision: 0, mark: '' });
+    expect(await store.head()).toEqual({ revision: 0, epochId: '' });
   });
 
   promise('head is the revision of the last commit that was not quiet', async ({ store }) => {
@@ -21,7 +21,7 @@ export function headPromises(promise: DeclarePromise): void {
 
   promise('a quiet commit alone leaves a store without head', async ({ store }) => {
     await committed(store.commit({ ...writing(put('t/a')), quiet: true }));
-    expect(await store.head()).toEqual({ revision: 0, mark: '' });
+    expect(await store.head()).toEqual({ revision: 0, epochId: '' });
   });
 
   promise(
@@ -40,23 +40,23 @@ export function headPromises(promise: DeclarePromise): void {
     },
   );
 
-  promise('the mark is 64 random bits, fresh with every commit that is not quiet', async ({ store }) => {
-    const marks = new Set<string>();
+  promise('the epoch id is 64 random bits, fresh with every commit that is not quiet', async ({ store }) => {
+    const epochIds = new Set<string>();
     for (let index = 0; index < 20; index += 1) {
       await writes(store, put('t/a'));
-      const { mark } = await store.head();
-      expect(mark).toMatch(/^[0-9a-f]{16}$/);
-      marks.add(mark);
+      const { epochId } = await store.head();
+      expect(epochId).toMatch(/^[0-9a-f]{16}$/);
+      epochIds.add(epochId);
     }
-    expect(marks.size).toBe(20);
+    expect(epochIds.size).toBe(20);
   });
 
   promise('head lies at its key as an ordinary entry', async ({ store }) => {
     await writes(store, put('d/a'));
-    const { revision, mark } = await store.head();
-    expect(await present(store, HEAD_KEY)).toEqual({ key: HEAD_KEY, value: mark, revision });
+    const { revision, epochId } = await store.head();
+    expect(await present(store, HEAD_KEY)).toEqual({ key: HEAD_KEY, value: epochId, revision });
     const listed = await store.list({ prefix: HEAD_KEY, limit: 2 });
-    expect(listed.entries).toEqual([{ key: HEAD_KEY, value: mark, revision }]);
+    expect(listed.entries).toEqual([{ key: HEAD_KEY, value: epochId, revision }]);
   });
 
   promise('after commits issued together, head is at the newest of them', async ({ store }) => {

@@ -111,8 +111,8 @@ function contentPromises(promise: DeclarePromise): void {
     const second = await store.head();
     await recording.recorder.untilChanges(3);
     expect(inOrder(recording.recorder.changes)).toEqual([
-      changed(HEAD_KEY, outside, first.mark),
-      changed(HEAD_KEY, inside, second.mark),
+      changed(HEAD_KEY, outside, first.epochId),
+      changed(HEAD_KEY, inside, second.epochId),
       changed('d/x', inside, 'v'),
     ]);
   });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { sharedRead } from '../../../src/store/watch-cache/coalesced-read.ts';
+import { coalescedRead } from '../../../src/store/watch-cache/coalesced-read.ts';
 import { until } from '../../support/time/until.ts';
 
 /** A read whose answers the test gives, one by one. */
@@ -17,7 +17,7 @@ function handMade(): { read: () => Promise<string>; answers: PromiseWithResolver
 describe('a shared read', () => {
   test('who asks while one is under way gets the next one, all of them the same', async () => {
     const { read, answers } = handMade();
-    const shared = sharedRead(read);
+    const shared = coalescedRead(read);
     const first = shared();
     const later = [shared(), shared(), shared()];
     expect(answers).toHaveLength(1);
@@ -31,7 +31,7 @@ describe('a shared read', () => {
 
   test('what those ask who have just been answered shares the next one with those who waited', async () => {
     const { read, answers } = handMade();
-    const shared = sharedRead(read);
+    const shared = coalescedRead(read);
     const [first, second] = [shared(), shared()];
     answers[0]?.resolve('old');
     await first;
@@ -45,7 +45,7 @@ describe('a shared read', () => {
 
   test('who asks once it has ended begins another', async () => {
     const { read, answers } = handMade();
-    const shared = sharedRead(read);
+    const shared = coalescedRead(read);
     for (const [index, word] of ['a', 'b'].entries()) {
       const asked = shared();
       await until(() => answers.length === index + 1);
@@ -57,7 +57,7 @@ describe('a shared read', () => {
 
   test('those who wait for the next one fail with the one before it, and the next caller reads again', async () => {
     const { read, answers } = handMade();
-    const shared = sharedRead(read);
+    const shared = coalescedRead(read);
     const both = [shared(), shared()];
     answers[0]?.reject(new Error('down'));
     const ends = await Promise.allSettled(both);
@@ -70,7 +70,7 @@ describe('a shared read', () => {
 
   test('however callers and answers fall, at most one is under way, and no answer is older than its question', async () => {
     let [underWay, most, reads] = [0, 0, 0];
-    const shared = sharedRead(async () => {
+    const shared = coalescedRead(async () => {
       underWay += 1;
       most = Math.max(most, underWay);
       const mine = (reads += 1);

@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
-import { sharedRead } from '../../../src/store/watch-cache/coalesced-read.ts';
-import { Passengers } from '../../../src/store/watch-cache/deferred-read.ts';
+import { coalescedRead } from '../../../src/store/watch-cache/coalesced-read.ts';
+import { DeferredReads } from '../../../src/store/watch-cache/deferred-read.ts';
 import { until } from '../../support/time/until.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Reads that a test answers, one after the other. */
-function station(patienceMs: number, max: number) {
+function deferredReads(patienceMs: number, max: number) {
   const reads: PromiseWithResolvers<number>[] = [];
-  const passengers = new Passengers<number>(patienceMs, max);
-  const ask = sharedRead(() => {
+  const deferred = new DeferredReads<number>(patienceMs, max);
+  const ask = coalescedRead(() => {
     const read = Promise.withResolvers<number>();
     reads.push(read);
-    return passengers.ride(read.promise);
+    return deferred.join(read.promise);
   });
-  return { reads, ask, wait: () => passengers.wait(ask) };
+  return { reads, ask, wait: () => deferred.wait(ask) };
 }
 
-test('who can wait asks nothing, and gets the answer of the next read that begins', async () => {
-  const { reads, ask, wait } = station(HOUR_MS, 100);
+test('a deferred read begins nothing, and gets the answer of the next read that begins', async () => {
+  const { reads, ask, wait } = deferredReads(HOUR_MS, 100);
   const before = ask();
   const waiting = [wait(), wait(), wait()];
   expect(reads).toHaveLength(1);
@@ -30,8 +30,8 @@ test('who can wait asks nothing, and gets the answer of the next read that begin
   expect([await later, ...(await Promise.all(waiting))]).toEqual([2, 2, 2, 2]);
 });
 
-test('a read that began before is not theirs, though it ends after they came', async () => {
-  const { reads, ask, wait } = station(HOUR_MS, 100);
+test('a read that began before it does not answer it, though it ends after it came', async () => {
+  const { reads, ask, wait } = deferredReads(HOUR_MS, 100);
   const [before, waiting, next] = [ask(), wait(), ask()];
   reads[0]?.resolve(1);
   expect(await before).toBe(1);
@@ -40,8 +40,8 @@ test('a read that began before is not theirs, though it ends after they came', a
   expect([await waiting, await next]).toEqual([2, 2]);
 });
 
-test('they fail as the read does that takes them', async () => {
-  const { reads, ask, wait } = station(HOUR_MS, 100);
+test('deferred reads fail as the read does that answers them', async () => {
+  const { reads, ask, wait } = deferredReads(HOUR_MS, 100);
   const waiting = wait();
   const asked = ask();
   reads[0]?.reject(new Error('down'));
@@ -49,8 +49,8 @@ test('they fail as the read does that takes them', async () => {
   await expect(waiting).rejects.toThrow('down');
 });
 
-test('when nobody asks they do, once for all', async () => {
-  const { reads, wait } = station(1, 100);
+test('when nobody reads they begin one read for all of them', async () => {
+  const { reads, wait } = deferredReads(1, 100);
   const waiting = Promise.all([wait(), wait()]);
   await until(() => reads.length > 0);
   reads[0]?.resolve(7);
@@ -58,8 +58,8 @@ test('when nobody asks they do, once for all', async () => {
   expect(reads).toHaveLength(1);
 });
 
-test('when too many wait they ask, and whoever comes meanwhile waits for the one after', async () => {
-  const { reads, ask, wait } = station(HOUR_MS, 3);
+test('when too many wait they begin a read, and a caller that comes meanwhile waits for the one after', async () => {
+  const { reads, ask, wait } = deferredReads(HOUR_MS, 3);
   const full = [wait(), wait()];
   expect(reads).toHaveLength(0);
   full.push(wait());

@@ -21,7 +21,7 @@ async function quietly(store: Parameters<typeof write>[0], name: string): Promis
 async function relisted(followed: Followed, times: number): Promise<void> {
   await until(() => followed.counted.relisted === times);
   await followed.ready();
-  expect(followed.logged.join()).toContain('the directory is listed anew');
+  expect(followed.logged.join()).toContain('the watch cache is listed anew');
 }
 
 onEachStoreAlone('a store that was restored', (stores) => {
@@ -31,23 +31,23 @@ onEachStoreAlone('a store that was restored', (stores) => {
     await write(store, 'x', '1');
     await using followed = follow(unlucky);
     await followed.ready();
-    unlucky.answerHead = ({ revision }) => ({ revision: revision - 1, mark: 'aaaaaaaaaaaaaaaa' });
-    expect(await followed.directory.fresh()).toBe('behind');
-    expect(followed.directory.ready).toBe(false);
+    unlucky.answerHead = ({ revision }) => ({ revision: revision - 1, epochId: 'aaaaaaaaaaaaaaaa' });
+    expect(await followed.watchCache.fresh()).toBe('behind');
+    expect(followed.watchCache.ready).toBe(false);
     expect(followed.shelf.clearedTimes).toBeGreaterThan(1);
     unlucky.answerHead = (head) => head;
     await relisted(followed, 1);
     expect(followed.shelf.entries).toEqual(await truth(store));
   });
 
-  test('head has the same revision and another mark: another history', async () => {
+  test('head has the same revision and another epoch id: another history', async () => {
     await using store = await stores.open();
     const unlucky = unluckyStore(store);
     await write(store, 'x', '1');
     await using followed = follow(unlucky);
     await followed.ready();
-    unlucky.answerHead = ({ revision }) => ({ revision, mark: 'aaaaaaaaaaaaaaaa' });
-    expect(await followed.directory.fresh()).toBe('behind');
+    unlucky.answerHead = ({ revision }) => ({ revision, epochId: 'aaaaaaaaaaaaaaaa' });
+    expect(await followed.watchCache.fresh()).toBe('behind');
     unlucky.answerHead = (head) => head;
     await relisted(followed, 1);
   });
@@ -60,11 +60,11 @@ onEachStoreAlone('a store that was restored', (stores) => {
     await followed.ready();
     await quietly(store, 'h1');
     const applied = await quietly(store, 'h2');
-    await until(() => followed.directory.applied === applied);
-    expect(await followed.directory.fresh()).toBe('fresh');
+    await until(() => followed.watchCache.applied === applied);
+    expect(await followed.watchCache.fresh()).toBe('fresh');
     // Within one history memory would know this head: it has reached its revision.
-    unlucky.answerHead = () => ({ revision: known + 1, mark: 'aaaaaaaaaaaaaaaa' });
-    expect(await followed.directory.fresh()).toBe('behind');
+    unlucky.answerHead = () => ({ revision: known + 1, epochId: 'aaaaaaaaaaaaaaaa' });
+    expect(await followed.watchCache.fresh()).toBe('behind');
     unlucky.answerHead = (head) => head;
     await relisted(followed, 1);
   });
@@ -79,12 +79,12 @@ onEachStoreAlone('a store that was restored', (stores) => {
     // What it held is no more: the same keys at the same revisions, written by another history.
     unlucky.headAt = async (revision) => {
       const then = await store.headAt(revision);
-      return typeof then === 'object' ? { ...then, mark: 'aaaaaaaaaaaaaaaa' } : then;
+      return typeof then === 'object' ? { ...then, epochId: 'aaaaaaaaaaaaaaaa' } : then;
     };
     followed.clock.advance(5000);
     unlucky.sever();
     await until(() => followed.counted.relisted === 1);
-    expect(followed.directory.ready).toBe(false);
+    expect(followed.watchCache.ready).toBe(false);
     unlucky.headAt = (revision) => store.headAt(revision);
     await followed.ready();
   });
@@ -114,10 +114,10 @@ onEachStoreAlone('a store that was restored', (stores) => {
     await followed.ready();
     const goOn = Promise.withResolvers<void>();
     unlucky.intercept('head', 'after', () => goOn.promise);
-    const late = followed.directory.fresh();
+    const late = followed.watchCache.fresh();
     await write(store, 'y', '1');
     followed.shelf.remove(`${A}x`);
-    expect(await followed.directory.prove()).toBe('different');
+    expect(await followed.watchCache.checkConsistency()).toBe('different');
     await until(() => followed.shelf.settledTimes > 1 && followed.shelf.entries.size === 2);
     goOn.resolve();
     expect(await late).toBe('fresh');
@@ -125,7 +125,7 @@ onEachStoreAlone('a store that was restored', (stores) => {
   });
 });
 
-onEachStoreAlone('the proof', (stores) => {
+onEachStoreAlone('the consistency check', (stores) => {
   test('equal: memory is what the store was at that revision, even while it moves on', async () => {
     await using store = await stores.open();
     await fillStore(store, 1200);
@@ -135,7 +135,7 @@ onEachStoreAlone('the proof', (stores) => {
     await erase(store, 'n000007');
     await followed.caughtUp();
     unlucky.intercept('listAt', 'before', () => write(store, 'n000003', 'meanwhile'));
-    expect(await followed.directory.prove()).toBe('equal');
+    expect(await followed.watchCache.checkConsistency()).toBe('equal');
     expect(followed.counted.relisted).toBe(0);
   });
 
@@ -153,18 +153,18 @@ onEachStoreAlone('the proof', (stores) => {
     await using store = await stores.open();
     await fillStore(store, 300);
     await write(store, 'n000001', 'newer');
-    await using followed = follow(store, { proveEveryMs: 300_000 });
+    await using followed = follow(store, { checkEveryMs: 300_000 });
     await followed.ready();
     // Until the watch has reached what was listed, a comparison says nothing.
-    await until(async () => (await followed.directory.prove()) === 'equal');
+    await until(async () => (await followed.watchCache.checkConsistency()) === 'equal');
     corrupt(followed);
     followed.clock.advance(300_000);
-    await until(() => followed.counted.proofs.length === 1);
-    expect(followed.counted.proofs).toEqual(['different']);
+    await until(() => followed.counted.checks.length === 1);
+    expect(followed.counted.checks).toEqual(['different']);
     expect(followed.logged.some((line) => line.includes('"level":"error"') && line.includes('differs'))).toBe(true);
     await relisted(followed, 1);
     expect(followed.shelf.entries).toEqual(await truth(store));
-    await until(async () => (await followed.directory.prove()) === 'equal');
+    await until(async () => (await followed.watchCache.checkConsistency()) === 'equal');
   });
 
   test('unknown, not different, as long as the watch has not reached what was listed', async () => {
@@ -179,11 +179,11 @@ onEachStoreAlone('the proof', (stores) => {
     });
     await using followed = follow(unlucky);
     await until(() => followed.shelf.settledTimes > 0);
-    expect(await followed.directory.prove()).toBe('unknown');
+    expect(await followed.watchCache.checkConsistency()).toBe('unknown');
     unlucky.deaf = false;
     followed.clock.advance(5000);
     unlucky.sever();
-    await until(async () => (await followed.directory.prove()) === 'equal');
+    await until(async () => (await followed.watchCache.checkConsistency()) === 'equal');
   });
 
   test('unknown where the history is gone', async () => {
@@ -196,7 +196,7 @@ onEachStoreAlone('the proof', (stores) => {
       const revision = await write(store, 'y', '1');
       await store.compact(revision);
     });
-    expect(await followed.directory.prove()).toBe('unknown');
+    expect(await followed.watchCache.checkConsistency()).toBe('unknown');
     expect(followed.counted.relisted).toBe(0);
     expect(followed.shelf.value(HEAD_KEY)).toBeUndefined();
   });

@@ -7,7 +7,7 @@ import { until } from '../../support/time/until.ts';
 
 const A = `${CACHED_PREFIX}a/`;
 
-onEachStoreAlone('the directory in trouble', (stores) => {
+onEachStoreAlone('the watch cache in trouble', (stores) => {
   test('a deaf watch: reads go to the store, the watch is opened again, and memory is fresh again', async () => {
     await using store = await stores.open();
     const unlucky = unluckyStore(store);
@@ -15,12 +15,12 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     await followed.ready();
     unlucky.deaf = true;
     await write(store, 'unheard', '1');
-    expect(await followed.directory.fresh()).toBe('behind');
+    expect(await followed.watchCache.fresh()).toBe('behind');
     expect(followed.counted.behind).toBeGreaterThan(0);
     expect(unlucky.watchesOpened).toBe(1);
     unlucky.deaf = false;
     followed.clock.advance(5001);
-    expect(await followed.directory.fresh()).toBe('behind');
+    expect(await followed.watchCache.fresh()).toBe('behind');
     await until(() => unlucky.watchesOpened === 2);
     await followed.caughtUp();
     expect(followed.shelf.value(`${A}unheard`)).toBe('1');
@@ -36,8 +36,8 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     unlucky.answerHead = (truth) => ({ ...truth, revision: truth.revision + 1000 });
     for (let round = 0; round < 4; round += 1) {
       const applied = await write(store, 'moving', String(round));
-      await until(() => followed.directory.applied >= applied);
-      expect(await followed.directory.fresh()).toBe('behind');
+      await until(() => followed.watchCache.applied >= applied);
+      expect(await followed.watchCache.fresh()).toBe('behind');
       followed.clock.advance(3000);
     }
     expect(unlucky.watchesOpened).toBe(1);
@@ -70,7 +70,7 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     followed.clock.advance(1000);
     unlucky.sever();
     const heard = await write(store, 'heard', '1');
-    await until(() => followed.directory.applied >= heard);
+    await until(() => followed.watchCache.applied >= heard);
     expect(unlucky.watchesOpened).toBe(2);
     unlucky.sever();
     await until(() => followed.logged.join().includes('could not follow'));
@@ -128,7 +128,7 @@ onEachStoreAlone('the directory in trouble', (stores) => {
       await write(store, 'n000003', 'changed');
       await erase(store, 'n002400');
       const last = await write(store, 'n000004', 'last');
-      await until(() => followed.directory.applied >= last);
+      await until(() => followed.watchCache.applied >= last);
     });
     await using followed = follow(unlucky);
     await followed.ready();
@@ -159,10 +159,10 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     unlucky.outage(true);
     await using followed = follow(unlucky);
     for (let round = 0; round < 20; round += 1) {
-      await expect(followed.directory.fresh()).rejects.toMatchObject({ reason: 'unreachable' });
+      await expect(followed.watchCache.fresh()).rejects.toMatchObject({ reason: 'unreachable' });
       followed.clock.advance(3000);
     }
-    expect(followed.directory.ready).toBe(false);
+    expect(followed.watchCache.ready).toBe(false);
     unlucky.outage(false);
     await followed.ready();
     expect(followed.shelf.value(`${A}x`)).toBe('1');
@@ -176,11 +176,11 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     unlucky.down.add('head');
     const asked = unlucky.calls.head;
     for (let second = 1; second <= 5; second += 1) {
-      expect(followed.directory.ready).toBe(true);
+      expect(followed.watchCache.ready).toBe(true);
       followed.clock.advance(1000);
       await until(() => unlucky.calls.head >= asked + second);
     }
-    expect(followed.directory.ready).toBe(false);
+    expect(followed.watchCache.ready).toBe(false);
     unlucky.down.delete('head');
     await followed.ready();
     expect(followed.counted.relisted).toBe(0);
@@ -198,7 +198,7 @@ onEachStoreAlone('the directory in trouble', (stores) => {
     });
     const followed = follow(unlucky);
     await stopped.promise;
-    expect(followed.directory.ready).toBe(false);
+    expect(followed.watchCache.ready).toBe(false);
     expect(unlucky.watching).toBe(0);
     expect(followed.shelf.value(HEAD_KEY)).toBeUndefined();
     const listings = unlucky.calls.list;

@@ -20,15 +20,15 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-onEachStore('the directory', (stores) => {
+onEachStore('the watch cache', (stores) => {
   test('fills from what is there, and is not ready before', async () => {
     await using store = await stores.open();
     await write(store, 'one', '1');
     await using followed = follow(store);
-    expect(followed.directory.ready).toBe(false);
+    expect(followed.watchCache.ready).toBe(false);
     await followed.ready();
     expect(followed.shelf.entries).toEqual(await truth(store));
-    expect(followed.directory.lag).toBe(0);
+    expect(followed.watchCache.lag).toBe(0);
   });
 
   test('fills from a store that has nothing', async () => {
@@ -74,7 +74,7 @@ onEachStore('the directory', (stores) => {
       await using store = await stores.open();
       const unlucky = unluckyStore(store);
       await using followed = follow(unlucky, { clock: systemClock });
-      await until(() => followed.directory.ready);
+      await until(() => followed.watchCache.ready);
       const acknowledged = new Map<string, number>();
       const verdicts = new Map<string, number>();
       const work = { over: false };
@@ -99,7 +99,7 @@ onEachStore('the directory', (stores) => {
         while (!work.over) {
           await new Promise((resolve) => setImmediate(resolve));
           const before = new Map(acknowledged);
-          const verdict = await followed.directory.fresh();
+          const verdict = await followed.watchCache.fresh();
           verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
           if (verdict === 'behind') continue;
           for (const [key, n] of before) expect(Number(followed.shelf.value(key))).toBeGreaterThanOrEqual(n);
@@ -125,9 +125,9 @@ onEachStore('the directory', (stores) => {
     await followed.ready();
     const before = unlucky.calls.head;
     const release = unlucky.stall('head');
-    const first = followed.directory.fresh();
+    const first = followed.watchCache.fresh();
     await until(() => unlucky.calls.head > before);
-    const waiters = Array.from({ length: 1000 }, async () => await followed.directory.fresh());
+    const waiters = Array.from({ length: 1000 }, async () => await followed.watchCache.fresh());
     release();
     expect(new Set(await Promise.all([first, ...waiters]))).toEqual(new Set(['fresh']));
     expect(unlucky.calls.head - before).toBe(2);
@@ -145,10 +145,10 @@ onEachStore('the directory', (stores) => {
       answered.resolve();
       await goOn.promise;
     });
-    const early = followed.directory.fresh();
+    const early = followed.watchCache.fresh();
     await answered.promise;
     await write(store, 'late', '1');
-    const late = followed.directory.fresh();
+    const late = followed.watchCache.fresh();
     goOn.resolve();
     expect(await early).toBe('fresh');
     expect(await late).toBe('behind');
@@ -161,7 +161,7 @@ onEachStore('the directory', (stores) => {
     let turns = 0;
     const count = (): void => {
       turns += 1;
-      if (!followed.directory.ready) setImmediate(count);
+      if (!followed.watchCache.ready) setImmediate(count);
     };
     await using followed = follow(unlucky);
     count();

@@ -51,7 +51,7 @@ export async function countsOf(store: Store): Promise<Record<string, string>> {
 export interface Replica extends AsyncDisposable {
   readonly deps: MeteringDeps;
   readonly logged: string[];
-  readonly directory: WatchCache;
+  readonly watchCache: WatchCache;
   /** Resolves when memory has all that is in the store: a round that is too early for it does nothing. */
   caughtUp(): Promise<void>;
   /** Rounds of the metering loop until nothing is due. */
@@ -64,12 +64,12 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
   const logged: string[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(line) });
   const metrics = createMetrics('test');
-  const directory = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  directory.start();
-  await until(() => directory.ready);
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  watchCache.start();
+  await until(() => watchCache.ready);
   const deps: MeteringDeps = {
     store,
-    fleet: createFleet(store, directory, memory),
+    fleet: createFleet(store, watchCache, memory),
     clock,
     clockWatch: createClockWatch({ clock, log }),
     log,
@@ -81,7 +81,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
   return {
     deps,
     logged,
-    directory,
+    watchCache,
     caughtUp,
     async meter(fence = []) {
       const loop = meteringReconciler(deps, { fence });
@@ -95,7 +95,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
         before = after;
       }
     },
-    [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose](),
   };
 }
 

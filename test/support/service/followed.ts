@@ -6,7 +6,7 @@ import type { Clock } from '../../../src/time/clock.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 
-/** What a directory fed it, as plain entries. */
+/** What the watch cache fed it, as plain entries. */
 export class Shelf implements WatchCacheSink {
   readonly entries = new Map<string, Entry>();
   /** Every removal and every clearing, which must not be undone by a page that was read before. */
@@ -43,12 +43,12 @@ export class Shelf implements WatchCacheSink {
   }
 }
 
-/** A directory at work, with what it fed, counted and logged. */
+/** A watch cache at work, with what it fed, counted and logged. */
 export interface Followed extends AsyncDisposable {
-  readonly directory: WatchCache;
+  readonly watchCache: WatchCache;
   readonly shelf: Shelf;
   readonly clock: FakeClock;
-  readonly counted: { behind: number; relisted: number; watchEnds: string[]; proofs: string[] };
+  readonly counted: { behind: number; relisted: number; watchEnds: string[]; checks: string[] };
   readonly logged: string[];
   /** Time goes on, so that pauses end, until it is ready. */
   ready(): Promise<void>;
@@ -58,54 +58,54 @@ export interface Followed extends AsyncDisposable {
 
 export interface FollowOptions {
   readonly clock?: Clock;
-  readonly proveEveryMs?: number;
+  readonly checkEveryMs?: number;
 }
 
 /** Begins to follow the store; with the fake clock nothing happens by itself but what the store does. */
 export function follow(store: Store, options: FollowOptions = {}): Followed {
   const shelf = new Shelf();
   const fake = new FakeClock();
-  const counted: Followed['counted'] = { behind: 0, relisted: 0, watchEnds: [], proofs: [] };
+  const counted: Followed['counted'] = { behind: 0, relisted: 0, watchEnds: [], checks: [] };
   const metrics: WatchCacheMetrics = {
     cacheApplied: () => undefined,
     cacheBehind: () => (counted.behind += 1),
     cacheRelisted: () => (counted.relisted += 1),
     cacheWatchEnded: (reason) => counted.watchEnds.push(reason),
-    cacheChecked: (verdict) => counted.proofs.push(verdict),
+    cacheChecked: (verdict) => counted.checks.push(verdict),
   };
   const logged: string[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(line) });
-  const directory = new WatchCache({
+  const watchCache = new WatchCache({
     store,
     sink: shelf,
     clock: options.clock ?? fake,
     log,
     metrics,
     groups: [`${CACHED_PREFIX}a/`, `${CACHED_PREFIX}b/`],
-    ...(options.proveEveryMs !== undefined && { proveEveryMs: options.proveEveryMs }),
+    ...(options.checkEveryMs !== undefined && { checkEveryMs: options.checkEveryMs }),
   });
-  directory.start();
+  watchCache.start();
   return {
-    directory,
+    watchCache,
     shelf,
     clock: fake,
     counted,
     logged,
     async ready() {
       await until(async () => {
-        if (directory.ready && (await directory.fresh()) === 'fresh') return true;
+        if (watchCache.ready && (await watchCache.fresh()) === 'fresh') return true;
         fake.advance(100);
         return false;
       });
     },
-    caughtUp: () => until(async () => (await directory.fresh()) === 'fresh'),
-    [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
+    caughtUp: () => until(async () => (await watchCache.fresh()) === 'fresh'),
+    [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose](),
   };
 }
 
 const key = (name: string | number): string => `${CACHED_PREFIX}a/${name}`;
 
-/** A write under the directory's range, acknowledged. @returns its revision */
+/** A write under the watch cache's range, acknowledged. @returns its revision */
 export async function write(store: Store, name: string | number, value: string): Promise<number> {
   return await commit(store, [{ put: key(name), value }]);
 }
@@ -131,7 +131,7 @@ export async function fillStore(store: Store, count: number): Promise<void> {
   }
 }
 
-/** All that the store has in the directory's range, but `head`. */
+/** All that the store has in the watch cache's range, but `head`. */
 export async function truth(store: Store): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>();
   let after: string | undefined;

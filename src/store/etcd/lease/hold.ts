@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTurn } from '../../../concurrency/serial.ts';
+import { serialExecutor } from '../../../concurrency/serial.ts';
 import type { Held } from '../../port.ts';
 import { checkValue } from '../../validate.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
@@ -19,7 +19,7 @@ export class EtcdHeld implements Held {
   private readonly ended: () => void;
   private readonly losing = new AbortController();
   private readonly over = new AbortController();
-  private readonly inTurn = inTurn();
+  private readonly serially = serialExecutor();
   private current: number;
   private expiry: NodeJS.Timeout | undefined;
   private ending: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class EtcdHeld implements Held {
 
   async rewrite(value: string): Promise<'written' | 'lost'> {
     checkValue(this.key.name, value);
-    return this.inTurn(async () => this.write(value));
+    return this.serially(async () => this.write(value));
   }
 
   async release(): Promise<void> {
@@ -57,7 +57,7 @@ export class EtcdHeld implements Held {
   /** The holder did not ask for it. */
   async end(): Promise<void> {
     this.lose();
-    await Promise.all([this.release(), this.inTurn(async () => undefined)]);
+    await Promise.all([this.release(), this.serially(async () => undefined)]);
   }
 
   private lose(): void {

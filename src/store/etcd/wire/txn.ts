@@ -17,13 +17,15 @@ export function equals(key: Buffer, what: Comparable, operand: number): ICompare
 
 /**
  * The changes as one request, in which each keeps a verdict of its own: one alone is a plain transaction, several are
- * nested in an outer one that always succeeds. `mark` is what `head` gets, if any of them is not quiet. It is put in the
+ * nested in an outer one that always succeeds. `epochId` is what `head` gets, if any of them is not quiet. It is put in the
  * outer one, since etcd refuses a request in which two transactions put a key. So it moves even if all of them conflict:
  * that costs nothing but a revision, for etcd writes a transaction to its log before it compares.
  */
-export function encodeGroup(keys: KeySpace, changes: readonly Change[], mark: string): ITxnRequest {
+export function encodeGroup(keys: KeySpace, changes: readonly Change[], epochId: string): ITxnRequest {
   const [only, ...others] = changes.map((change) => encodeChange(keys, change));
-  const head = changes.some(({ quiet }) => quiet !== true) ? [encodeWrite(keys, { put: HEAD_KEY, value: mark })] : [];
+  const head = changes.some(({ quiet }) => quiet !== true)
+    ? [encodeWrite(keys, { put: HEAD_KEY, value: epochId })]
+    : [];
   if (!only) throw new RangeError('There is no request without a change.');
   if (others.length === 0) return { compare: only.compare, success: [...only.success, ...head] };
   return { success: [...[only, ...others].map((member) => ({ request_txn: member })), ...head] };
