@@ -1,5 +1,7 @@
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
+import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
+import { createAuditEntries, type AuditEntries } from '../domain/audit/list.ts';
 import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
 import { createIdempotencyRecords } from '../domain/mutation/idempotency.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
@@ -12,6 +14,8 @@ export interface Domain {
   readonly mutations: MutationDeps;
   readonly lanes: AccountQueues;
   readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly auditEntries: AuditEntries;
   readonly apps: Apps;
   readonly otelConfigs: OtelConfigs;
   readonly rollouts: Rollouts;
@@ -24,6 +28,8 @@ export function openDomain({ store, fleet, clock, clockWatch, random, log, metri
     mutations,
     lanes,
     accounts: createAccounts({ ...mutations, clockWatch }),
+    apiKeys: createApiKeys(mutations),
+    auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, lanes, kept: createIdempotencyRecords(store, envelope) }),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),

@@ -92,7 +92,7 @@ export async function openListeners(
   const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, deadlines, log, metrics, jitter };
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
-  const { apps, otelConfigs, accounts, rollouts } = shared.domain;
+  const { apps, otelConfigs, accounts, apiKeys, auditEntries, rollouts } = shared.domain;
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
   const devicePlane = createDevicePlane({
@@ -114,6 +114,8 @@ export async function openListeners(
     degraded: shared.degraded,
     services: {
       accounts,
+      apiKeys,
+      auditEntries,
       auditVerifier: createAuditVerifier({ store, fleet }),
       reviewQueue: createReviewQueue(mutations),
       rollouts,

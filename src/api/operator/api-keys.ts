@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ApiKey } from '../../domain/accounts/accounts.ts';
+import type { ApiKey } from '../../domain/accounts/api-keys.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { dateTime } from '../../time/date-time.ts';
 import { text } from '../http/fields.ts';
@@ -16,8 +16,8 @@ export const createApiKey = route({
   method: 'post',
   path: '/operator/v1/accounts/:accountId/api-keys',
   body: z.object({ name: text({ codePointsMax: LIMITS.accountNameCodePointsMax }).default('') }),
-  async handle({ origin, accountId, body }, { accounts }) {
-    const created = await accounts.createKey(origin, accountId, body.name);
+  async handle({ origin, accountId, body }, { apiKeys }) {
+    const created = await apiKeys.create(origin, accountId, body.name);
     const { keyId, name, createdAt } = keyBody(created);
     return { status: 201, body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt } };
   },
@@ -26,16 +26,16 @@ export const createApiKey = route({
 export const listApiKeys = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/api-keys',
-  async handle({ accountId }, { accounts }) {
-    return { status: 200, body: { apiKeys: (await accounts.listKeys(accountId)).map(keyBody) } };
+  async handle({ accountId }, { apiKeys }) {
+    return { status: 200, body: { apiKeys: (await apiKeys.list(accountId)).map(keyBody) } };
   },
 });
 
 export const revokeApiKey = route({
   method: 'delete',
   path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
-  async handle({ origin, accountId, keyId }, { accounts }) {
-    await accounts.revokeKey(origin, accountId, keyId);
+  async handle({ origin, accountId, keyId }, { apiKeys }) {
+    await apiKeys.revoke(origin, accountId, keyId);
     return { status: 204 };
   },
 });

@@ -4,8 +4,8 @@ import { pageOf, route } from './route.ts';
 export const listAudit = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/audit',
-  async handle({ accountId, query }, { accounts }) {
-    const { items, next } = await accounts.audit(accountId, pageOf(query));
+  async handle({ accountId, query }, { auditEntries }) {
+    const { items, next } = await auditEntries.list(accountId, pageOf(query));
     const entries = items.map(({ at, actor, action, appId, requestId, detail }) => ({
       at: dateTime(at),
       actor,

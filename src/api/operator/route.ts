@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
+import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
+import type { AuditEntries } from '../../domain/audit/list.ts';
 import type { AuditVerifier } from '../../domain/audit/verify.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
 import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
@@ -14,6 +16,8 @@ import type { Reply } from '../http/exchange.ts';
 
 export interface OperatorServices {
   readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly auditEntries: AuditEntries;
   readonly auditVerifier: AuditVerifier;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;

@@ -21,7 +21,16 @@ import { WorkQueue } from './runtime/work-queue.ts';
 /** What a look at a resource uses of the domain, beside what the frame makes for it. */
 export type DomainTools = Pick<
   Look,
-  'fleet' | 'random' | 'accounts' | 'apps' | 'otelConfigs' | 'rollouts' | 'boundAccounts' | 'boundKeys' | 'boundApps'
+  | 'fleet'
+  | 'random'
+  | 'accounts'
+  | 'apiKeys'
+  | 'apps'
+  | 'otelConfigs'
+  | 'rollouts'
+  | 'boundAccounts'
+  | 'boundKeys'
+  | 'boundApps'
 >;
 
 export interface OperatorDeps {

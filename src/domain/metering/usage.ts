@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PageOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { DAY_MS, dayAt, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
-import type { Account, Accounts, PageOf } from '../accounts/accounts.ts';
+import type { Account, Accounts } from '../accounts/accounts.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { daySchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';

@@ -2,6 +2,7 @@ import type { Expectation, Write } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
+import type { Step } from './step.ts';
 
 /** On whose word an account's own things are changed: an API key's, or that of the leader for a custom resource. */
 export type Authority = { readonly keyId: string } | { readonly precondition: Precondition };
@@ -21,6 +22,13 @@ export interface Precondition {
   recheck(): Promise<void>;
 }
 export const NO_PRECONDITION: Precondition = { expect: [], write: [], recheck: async () => undefined };
+
+/** The step with what the precondition adds to its commit. */
+export const relyingOn = <T>(precondition: Precondition, step: Step<T>): Step<T> => ({
+  ...step,
+  expect: [...step.expect, ...precondition.expect],
+  write: [...step.write, ...precondition.write],
+});
 
 export interface Authorised {
   readonly account: AccountReader;

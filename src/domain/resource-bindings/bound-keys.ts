@@ -1,11 +1,10 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import type { Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
-import { LIMITS } from '../limits.ts';
-import type { Precondition } from '../mutation/authority.ts';
+import { keyCreationStep } from '../accounts/api-keys.ts';
+import { relyingOn, type Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
-import { put } from '../records/codec.ts';
+import type { MutationDeps, Origin } from '../mutation/step.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -39,38 +38,14 @@ async function register(
   { keyId, hash, name, follows }: GeneratedKey,
   precondition: Precondition,
 ): Promise<void> {
-  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
+  await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
     const account = await existing(reader, accountId);
     const former = follows === undefined ? undefined : await account.apiKey(follows);
     if (follows !== undefined && !former) throw new StaleRead(`The key ${follows} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
-    if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {
-      throw new Refusal(
-        'invalid_request',
-        `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`,
-      );
-    }
-    const counters = await account.counters();
-    return {
-      accountId,
-      action: 'key.created',
-      detail: { keyId },
-      expect: [
-        { key: KEYS.account(accountId), revision: account.revision },
-        { key: KEYS.counters(accountId), revision: counters.revision },
-        { key: KEYS.keyLocator(keyId), revision: ABSENT },
-        ...(former ? [{ key: KEYS.apiKey(accountId, former.id), revision: former.revision }] : []),
-        ...precondition.expect,
-      ],
-      write: [
-        put(KEYS.apiKey(accountId, keyId), { name, hash, createdAt: origin.at }),
-        put(KEYS.keyLocator(keyId), { accountId }),
-        put(KEYS.counters(accountId), counters.record),
-        ...precondition.write,
-      ],
-      grows: true,
-      result: undefined,
-    };
+    const step = await keyCreationStep(account, keyId, { name, hash, createdAt: origin.at });
+    const expectFormer = former ? [{ key: KEYS.apiKey(accountId, former.id), revision: former.revision }] : [];
+    return relyingOn(precondition, { ...step, expect: [...step.expect, ...expectFormer] });
   });
 }

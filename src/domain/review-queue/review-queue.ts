@@ -1,5 +1,5 @@
+import type { Listed, PageOf } from '../../store/pages.ts';
 import type { Entry, Store } from '../../store/port.ts';
-import type { Listed, PageOf } from '../accounts/accounts.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createAccounts } from '../../../src/domain/accounts/accounts.ts';
+import { createAccounts, type Accounts } from '../../../src/domain/accounts/accounts.ts';
+import { createApiKeys, type ApiKeys } from '../../../src/domain/accounts/api-keys.ts';
 import { createApps, type Apps, type Caller } from '../../../src/domain/apps/apps.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { enroll, type EnrollmentDeps } from '../../../src/domain/devices/enrollment.ts';
@@ -70,7 +71,8 @@ class World implements AsyncDisposable {
   readonly firstDay: string;
   readonly #store: Store;
   readonly #replica: Replica;
-  readonly #accounts: ReturnType<typeof createAccounts>;
+  readonly #accounts: Accounts;
+  readonly #apiKeys: ApiKeys;
   readonly #apps: Apps;
   readonly #enrollment: EnrollmentDeps;
   #accountId = '';
@@ -89,6 +91,7 @@ class World implements AsyncDisposable {
     const deps = { store, fleet, clock, clockWatch, log, random, metrics };
     const kept = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));
     this.#accounts = createAccounts(deps);
+    this.#apiKeys = createApiKeys(deps);
     this.#apps = createApps({ ...deps, lanes: createAccountQueues(deps), kept });
     this.#enrollment = deps;
   }
@@ -99,7 +102,7 @@ class World implements AsyncDisposable {
     const world = new World(store, await replicaOn(store, clock), clock);
     const account = await world.#accounts.create(world.#origin(), { name: 'a', entitlement: 'standard' });
     world.#accountId = account.accountId;
-    world.#keyId = (await world.#accounts.createKey(world.#origin(), account.accountId, '')).keyId;
+    world.#keyId = (await world.#apiKeys.create(world.#origin(), account.accountId, '')).keyId;
     return world;
   }
 

@@ -19,7 +19,7 @@ import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 const ACCOUNT = 'a'.repeat(16);
 const OTHER = 'b'.repeat(16);
 const owner: Owner = { uid: 'uid-1', namespace: 'team', name: 'acme' };
-const wish = { name: 'acme', entitlement: 'standard', owner } as const;
+const wish = { name: 'acme', entitlement: 'standard', managedBy: owner } as const;
 
 /** The tools of an operator, and an account with its binding. */
 async function operated(backend: Backend) {
@@ -131,7 +131,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
       'not_found',
     ]);
     expect((await (await it.account())?.apiKeys())?.map(({ id }) => id)).toEqual([keyId]);
-    await it.accounts.revokeKey(it.origin(), ACCOUNT, keyId);
+    await it.apiKeys.revoke(it.origin(), ACCOUNT, keyId);
     await expect(register(it, keyId, 'three')).rejects.toMatchObject({ code: 'not_found' });
     expect(await (await it.account())?.apiKeys()).toEqual([]);
     await register(it, 'l'.repeat(12));

@@ -83,9 +83,9 @@ async function act(
 async function create(resource: FleetAccountResource, look: Look): Promise<void> {
   const accountId = generateAccountId(look.random);
   const { entitlement } = resource.spec;
-  const wish = { name: accountNameOf(resource), entitlement, owner: ownerOf(resource) };
+  const account = { name: accountNameOf(resource), entitlement, managedBy: ownerOf(resource) };
   const precondition = look.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
-  await look.boundAccounts.create(look.origin(), accountId, wish, precondition);
+  await look.boundAccounts.create(look.origin(), accountId, account, precondition);
   look.notice({ type: 'Normal', reason: 'AccountCreated', note: `The account ${accountId} was created.` });
 }
 

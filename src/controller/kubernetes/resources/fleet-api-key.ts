@@ -62,7 +62,7 @@ async function act(
     case 'revoke': {
       if (!binding) return;
       const precondition = look.bindings.precondition(resource.uid, binding, step.after);
-      await look.accounts.revokeKey(look.origin(), binding.record.accountId, step.keyId, precondition);
+      await look.apiKeys.revoke(look.origin(), binding.record.accountId, step.keyId, precondition);
       look.notice({ type: 'Normal', reason: 'KeyRevoked', note: `The key ${step.keyId} was revoked.` });
     }
   }

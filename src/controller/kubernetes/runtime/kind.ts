@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Accounts } from '../../../domain/accounts/accounts.ts';
+import type { ApiKeys } from '../../../domain/accounts/api-keys.ts';
 import type { Apps, Caller } from '../../../domain/apps/apps.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
@@ -81,6 +82,7 @@ export interface Look {
   readonly log: Log;
   readonly fleet: Fleet;
   readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
   readonly apps: Apps;
   readonly otelConfigs: OtelConfigs;
   readonly rollouts: Rollouts;
