@@ -4,6 +4,7 @@ import { BadRecord } from '../domain/records/codec.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
+import { HOUR_MS } from '../time/utc-days.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { AuditSealMetrics } from './metrics.ts';
@@ -19,7 +20,6 @@ export interface AuditSealDeps {
 const SEAL_EVERY_MS = 5000;
 /** Accounts at a time: each is a few small reads and a commit. */
 const ACCOUNTS_AT_ONCE = 4;
-const HOUR_MS = 3_600_000;
 
 /** Seals what is new in each account's audit (docs/adr/0011-a-chain-over-the-audit.md). */
 export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {

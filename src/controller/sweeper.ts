@@ -8,6 +8,7 @@ import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
+import { HOUR_MS } from '../time/utc-days.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { SweeperMetrics } from './metrics.ts';
@@ -24,7 +25,7 @@ export interface SweeperDeps {
 
 /** One piece of each sweep a round: bounded work, spread over time. */
 const ROUND_EVERY_MS = 10_000;
-const PASS_EVERY_MS = 3_600_000;
+const PASS_EVERY_MS = HOUR_MS;
 
 interface Pass {
   readonly sweep: Sweep;

@@ -1,8 +1,9 @@
+import { DAY_MS } from '../time/utc-days.ts';
+
 /** The bounds of the service, by name: section 8 of docs/CONTRACT.md has the same table, and a test compares the two. */
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export const LIMITS = {
   appsPerAccountMax: 1000,

@@ -1,4 +1,5 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from './utc-days.ts';
+
 /** The newest few: instants that are told together mostly lie on few days. */
 const DAYS_MAX = 1000;
 const days = new Map<number, string>();

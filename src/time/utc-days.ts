@@ -1,6 +1,7 @@
 /** UTC days (`YYYY-MM-DD`) and months (`YYYY-MM`) as text, which sorts as time does; instants are milliseconds. */
 
-export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 export const dayAt = (at: number): string => new Date(at).toISOString().slice(0, 10);
 

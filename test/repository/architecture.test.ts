@@ -9,10 +9,10 @@ const tree = sourceTree();
 
 /** From the ground up: a file imports its own room, or one of a lower rank; `import type` counts. */
 const RANKS: readonly (readonly string[])[] = [
+  ['time'],
   [
     'log.ts',
     'version.ts',
-    'time',
     'concurrency',
     'packed',
     'config',

@@ -2,13 +2,14 @@ import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBatch } from '../../store/port.ts';
 import { openWatch, type OpenWatch } from '../../store/watch-handle.ts';
 import type { Clock } from '../../time/clock.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
 import { chainSchema } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { Due } from './seal.ts';
 
 /** A net below the watch: one that is silent without saying so is opened anew. */
-const BEGIN_ANEW_MS = 3_600_000;
+const BEGIN_ANEW_MS = HOUR_MS;
 
 /** Which accounts have entries that are in no block. For one term of one leader. */
 export interface Unsealed extends Disposable {

@@ -4,7 +4,7 @@ import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweep.ts';
+import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const APPS_PER_COMMIT_MAX = 60;
 const APPS_PER_PIECE_MAX = 300;
@@ -29,7 +29,7 @@ export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: Fl
   return {
     what: 'codes',
     async piece(_from, signal) {
-      const now = clock.now() - CLOCKS_DIFFER_MS;
+      const now = clock.now() - EXPIRY_MARGIN_MS;
       const apps = await appsWithExpired(memory, now, signal);
       let gone = 0;
       for (let start = 0; start < apps.length && !signal.aborted; start += APPS_PER_COMMIT_MAX) {

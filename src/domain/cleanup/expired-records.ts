@@ -1,18 +1,16 @@
 import * as z from 'zod';
 import type { Entry, Expectation, Store, Write } from '../../store/port.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
 import { savedSchema } from '../rate-window/saved-windows.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema, idempotencySlotSchema, noteSchema } from '../records/records.ts';
-import { CLOCKS_DIFFER_MS, type Sweep, type SweepDeps } from './sweep.ts';
+import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
 /** A kept answer brings its place of the ring along, and a commit has 127 operations. */
 const REMOVED_PER_COMMIT_MAX = 50;
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** What goes together with a record. */
 interface Along {
@@ -92,7 +90,7 @@ export function idempotencyRecordsSweep(deps: SweepDeps): Sweep {
     prefix: KEYS.idempotencyRecordsAll,
     isOver: (entry, now) => {
       const place = placeOfAnswer(entry.key);
-      const keptMs = LIMITS.idempotencyKeptMs + CLOCKS_DIFFER_MS;
+      const keptMs = LIMITS.idempotencyKeptMs + EXPIRY_MARGIN_MS;
       return place !== undefined && now >= parseRecord(idempotencyRecordSchema, entry).record.at + keptMs;
     },
     along: (entry) => placeOfRing(deps.store, entry),
@@ -117,7 +115,7 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
   recordSweep(deps, {
     what: 'refusal_notes',
     prefix: KEYS.refusalNotes,
-    isOver: (entry, now) => now >= parseRecord(noteSchema, entry).record.at + HOUR_MS + CLOCKS_DIFFER_MS,
+    isOver: (entry, now) => now >= parseRecord(noteSchema, entry).record.at + HOUR_MS + EXPIRY_MARGIN_MS,
     along: alone,
   });
 
@@ -134,7 +132,7 @@ export function rateRecordsSweep(deps: SweepDeps): Sweep {
     prefix: KEYS.rateWindows,
     isOver: (entry, now) => {
       const { instants } = parseRecord(leftWindowSchema, entry).record;
-      return now >= Math.max(0, ...instants) + LIMITS.rateWindowMs + CLOCKS_DIFFER_MS;
+      return now >= Math.max(0, ...instants) + LIMITS.rateWindowMs + EXPIRY_MARGIN_MS;
     },
     along: alone,
   });

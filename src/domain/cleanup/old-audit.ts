@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import { DAY_MS } from '../../time/utc-days.ts';
 import { cutStep } from '../audit/retention.ts';
 import { BadRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -7,7 +8,6 @@ import type { Sweep, SweepDeps } from './sweep.ts';
 const ACCOUNTS_PER_PIECE_MAX = 100;
 /** Of one account in a piece: 50 blocks, 10,000 entries. */
 const STEPS_MAX = 200;
-const DAY_MS = 86_400_000;
 
 /** The audit is kept for so many days; then its oldest blocks go with their entries. */
 export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number, log: Log): Sweep {

@@ -6,8 +6,8 @@ import type { Clock } from '../../time/clock.ts';
  * it may be late, stop anywhere, and leave what is in use.
  */
 
-/** So much the leader's clock may be ahead of the replica's that still goes by the record. */
-export const CLOCKS_DIFFER_MS = 300_000;
+/** Records go this long after they expire: the leader's clock may be ahead of a replica's that still goes by them. */
+export const EXPIRY_MARGIN_MS = 300_000;
 
 /** What the clean-up removes. */
 export const CLEANED = [

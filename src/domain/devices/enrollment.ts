@@ -1,4 +1,5 @@
 import { ABSENT, type Store, type Write } from '../../store/port.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
 import { enrolled } from '../apps/app-state.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { generateCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
@@ -196,8 +197,6 @@ async function tell(deps: EnrollmentDeps, origin: Origin, appId: string, why: No
     deps.log.info({ err: error, requestId: origin.requestId }, 'a refused enrollment could not be audited');
   });
 }
-
-const HOUR_MS = 3_600_000;
 
 /** At most one entry per app and hour, over all replicas: the note of the last one is expected as it was read. */
 async function audit(

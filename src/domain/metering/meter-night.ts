@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { endOfDay } from '../../time/utc-days.ts';
+import { endOfDay, HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { LedgerRecord } from '../records/metering-records.ts';
@@ -27,7 +27,7 @@ export interface Night {
   doneTo: string;
 }
 
-const LATE_MS = 3_600_000;
+const LATE_MS = HOUR_MS;
 /** Metered more than an hour after its midnight (M3). */
 export const isLate = (day: string, at: number): boolean => at > endOfDay(day) + LATE_MS;
 const PAUSE_MAX_MS = 1000;

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
 
 /**
  * Whether the wall clock may close a day. Nothing that was metered can be taken back, so a clock that jumped is not
@@ -22,7 +23,7 @@ export interface ClockWatchOptions {
 /** The wall clock jumped where it moved against the monotonic one by more than this. */
 export const CLOCK_JUMP_MS = 30_000;
 /** A new time is believed once it has stood for so long; and so often the slow drift of a good clock is taken in. */
-export const CLOCK_STEADY_MS = 3_600_000;
+export const CLOCK_STEADY_MS = HOUR_MS;
 
 /** What the wall clock is ahead of the monotonic one, and since when (monotonic) it is believed or waits to be. */
 interface Offset {

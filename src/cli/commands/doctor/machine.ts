@@ -9,13 +9,13 @@ import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
 import { keptKeyPath } from '../../../service/generated-secrets.ts';
 import { parseCertificate } from '../../../service/tls-certificate.ts';
 import { systemClock } from '../../../time/clock.ts';
+import { DAY_MS } from '../../../time/utc-days.ts';
 import { VERSION } from '../../../version.ts';
 import { fileTrouble, wordsOf } from '../../terminal/exit.ts';
 import { finding, type Tell } from './finding.ts';
 
 const NODE_MAJOR = 24;
 const MIB = 1024 * 1024;
-const DAY_MS = 86_400_000;
 /** cert-manager renews at a third of the time that is left; of 90 days these are the last. */
 const CERTIFICATE_WARN_MS = 14 * DAY_MS;
 const FREE_FAIL_BYTES = 64 * MIB;

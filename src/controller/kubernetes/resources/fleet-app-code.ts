@@ -1,5 +1,6 @@
 import { LIMITS } from '../../../domain/limits.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
+import { DAY_MS } from '../../../time/utc-days.ts';
 import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
 import type { FleetAppSpec } from '../schema/fleet-app.ts';
 
@@ -15,7 +16,7 @@ export function codeStateOf(app: AppRecord, code: { readonly hash: string } | un
 }
 
 /** A code is renewed so long before it expires: a weekend on which nobody looks is shorter. */
-export const RENEW_BEFORE_MS = 3 * 86_400_000;
+export const RENEW_BEFORE_MS = 3 * DAY_MS;
 
 export interface CodeFacts {
   readonly spec: FleetAppSpec;
