@@ -21,7 +21,7 @@ export interface Listed<T> {
  * @throws StoreUnavailable as `Store.list`; `timeout` once the signal has aborted
  */
 export async function* pagesOf(
-  store: Store,
+  store: Pick<Store, 'list'>,
   request: PageRequest,
   signal?: AbortSignal,
 ): AsyncGenerator<Page, undefined> {

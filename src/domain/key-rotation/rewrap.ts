@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
+import { pagesOf } from '../../store/pages.ts';
 import {
   ABSENT,
   PAGE_ENTRIES_MAX,
@@ -142,24 +142,20 @@ class Round {
 
   /** @returns whether the last page was reached */
   async answers(): Promise<boolean> {
-    const { store } = this.#deps;
-    for (let pages = 0; pages < PAGES_PER_ROUND_MAX; pages += 1) {
-      const { after } = this.#look;
-      const page = await store.list({
-        prefix: KEYS.idempotencyRecordsAll,
-        limit: PAGE_ENTRIES_MAX,
-        ...(after !== undefined && { after }),
-      });
-      await this.#rewrap(
-        page.entries.flatMap((entry) => this.#candidateOf(entry) ?? []),
-        true,
-      );
-      this.#look.after = page.next;
-      if (page.next === undefined) return true;
-      // An embedded store answers at once: requests have their turn between the pages.
-      await nextTurn();
+    const { after } = this.#look;
+    const request = { prefix: KEYS.idempotencyRecordsAll, limit: PAGE_ENTRIES_MAX };
+    let pages = 0;
+    for await (const { entries, next } of pagesOf(this.#deps.store, {
+      ...request,
+      ...(after !== undefined && { after }),
+    })) {
+      const candidates = entries.flatMap((entry) => this.#candidateOf(entry) ?? []);
+      await this.#rewrap(candidates, true);
+      this.#look.after = next;
+      pages += 1;
+      if (pages === PAGES_PER_ROUND_MAX) return next === undefined;
     }
-    return false;
+    return true;
   }
 
   #candidateOf(entry: Entry): Candidate | undefined {

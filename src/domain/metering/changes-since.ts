@@ -1,4 +1,5 @@
-import type { Entry, Page, Store } from '../../store/port.ts';
+import { pagesOf } from '../../store/pages.ts';
+import type { Entry, Store } from '../../store/port.ts';
 import { parseRecord } from '../records/codec.ts';
 import { accountStatusChangeSchema, statusChangeSchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
@@ -36,11 +37,10 @@ export async function changesSince(
 async function* entriesOf(store: Pick<Store, 'list'>, prefix: string, range: AccountRange): AsyncIterable<Entry> {
   const end = endOfAccount(prefix, range.last);
   // A little below the first account: what lies between is read for nothing, and is rarely anything.
-  let after: string | undefined = endOfAccount(prefix, range.first.slice(0, -1));
-  while (after !== undefined && after < end) {
-    const page: Page = await store.list({ prefix, after, limit: PAGE_ENTRIES });
-    for (const entry of page.entries) if (entry.key < end) yield entry;
-    after = page.next;
+  const after = endOfAccount(prefix, range.first.slice(0, -1));
+  for await (const { entries, next } of pagesOf(store, { prefix, after, limit: PAGE_ENTRIES })) {
+    for (const entry of entries) if (entry.key < end) yield entry;
+    if (next !== undefined && next >= end) return;
   }
 }
 

@@ -1,3 +1,4 @@
+import { pagesOf } from '../../store/pages.ts';
 import { KEYS } from '../records/keys.ts';
 import { dayAfter, daysBefore } from '../status-history/day-record.ts';
 import { commitFenced, type FencedStore, type Watermark } from './watermark.ts';
@@ -23,15 +24,19 @@ export async function pruneChanges(deps: FencedStore, metered: Watermark, from: 
   if (metered.through === undefined) return { all: true, to: from };
   const end = KEYS.statusChanges(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
   const expectation = { key: KEYS.metered, revision: metered.revision };
-  let to = from;
-  for (let commits = 0; commits < COMMITS_PER_ROUND_MAX; commits += 1) {
-    const request = { prefix: KEYS.statusChangesAll, limit: ENTRIES_PER_COMMIT, keysOnly: true };
-    const page = await deps.store.list({ ...request, ...(to !== undefined && { after: to }) });
-    const old = page.entries.filter(({ key }) => key < end).map(({ key }) => key);
-    if (old.length === 0) return { all: true, to };
+  const request = { prefix: KEYS.statusChangesAll, limit: ENTRIES_PER_COMMIT, keysOnly: true };
+  let [to, commits] = [from, 0];
+  for await (const { entries, next } of pagesOf(deps.store, {
+    ...request,
+    ...(from !== undefined && { after: from }),
+  })) {
+    const old = entries.filter(({ key }) => key < end).map(({ key }) => key);
+    if (old.length === 0) break;
     const removals = old.map((key) => ({ remove: key }));
     if (!(await commitFenced(deps, expectation, removals, true))) return { all: false, to };
     to = old.at(-1);
+    commits += 1;
+    if (commits === COMMITS_PER_ROUND_MAX) return { all: next === undefined, to };
   }
-  return { all: false, to };
+  return { all: true, to };
 }

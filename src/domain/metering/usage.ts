@@ -1,5 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { PageOf } from '../../store/pages.ts';
+import { pagesOf, type PageOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { DAY_MS, dayAt, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
@@ -108,15 +107,13 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
     const end = whole && range.upTo !== undefined ? lastKeyOf(month, range.upTo) : undefined;
     const within = (key: string): boolean => end === undefined || key < end;
     const nights = new Map<string, LedgerRecord[]>();
-    let after = whole && range.after !== undefined ? lastKeyOf(month, range.after) : undefined;
-    do {
-      const request = { prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
-      const page = await inTime(store.list(request));
-      for (const entry of page.entries) if (within(entry.key)) add(nights, month, entry);
-      after = page.next;
-      // The embedded store answers in the same turn: others have theirs in between.
-      await nextTurn();
-    } while (after !== undefined && within(after));
+    const after = whole && range.after !== undefined ? lastKeyOf(month, range.after) : undefined;
+    const request = { prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const pages = pagesOf({ list: (page) => inTime(store.list(page)) }, request);
+    for await (const { entries, next } of pages) {
+      for (const entry of entries) if (within(entry.key)) add(nights, month, entry);
+      if (next !== undefined && !within(next)) break;
+    }
     return nights;
   }
 

@@ -1,3 +1,4 @@
+import { pagesOf } from '../../store/pages.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { AccountMemory } from '../fleet/account-memory.ts';
@@ -75,10 +76,8 @@ async function* acksByAccount(
 ): AsyncGenerator<readonly [accountId: string, acks: ReadonlyMap<string, AckRecord>]> {
   let accountId = '';
   let acks = new Map<string, AckRecord>();
-  let after: string | undefined;
-  do {
-    const page = await store.list({ prefix: KEYS.acks, limit: PAGE, ...(after !== undefined && { after }) });
-    for (const entry of page.entries) {
+  for await (const { entries, next } of pagesOf(store, { prefix: KEYS.acks, limit: PAGE })) {
+    for (const entry of entries) {
       const [, owner = ''] = entry.key.split('/');
       if (owner !== accountId) {
         if (acks.size > 0) yield [accountId, acks];
@@ -86,9 +85,8 @@ async function* acksByAccount(
       }
       noteAck(acks, entry);
     }
-    after = page.next;
-    if (after !== undefined) await clock.sleep(PAUSE_MS, signal);
+    if (next !== undefined) await clock.sleep(PAUSE_MS, signal);
     if (signal.aborted) return;
-  } while (after !== undefined);
+  }
   if (acks.size > 0) yield [accountId, acks];
 }

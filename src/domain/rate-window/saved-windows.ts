@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { pagesOf } from '../../store/pages.ts';
 import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Expectation, type Store } from '../../store/port.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -47,13 +48,8 @@ function* batches(records: readonly Put[]): Iterable<readonly Put[]> {
 }
 
 async function* savedEntries(store: Store, keysOnly: boolean): AsyncIterable<Entry> {
-  let after: string | undefined;
-  do {
-    const request = { prefix: KEYS.rateWindows, limit: PAGE_ENTRIES_MAX, keysOnly };
-    const page = await store.list({ ...request, ...(after !== undefined && { after }) });
-    yield* page.entries;
-    after = page.next;
-  } while (after !== undefined);
+  const request = { prefix: KEYS.rateWindows, limit: PAGE_ENTRIES_MAX, keysOnly };
+  for await (const { entries } of pagesOf(store, request)) yield* entries;
 }
 
 /** @throws StoreUnavailable */

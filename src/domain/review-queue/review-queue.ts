@@ -1,4 +1,4 @@
-import type { Listed, PageOf } from '../../store/pages.ts';
+import { pagesOf, type Listed, type PageOf } from '../../store/pages.ts';
 import type { Entry, Store } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -78,21 +78,15 @@ async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Pr
 async function* entriesAfter(
   store: Store,
   accountId: string,
-  from: string | undefined,
+  after: string | undefined,
   limit: number,
 ): AsyncGenerator<{ entry: Entry; last: boolean }> {
-  let after = from;
-  do {
-    const { entries, next } = await store.list({
-      prefix: KEYS.reviewQueue(accountId),
-      limit,
-      ...(after !== undefined && { after }),
-    });
+  const request = { prefix: KEYS.reviewQueue(accountId), limit, ...(after !== undefined && { after }) };
+  for await (const { entries, next } of pagesOf(store, request)) {
     for (const [index, entry] of entries.entries()) {
       yield { entry, last: next === undefined && index === entries.length - 1 };
     }
-    after = next;
-  } while (after !== undefined);
+  }
 }
 
 async function decide(
