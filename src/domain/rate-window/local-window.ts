@@ -1,39 +1,42 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
-import { Instants } from './timestamp-ring.ts';
+import { TimestampRing } from './timestamp-ring.ts';
 
 /** The account's window after a request was charged, or refused. */
 export interface RateDecision {
   readonly admitted: boolean;
   /** Requests left at this moment. */
   readonly left: number;
-  /** Seconds until the next place frees, at least 1. */
+  /** Seconds until the next unit is free, at least 1. */
   readonly freesInSeconds: number;
 }
 
-/**
- * H13: at most 600 requests of an account in any 60 s. The seam for the window that replicas share: a decision may
- * take a moment.
- */
+/** H13: at most 600 requests of an account in any 60 s, on one process or over all replicas. */
 export interface RateWindow {
+  /**
+   * Charges one request. The window of one process decides at once; the one that replicas share may ask the store.
+   * @throws StoreUnavailable when the store does not answer in time, or too many requests of the account wait for it
+   */
   charge(accountId: string): MaybePromise<RateDecision>;
-  /** How full the windows of the accounts seen in the last minute are, each 0 to 1. */
+  /** How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1. */
   fills(): readonly number[];
+  /** How many accounts were refused in the last minute. */
   accountsLimitedLately(): number;
 }
 
-/** Instants of the wall clock, oldest first, by account: what a clean restart keeps. */
+/** By account, the instants of its requests in milliseconds since 1970, oldest first: a clean restart keeps them. */
 export type SavedWindows = ReadonlyMap<string, readonly number[]>;
 
 export interface LocalRateWindow extends RateWindow {
   save(): SavedWindows;
+  /** Adds saved requests to the windows, each with the age that it has now. */
   restore(saved: SavedWindows): void;
 }
 
-/** The window of one process: exact, in memory, the instants of the last 60 s of each account. */
+/** Creates the window of one process: it is exact, and has the instants of the last 60 s of each account in memory. */
 export function createLocalRateWindow(clock: Clock): LocalRateWindow {
-  const rings = new Map<string, Instants>();
+  const rings = new Map<string, TimestampRing>();
   const limitedAt = new Map<string, number>();
   let sweptAt = clock.monotonic();
 
@@ -44,9 +47,9 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
     for (const [accountId, at] of limitedAt) if (now - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
   }
 
-  function ringOf(accountId: string): Instants {
+  function ringOf(accountId: string): TimestampRing {
     let ring = rings.get(accountId);
-    if (!ring) rings.set(accountId, (ring = new Instants()));
+    if (!ring) rings.set(accountId, (ring = new TimestampRing()));
     return ring;
   }
 
@@ -85,7 +88,7 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
         if (countAt(ring, now) > 0)
           saved.set(
             accountId,
-            ring.instants().map((at) => Math.round(wall - (now - at))),
+            ring.toArray().map((at) => Math.round(wall - (now - at))),
           );
       }
       return saved;
@@ -105,8 +108,8 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
   };
 }
 
-/** Forgets what has left the window, and counts the rest. */
-function countAt(ring: Instants, now: number): number {
+/** Removes the instants that left the window, and counts the rest. */
+function countAt(ring: TimestampRing, now: number): number {
   while (ring.size > 0 && now - ring.oldest() >= LIMITS.rateWindowMs) ring.shift();
   return ring.size;
 }

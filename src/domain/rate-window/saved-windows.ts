@@ -8,14 +8,14 @@ import type { LocalRateWindow } from './local-window.ts';
 export const savedSchema = z.looseObject({ instants: z.array(z.number()).max(600) });
 
 /*
- * The embedded mode keeps the rate windows over a clean restart: written when the process ends, read and removed when
- * it begins. Like all of the limiter's records they touch neither `head` nor the audit.
+ * The embedded mode keeps the rate windows over a clean restart: they are written when the process ends, and read and
+ * removed when it begins. Like all records of the rate window they touch neither `head` nor the audit.
  */
 
 const RECORDS_PER_COMMIT_MAX = 100;
 const CHARACTERS_PER_COMMIT_MAX = 65_536;
 
-/** @throws StoreUnavailable */
+/** Writes the windows to the store, in as many commits as it takes. @throws StoreUnavailable */
 export async function saveWindows(store: Store, windows: LocalRateWindow): Promise<void> {
   const revisions = new Map<string, number>();
   for await (const { key, revision } of savedEntries(store, true)) revisions.set(key, revision);
@@ -52,7 +52,7 @@ async function* savedEntries(store: Store, keysOnly: boolean): AsyncIterable<Ent
   for await (const { entries } of pagesOf(store, request)) yield* entries;
 }
 
-/** @throws StoreUnavailable */
+/** Reads the saved windows into `windows` and removes them from the store. @throws StoreUnavailable; BadRecord */
 export async function restoreWindows(store: Store, windows: LocalRateWindow): Promise<void> {
   const saved = new Map<string, readonly number[]>();
   let one: Expectation | undefined;

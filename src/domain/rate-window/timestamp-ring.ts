@@ -1,14 +1,15 @@
-/** A growing ring of instants, oldest first. Who fills it bounds it, by forgetting. */
-export class Instants {
+/** A growing ring of timestamps, oldest first. It has no bound of its own: its owner removes the oldest ones. */
+export class TimestampRing {
   #ring = new Float64Array(8);
   #first = 0;
   size = 0;
 
+  /** Returns the oldest timestamp; 0 when the ring is empty. */
   oldest(): number {
     return this.at(0);
   }
 
-  /** The oldest has index 0. */
+  /** Returns a timestamp by its place; the oldest has index 0. */
   at(index: number): number {
     return this.#ring[(this.#first + index) % this.#ring.length] ?? 0;
   }
@@ -19,19 +20,19 @@ export class Instants {
     this.size += 1;
   }
 
-  /** Forgets the oldest. */
+  /** Removes the oldest. */
   shift(): void {
     if (this.size === 0) return;
     this.#first = (this.#first + 1) % this.#ring.length;
     this.size -= 1;
   }
 
-  instants(): number[] {
+  toArray(): number[] {
     return Array.from({ length: this.size }, (_, index) => this.at(index));
   }
 
   #grow(): void {
-    const kept = this.instants();
+    const kept = this.toArray();
     this.#ring = new Float64Array(Math.ceil(kept.length * 1.5));
     this.#ring.set(kept);
     this.#first = 0;

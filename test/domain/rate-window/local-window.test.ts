@@ -7,7 +7,7 @@ import { runs } from '../../support/run/effort.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
-/** H13 and H14 as they are written: every instant of the last minute, counted anew each time. */
+/** H13 and H14 as they are written: it counts every instant of the last minute anew each time. */
 function naiveWindow(): (now: number) => RateDecision {
   let admitted: number[] = [];
   return (now) => {

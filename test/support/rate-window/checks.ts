@@ -1,16 +1,16 @@
-import { NO_WINDOW, readWindow, sliceName, type WindowRecord } from '../../../src/domain/rate-window/shared/record.ts';
+import { leaseName, NO_WINDOW, readWindow, type WindowRecord } from '../../../src/domain/rate-window/shared/record.ts';
 import { LASTS_MS, type History, type Written } from './simulation.ts';
 
-/** What H13 promises, held to what happened; each is a list of sentences, empty when the promise was kept. */
+/** The promises of H13, checked against a history: each check returns sentences, none when the promise was kept. */
 
 const WINDOW_MS = 60_000;
 const PROMISED_MS = 62_500;
-/** Nobody waits longer for a decision. */
+/** No request waits longer for a decision. */
 const WAITS_MAX_MS = 2000;
 const MAX = 600;
-/** A hold and the time that it counts after its end, and what is needed to be back. */
+/** How long a fault shows: an allotment, the time that it counts after its end, and the time to recover. */
 const FAULT_ECHO_MS = 31_500 + 61_000 + 5000;
-const HELD_MAX = 200;
+const ALLOTMENT_MAX = 200;
 const WRITES_MAX = 4;
 const AMPLE = 200;
 
@@ -36,16 +36,16 @@ export function overAdmissions({ admitted }: History): string[] {
   return [`601 were admitted within ${last - first} ms, from ${first}`];
 }
 
-/** What replicas held that were in trouble lately; one that slept counts all for longer, for a minute. */
-function mayBeLacking({ faults }: History, now: number): number {
+/** Units that recent faults may withhold: the allotments of the replicas in trouble; all units for a minute after a suspension. */
+function withheldAtMost({ faults }: History, now: number): number {
   const lately = faults.filter(({ at, until }) => at <= now && now <= until + FAULT_ECHO_MS);
   if (lately.some(({ suspended }) => suspended)) return MAX;
-  return HELD_MAX * new Set(lately.map(({ replica }) => replica)).size;
+  return ALLOTMENT_MAX * new Set(lately.map(({ replica }) => replica)).size;
 }
 
 /**
- * Places that were taken when somebody was refused: used within the time, or given to those that waited then. Of the last
- * seconds it is not known who waited.
+ * Units that were taken when a request was refused: they were spent within the time before, or later by requests that
+ * waited already. For the last seconds of a run it is not known which requests waited.
  */
 function takenAt({ admitted, waitedSince }: History, at: number, withinMs: number): number {
   let taken = countBetween(admitted, at - withinMs, at);
@@ -57,23 +57,24 @@ function takenAt({ admitted, waitedSince }: History, at: number, withinMs: numbe
 
 export function falseRefusals(history: History): string[] {
   const { refused, writes, faults } = history;
-  // H13: with one process exactly a minute.
+  // H13: the window of one process is exactly a minute.
   const promisedMs = writes.size === 1 && faults.length === 0 ? WINDOW_MS : PROMISED_MS;
   const short = refused
     .map((at) => ({ at, lacking: MAX - takenAt(history, at, promisedMs) }))
-    .filter(({ at, lacking }) => at <= LASTS_MS - WAITS_MAX_MS && lacking > mayBeLacking(history, at));
+    .filter(({ at, lacking }) => at <= LASTS_MS - WAITS_MAX_MS && lacking > withheldAtMost(history, at));
   return short.slice(0, 1).map(({ at, lacking }) => `${short.length} refused early, at ${at} with ${lacking} left`);
 }
 
 /**
- * More than 4 writes of a replica within a minute in which more than 200 were left all the time: of those that took what
- * was free. Where others hold what is needed, whoever needs it writes, and who holds it, as often as requests move on.
+ * Finds more than 4 writes of a replica within a minute in which more than 200 were left all the time. Only writes that
+ * took free units count: where others hold the allotments, the replica that needs units and the holder both write as
+ * often as requests move on.
  */
 export function tooManyWrites({ admitted, writes }: History): string[] {
   return [...writes].flatMap(([replica, all]) => {
     if (!fiveWrites(all, admitted)) return [];
     const many = fiveWrites(
-      all.filter((one) => tookWhatWasFree(replica, one)),
+      all.filter((one) => tookFreeUnits(replica, one)),
       admitted,
     );
     return many ? [`${replica} wrote at ${many.map(({ at }) => Math.round(at)).join(', ')}`] : [];
@@ -88,13 +89,13 @@ function fiveWrites(all: readonly Written[], admitted: readonly number[]): reado
   return first < 0 ? undefined : all.slice(first, first + WRITES_MAX + 1);
 }
 
-/** Neither did it answer others, who had asked for what was held, nor did it ask them. */
-function tookWhatWasFree(replicaId: string, { before, after }: Written): boolean {
+/** Whether the write neither answered a recall nor recalled anything. */
+function tookFreeUnits(replicaId: string, { before, after }: Written): boolean {
   const read = (value: string): WindowRecord => readWindow({ key: '', value, revision: 1 });
   const known = before === undefined ? NO_WINDOW : read(before);
-  const mine = known.holds[replicaId];
-  const isAsked = mine !== undefined && known.wanted.includes(sliceName(replicaId, mine.nonce));
-  return !isAsked && read(after).wanted.every((name) => known.wanted.includes(name));
+  const mine = known.leases[replicaId];
+  const wasRecalled = mine !== undefined && known.recalled.includes(leaseName(replicaId, mine.nonce));
+  return !wasRecalled && read(after).recalled.every((name) => known.recalled.includes(name));
 }
 
 function mostUsed(admitted: readonly number[], from: number, to: number): number {

@@ -1,6 +1,6 @@
 import type { Random, Timeline } from '../time/timeline.ts';
 
-/** What one simulated replica is asked: quiet, light, steady, flooded, or by bursts, for a while each. */
+/** Sends requests to one simulated replica: none, few, steadily, many, or in bursts, for a while each. */
 export function demand(random: Random, timeline: Timeline, ask: (requests: number) => void): void {
   const scale = random() < 0.5 ? 1 : 0.3;
   let until = timeline.now;

@@ -17,7 +17,7 @@ export interface Fault {
   readonly at: number;
   readonly until: number;
   readonly replica: string;
-  /** Its monotonic clock stood still: for a minute it does not know how old anything is. */
+  /** The replica's monotonic clock stood still: for a minute it does not know how old anything is. */
   readonly suspended: boolean;
 }
 
@@ -29,20 +29,20 @@ export interface Written {
   readonly after: string;
 }
 
-/** What happened, in true time. */
+/** Everything that happened, in true time. */
 export interface History {
   readonly admitted: readonly number[];
-  /** Of each that was admitted, when it came. */
+  /** When each admitted request came, in the order of `admitted`. */
   readonly waitedSince: readonly number[];
   readonly refused: readonly number[];
-  /** Answered with 502; a few of these were admitted, too late. */
+  /** Requests that were answered with 502; a few of these were admitted, too late. */
   readonly failed: number;
   readonly faults: readonly Fault[];
   readonly writes: ReadonlyMap<string, readonly Written[]>;
 }
 
-/** So many requests at once. */
-export interface Asked {
+/** Requests that come at once. */
+export interface Burst {
   readonly at: number;
   readonly replica: number;
   readonly requests: number;
@@ -54,10 +54,10 @@ export interface Scenario {
   readonly rules: WindowRules;
   /** Half of the round trip to the store. */
   readonly wayMs?: number;
-  /** 1 to 5 by chance where it is not given. */
+  /** Random, 1 to 5, where it is not given. */
   readonly replicas?: number;
-  /** All that is asked; as it comes by chance where it is not given. */
-  readonly asked?: readonly Asked[];
+  /** All requests of the run; random demand where it is not given. */
+  readonly bursts?: readonly Burst[];
 }
 
 const ACCOUNT = 'account';
@@ -66,7 +66,7 @@ const CLOCK_OFFSET_MS = 500;
 const EPOCH = Date.UTC(2026, 5, 1);
 const log = pino({ level: 'silent' });
 
-/** One process: what goes on in it stands still while it is paused, and never goes on once it has crashed. */
+/** One process: nothing happens in it while it is paused, nor ever after it has crashed. */
 class Replica implements Clock {
   readonly id: string;
   readonly window: SharedRateWindow;
@@ -123,7 +123,7 @@ class Replica implements Clock {
     if (this.state === 'runs') this.state = 'paused';
   }
 
-  /** @param first what the process does before anything else @param suspendedMs what its monotonic clock did not see */
+  /** @param suspendedMs how long its monotonic clock stood still @param first what the process does before anything else */
   resume(suspendedMs: number, first: () => void): void {
     if (this.state !== 'paused') return;
     this.#slept += suspendedMs;
@@ -138,13 +138,13 @@ class Replica implements Clock {
   }
 }
 
-/** Runs it from begin to end. */
-export async function simulate({ seed, faults, rules, asked, ...scenario }: Scenario): Promise<History> {
+/** Runs a scenario and returns its history. */
+export async function simulate({ seed, faults, rules, bursts, ...scenario }: Scenario): Promise<History> {
   const random = seeded(seed);
   const timeline = new Timeline();
   const store = new SimulatedStore(timeline, random, scenario.wayMs ?? 10);
   const [admitted, waitedSince, refused]: [number[], number[], number[]] = [[], [], []];
-  const told: Fault[] = [];
+  const faultsSeen: Fault[] = [];
   let failed = 0;
   const replicas: Replica[] = [];
 
@@ -152,7 +152,7 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
     const offset = (random() * 2 - 1) * CLOCK_OFFSET_MS;
     const replica = new Replica(name, timeline, store, offset, rules);
     replicas.push(replica);
-    if (!asked) demand(random, timeline, (requests) => ask(replica, requests));
+    if (!bursts) demand(random, timeline, (requests) => ask(replica, requests));
     if (faults) trouble(replica);
     return replica;
   };
@@ -162,7 +162,7 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
     const since = timeline.now;
     for (let n = 0; n < requests; n += 1) {
       const count = (isAdmitted: boolean): void => {
-        // Charged or not, the service has answered it with 502 by then.
+        // The service has answered it with 502 by then, whether or not it was charged.
         if (timeline.now - since > LIMITS.requestDeadlineMs) failed += 1;
         (isAdmitted ? admitted : refused).push(timeline.now);
         if (isAdmitted) waitedSince.push(since);
@@ -184,7 +184,7 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
     }
   }
   const note = (replica: Replica, ms: number, suspended = false): void =>
-    void told.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id, suspended });
+    void faultsSeen.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id, suspended });
   const FAULTS: readonly ((replica: Replica, ms: number) => void)[] = [
     (replica, ms) => {
       const suspended = random() < 0.3 ? ms : 0;
@@ -212,12 +212,12 @@ export async function simulate({ seed, faults, rules, asked, ...scenario }: Scen
 
   const count = scenario.replicas ?? 1 + Math.floor(random() * 5);
   const begun = Array.from({ length: count }, (_, n) => start(`r${n}`));
-  for (const { at, replica, requests } of asked ?? []) {
+  for (const { at, replica, requests } of bursts ?? []) {
     const one = begun[replica];
     if (one) timeline.at(at, () => ask(one, requests));
   }
   while (timeline.now < LASTS_MS && timeline.next()) if (timeline.isAsync) await setImmediate();
   for (const replica of replicas) replica.crash();
   const writes = new Map(replicas.map((replica) => [replica.id, replica.writes]));
-  return { admitted, waitedSince, refused, failed, faults: told, writes };
+  return { admitted, waitedSince, refused, failed, faults: faultsSeen, writes };
 }

@@ -4,21 +4,22 @@ import type { Entry, Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { KEYS } from '../../records/keys.ts';
 import type { RateDecision } from '../local-window.ts';
-import { Instants } from '../timestamp-ring.ts';
-import type { Span } from './clock-interval.ts';
-import { chargingLately } from './count.ts';
+import { TimestampRing } from '../timestamp-ring.ts';
+import type { ClockInterval } from './clock-interval.ts';
+import { chargedRecently } from './count.ts';
 import { decide, type Decision } from './decide.ts';
 import { KnownWindow, type Known, type KnownWindowDeps } from './known-window.ts';
 import type { RateWindowMetrics } from './metrics.ts';
-import type { OwnHold } from './own-hold.ts';
+import type { OwnLease } from './own-lease.ts';
 import { putWindow } from './record.ts';
-import { WaitingRequests, type WaitingDeps } from './request-queue.ts';
+import { RequestQueue, type RequestQueueDeps } from './request-queue.ts';
+import type { Situation } from './situation.ts';
 
-export interface AccountWindowDeps extends KnownWindowDeps, WaitingDeps {
+export interface AccountWindowDeps extends KnownWindowDeps, RequestQueueDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
   readonly metrics: RateWindowMetrics;
-  /** One number for each commit of this process. */
+  /** Returns another number for each commit of this process. */
   readonly nextNonce: () => number;
 }
 
@@ -26,178 +27,183 @@ type Committing = Extract<Decision, { act: 'commit' }>;
 
 const FAILURES_IN_A_ROW_MAX = 2;
 const FAILED_PAUSE_MS = 1000;
-const REST_MS_MAX = 500;
+const YIELD_MS_MAX = 500;
 
 /**
- * One account's shared window on this replica. Requests are admitted from the own hold at once; the others wait in a
+ * One account's shared window on this replica. Requests are admitted from the own lease at once; the others wait in a
  * queue while one run at a time reads, decides and commits for all of them.
  */
 export class AccountWindow {
   readonly #accountId: string;
   readonly #deps: AccountWindowDeps;
-  readonly #waiting: WaitingRequests;
+  readonly #queue: RequestQueue;
   readonly #window: KnownWindow;
-  /** When this replica committed, within the last minute and while much was left; by the monotonic clock. */
-  #writes = new Instants();
+  /** The instants (monotonic) of this replica's commits of the last minute, since much has been left. */
+  #writes = new TimestampRing();
   #running: Promise<void> | undefined;
-  #returns = false;
+  /** The replica stops, and returns its lease. */
+  #isStopping = false;
   #failures = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
   #wake = Promise.withResolvers<void>();
   #roundTripMs = 0;
-  #restsUntil = Number.NEGATIVE_INFINITY;
+  #yieldsUntil = Number.NEGATIVE_INFINITY;
   #usedAt: number;
 
   constructor(accountId: string, deps: AccountWindowDeps) {
     this.#accountId = accountId;
     this.#deps = deps;
-    this.#waiting = new WaitingRequests(deps);
+    this.#queue = new RequestQueue(deps);
     this.#window = new KnownWindow(deps);
     this.#usedAt = deps.clock.monotonic();
   }
 
+  /** H13. @throws StoreUnavailable when the store does not answer in time, or too many requests of the account wait */
   charge(): MaybePromise<RateDecision> {
-    const now = this.#deps.wall();
+    const now = this.#deps.interval();
     this.#usedAt = this.#deps.clock.monotonic();
     if (!this.#running) {
       const decided = this.#window.admit(now) ?? this.#window.refuse(now);
       if (decided) return decided;
     }
-    const decision = this.#waiting.add();
+    const decision = this.#queue.add();
     this.#deps.metrics.rateWaited();
     this.#start();
     return decision;
   }
 
-  /** What the watch saw. */
-  saw(entry: Entry): void {
-    if (!this.#window.saw(entry)) return;
+  /** Takes an entry that the watch brought. */
+  observe(entry: Entry): void {
+    if (!this.#window.observe(entry)) return;
     this.#wake.resolve();
-    if (this.#window.asksBack(entry)) this.#start();
+    if (this.#window.recallsOwn(entry)) this.#start();
   }
 
-  /** The watch was deaf for a while: nobody is refused for what was known before. */
-  missed(): void {
+  /** After a gap of the watch: nobody is refused by what was known before. */
+  forget(): void {
     this.#window.forget();
     this.#wake.resolve();
   }
 
-  /** Looked at a few times a second: a used slice is settled before it ends, and as soon as possible after trouble. */
-  round(now: Span): void {
+  /**
+   * Is called a few times a second: a used allotment is settled before it ends, and a recalled one as soon as possible
+   * after a failure.
+   */
+  round(now: ClockInterval): void {
     if (!this.#running) this.#window.takeNewer();
-    const { hold } = this.#window.part;
+    const { lease } = this.#window.leases;
     const isDue =
-      hold?.slice === true &&
-      hold.spent > 0 &&
-      now.latest >= hold.usedUntil - this.#deps.rules.settledBeforeMs &&
-      this.#writesLately() <= 1;
-    if ((isDue || this.#isReturning) && !this.#isPaused) this.#start();
+      lease?.isAllotment === true &&
+      lease.spent > 0 &&
+      now.latest >= lease.usedUntil - this.#deps.rules.settledBeforeMs &&
+      this.#recentWrites() <= 1;
+    if ((isDue || this.#mustReturn) && !this.#isPaused) this.#start();
   }
 
-  get #isReturning(): boolean {
-    return this.#returns || this.#window.isAskedBack;
+  get #mustReturn(): boolean {
+    return this.#isStopping || this.#window.isRecalled;
   }
 
-  /** After trouble, with what nobody waits for. */
+  /** Whether a failure was so recent that work without a waiting request is put off. */
   get #isPaused(): boolean {
     return this.#deps.clock.monotonic() - this.#failedAt < FAILED_PAUSE_MS;
   }
 
-  /** Gives back what is held. Never throws. */
+  /** Returns the own allotment. Never throws. */
   async finish(): Promise<void> {
     await this.#running;
-    if (this.#window.part.hold?.slice !== true) return;
-    this.#returns = true;
+    if (this.#window.leases.lease?.isAllotment !== true) return;
+    this.#isStopping = true;
     this.#start();
     await this.#running;
   }
 
-  /** How much of the window is used, 0 to 1, as far as it is known here. */
-  fill(now: Span): number {
+  /** Returns how much of the window is used, 0 to 1, as far as this replica knows. */
+  fill(now: ClockInterval): number {
     const { requestsMax } = this.#deps.rules;
     return Math.min(1, (requestsMax - this.#window.left(now)) / requestsMax);
   }
 
-  /** Nothing is under way, held or counted any more. */
-  isOver(now: Span, forMs: number): boolean {
-    const { hold } = this.#window.part;
-    const isHeld = hold?.slice === true && now.earliest < hold.until + this.#deps.rules.endedCountsMs;
+  /** Whether nothing is under way, leased or counted any more. */
+  isIdle(now: ClockInterval, forMs: number): boolean {
+    const { lease } = this.#window.leases;
+    const isHeld = lease?.isAllotment === true && now.earliest < lease.until + this.#deps.rules.endedCountsMs;
     return !this.#running && !isHeld && this.#deps.clock.monotonic() - this.#usedAt >= forMs;
   }
 
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      // What came while this one was ending.
-      if (this.#window.part.hold?.slice === true) this.#window.takeNewer();
-      if (this.#waiting.count > 0 || (this.#isReturning && !this.#isPaused)) this.#start();
+      // The watch may have brought something while this run was ending.
+      if (this.#window.leases.lease?.isAllotment === true) this.#window.takeNewer();
+      if (this.#queue.count > 0 || (this.#mustReturn && !this.#isPaused)) this.#start();
     });
   }
 
   async #run(): Promise<void> {
     try {
-      // Those that come in the same turn of the event loop are decided together.
+      // Requests of the same turn of the event loop are decided together.
       await setImmediate();
-      // What has begun goes on until nobody waits; what is due and nobody waits for takes one commit.
+      // A run goes on until nobody waits; a settlement that nobody waits for takes one commit.
       do await this.#step();
-      while (this.#waiting.count > 0 || this.#isReturning);
+      while (this.#queue.count > 0 || this.#mustReturn);
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
       this.#failedAt = this.#deps.clock.monotonic();
       this.#window.forget();
-      if (this.#failures < FAILURES_IN_A_ROW_MAX && this.#waiting.count > 0) return await this.#run();
+      if (this.#failures < FAILURES_IN_A_ROW_MAX && this.#queue.count > 0) return await this.#run();
       this.#failures = 0;
-      this.#waiting.fail(error);
+      this.#queue.fail(error);
     }
   }
 
   async #step(): Promise<void> {
-    const { store, wall, clock, rules } = this.#deps;
+    const { store, interval, clock, rules } = this.#deps;
     const window = this.#window;
-    this.#waiting.turnAwayLate(window.charged(wall()), () => window.decided(wall()));
+    this.#queue.rejectLate(window.charged(interval()), () => window.decided(interval()));
     window.takeNewer();
     const known = window.record ?? window.read(await store.get(KEYS.rateWindow(this.#accountId)));
-    const now = wall();
+    const now = interval();
     const decision = decide(this.#situation(known, now), rules);
     if (decision.act === 'commit') return await this.#commit(known, decision, now);
     if (decision.act === 'wait') {
       await this.#woken(decision.until - clock.monotonic());
-      // Nobody is taken for dead who may have answered where the watch is late.
+      // The watch may be late: before a holder counts as dead, the store is read for its answer.
       if (decision.for === 'answers' && clock.monotonic() >= decision.until) window.forget();
       return;
     }
-    const units = decision.act === 'serve' ? decision.units : this.#waiting.count;
-    this.#waiting.decide(() => window.decided(now), units);
+    const units = decision.act === 'serve' ? decision.units : this.#queue.count;
+    this.#queue.decide(() => window.decided(now), units);
   }
 
-  #situation({ record }: Known, now: Span): Parameters<typeof decide>[0] {
+  #situation({ record }: Known, now: ClockInterval): Situation {
     const { replicaId, clock, rules } = this.#deps;
-    const { part, own, asked } = this.#window;
+    const { leases, own, recallDeadlines } = this.#window;
     return {
       record,
       replicaId,
-      part,
+      leases,
       own: own.count(now),
       now,
       monotonic: clock.monotonic(),
-      demand: this.#waiting.count,
-      asked,
-      giveBack: this.#isReturning,
-      ends: this.#returns,
-      writes: this.#writesLately(),
+      waiting: this.#queue.count,
+      recallDeadlines,
+      mustReturn: this.#mustReturn,
+      isStopping: this.#isStopping,
+      writes: this.#recentWrites(),
       chargeMs: Math.min(rules.chargeMsMax, Math.max(rules.chargeMs, 2 * this.#roundTripMs)),
-      restsUntil: this.#restsUntil,
+      yieldsUntil: this.#yieldsUntil,
     };
   }
 
-  #writesLately(): number {
+  #recentWrites(): number {
     const since = this.#deps.clock.monotonic() - this.#deps.rules.ownCountsMs;
     while (this.#writes.size > 0 && this.#writes.oldest() < since) this.#writes.shift();
     return this.#writes.size;
   }
 
-  /** Until the watch brings something, or the time is up. */
+  /** Waits until the watch brings something, or the time is up. */
   async #woken(ms: number): Promise<void> {
     const over = new AbortController();
     this.#wake = Promise.withResolvers();
@@ -205,13 +211,17 @@ export class AccountWindow {
     over.abort(null);
   }
 
-  async #commit({ revision }: Known, { record, take, refuses, isAmple }: Committing, now: Span): Promise<void> {
+  async #commit(
+    { revision }: Known,
+    { record, take, refuses, isAmple }: Committing,
+    now: ClockInterval,
+  ): Promise<void> {
     const { store, clock, replicaId } = this.#deps;
-    const before = this.#window.part.hold;
-    const { usedUntil, ...told } = take;
-    const hold = { ...told, nonce: this.#deps.nextNonce() };
-    const next = { ...record, holds: { ...record.holds, [replicaId]: hold } };
-    this.#window.sent({ ...hold, usedUntil, takenAt: now.latest, spends: new Map(), spent: 0 }, revision);
+    const before = this.#window.leases.lease;
+    const { usedUntil, ...recorded } = take;
+    const lease = { ...recorded, nonce: this.#deps.nextNonce() };
+    const next = { ...record, leases: { ...record.leases, [replicaId]: lease } };
+    this.#window.sent({ ...lease, usedUntil, spends: new Map(), spent: 0 }, revision);
     const startedAt = clock.monotonic();
     const result = await store.commit({
       expect: [{ key: KEYS.rateWindow(this.#accountId), revision }],
@@ -219,32 +229,32 @@ export class AccountWindow {
       quiet: true,
     });
     this.#roundTripMs = clock.monotonic() - startedAt;
-    if (result.outcome === 'conflict') return this.#window.refused(hold.nonce);
+    if (result.outcome === 'conflict') return this.#window.conflicted(lease.nonce);
     if (isAmple) this.#writes.push(startedAt);
-    else this.#writes = new Instants();
-    this.#note(before, take, now);
-    this.#returns = false;
-    if (!take.slice) this.#rest(1 + chargingLately(record, replicaId, now));
+    else this.#writes = new TimestampRing();
+    this.#countAllotments(before, take, now);
+    this.#isStopping = false;
+    if (!take.isAllotment) this.#yieldTurn(1 + chargedRecently(record, replicaId, now));
     this.#window.committed({ record: next, revision: result.revision });
     if (refuses > 0) this.#refuseAfter(take.units, refuses);
   }
 
-  /** Who has committed knows the record first: others would meet one conflict after the other. */
-  #rest(turns: number): void {
-    this.#restsUntil = this.#deps.clock.monotonic() + Math.min(REST_MS_MAX, this.#roundTripMs * turns);
+  /** Lets others charge: the replica that committed knows the record first, and others would meet one conflict after another. */
+  #yieldTurn(turns: number): void {
+    this.#yieldsUntil = this.#deps.clock.monotonic() + Math.min(YIELD_MS_MAX, this.#roundTripMs * turns);
   }
 
-  /** So many after so many, but for those for whom something became free in the meantime. */
+  /** Refuses `refuses` requests behind the first `units` ones, but for those for whom something became free meanwhile. */
   #refuseAfter(units: number, refuses: number): void {
-    const now = this.#deps.wall();
+    const now = this.#deps.interval();
     const stay = Math.max(units, this.#window.left(now));
-    if (stay < units + refuses) this.#waiting.decide(() => this.#window.full(now), units + refuses - stay, stay);
+    if (stay < units + refuses) this.#queue.decide(() => this.#window.full(now), units + refuses - stay, stay);
   }
 
-  #note(before: OwnHold | undefined, { slice, units }: Committing['take'], now: Span): void {
+  #countAllotments(before: OwnLease | undefined, { isAllotment, units }: Committing['take'], now: ClockInterval): void {
     const { metrics } = this.#deps;
-    const isSettled = before?.slice === true && before.units > 0;
+    const isSettled = before?.isAllotment === true && before.units > 0;
     if (isSettled) metrics.rateSlice(now.latest < before.usedUntil ? 'returned' : 'expired');
-    if (slice && units > 0) metrics.rateSlice('taken');
+    if (isAllotment && units > 0) metrics.rateSlice('taken');
   }
 }

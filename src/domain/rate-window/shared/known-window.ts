@@ -2,44 +2,44 @@ import { ABSENT, type Entry } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Versioned } from '../../records/codec.ts';
 import type { RateDecision } from '../local-window.ts';
-import type { Span } from './clock-interval.ts';
-import { NO_PART, reconciled, refused, sent, spendUnit, usableUnits, type OwnHold, type OwnPart } from './own-hold.ts';
-import { OwnUnits } from './own-usage.ts';
-import { hasHold, NO_WINDOW, readWindowOrFull, sliceName, type WindowRecord } from './record.ts';
-import { WindowOutlook } from './remaining.ts';
+import type { ClockInterval } from './clock-interval.ts';
+import { NO_LEASES, reconciled, spendUnit, usableUnits, withoutConflicted, withSent, type OwnLease, type OwnLeases } from './own-lease.ts';
+import { OwnUsage } from './own-usage.ts';
+import { hasLease, leaseName, NO_WINDOW, readWindowOrFull, type WindowRecord } from './record.ts';
+import { RemainingUnits } from './remaining.ts';
 import type { WindowRules } from './rules.ts';
 
 export interface KnownWindowDeps {
   readonly replicaId: string;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly wall: () => Span;
+  readonly interval: () => ClockInterval;
   readonly rules: WindowRules;
 }
 
 export type Known = Versioned<WindowRecord>;
 
-/** What this replica knows of one account's window: the record, its own part in it, and what it admitted. */
+/** What this replica knows of one account's window: the record, its own leases, and what it admitted. */
 export class KnownWindow {
   readonly #deps: KnownWindowDeps;
-  readonly #outlook: WindowOutlook;
+  readonly #remaining: RemainingUnits;
   #known: Known | undefined;
-  /** The revision that `known` has or had: what is older than this is no news. */
+  /** The revision that `known` has or had: an entry of an older one is no news. */
   #reached = ABSENT;
-  /** What the watch brought last; read when it is needed. */
+  /** The last entry that the watch brought; it is parsed when it is needed. */
   #newer: Entry | undefined;
-  /** Until then a refusal needs no second look, unless the record changes. */
+  /** Until this instant a refusal needs no further decision, unless the record changes. */
   #fullUntil = Number.NEGATIVE_INFINITY;
-  readonly own: OwnUnits;
-  part: OwnPart = NO_PART;
-  /** Others want back what is held. */
-  isAskedBack = false;
-  /** Slices of others that someone asked for, with the instant from which no answer is expected any more. */
-  readonly asked = new Map<string, number>();
+  readonly own: OwnUsage;
+  leases: OwnLeases = NO_LEASES;
+  /** Others recall the own allotment. */
+  isRecalled = false;
+  /** Allotments of others that are recalled, by name, with the instant from which no answer is expected any more. */
+  readonly recallDeadlines = new Map<string, number>();
 
   constructor(deps: KnownWindowDeps) {
     this.#deps = deps;
-    this.own = new OwnUnits(deps.rules);
-    this.#outlook = new WindowOutlook(deps.replicaId, this.own, deps.rules);
+    this.own = new OwnUsage(deps.rules);
+    this.#remaining = new RemainingUnits(deps.replicaId, this.own, deps.rules);
   }
 
   /** Undefined when the store must be asked. */
@@ -47,21 +47,21 @@ export class KnownWindow {
     return this.#known;
   }
 
-  /** @returns whether it is news */
-  saw(entry: Entry): boolean {
+  /** Takes an entry that the watch brought. @returns whether it is news */
+  observe(entry: Entry): boolean {
     if (entry.revision <= Math.max(this.#newer?.revision ?? ABSENT, this.#reached)) return false;
     this.#newer = entry;
     this.#fullUntil = Number.NEGATIVE_INFINITY;
     return true;
   }
 
-  /** Whether this seems to ask for what is held here; many records pass by, and are not parsed for it. */
-  asksBack({ value }: Entry): boolean {
-    const { hold } = this.part;
-    return hold?.slice === true && value.includes(`"${sliceName(this.#deps.replicaId, hold.nonce)}"`);
+  /** Whether an entry seems to recall the own allotment: most entries do not, and are not parsed to find out. */
+  recallsOwn({ value }: Entry): boolean {
+    const { lease } = this.leases;
+    return lease?.isAllotment === true && value.includes(`"${leaseName(this.#deps.replicaId, lease.nonce)}"`);
   }
 
-  /** Nothing may be refused by what was known before. */
+  /** Forgets the record, so that nothing is refused by what was known before. */
   forget(): void {
     this.#known = undefined;
     this.#fullUntil = Number.NEGATIVE_INFINITY;
@@ -73,74 +73,76 @@ export class KnownWindow {
     if (newer && newer.revision > this.#reached) this.#learn(this.#parsed(newer));
   }
 
-  /** What the store answered. */
+  /** Takes the answer of the store. */
   read(entry: Entry | undefined): Known {
     return this.#learn(entry ? this.#parsed(entry) : { record: NO_WINDOW, revision: ABSENT });
   }
 
-  sent(hold: OwnHold, expects: number): void {
-    this.part = sent(this.part, { hold, expects });
+  sent(lease: OwnLease, expects: number): void {
+    this.leases = withSent(this.leases, { lease, expects });
   }
 
-  /** What the watch brought may be newer; else the store is asked. */
-  refused(nonce: number): void {
-    this.part = refused(this.part, nonce);
+  /** After a conflict: the watch may have brought the newer record; otherwise the store is asked. */
+  conflicted(nonce: number): void {
+    this.leases = withoutConflicted(this.leases, nonce);
     this.#known = undefined;
   }
 
   committed(known: Known): void {
-    this.isAskedBack = false;
+    this.isRecalled = false;
     this.#learn(known);
   }
 
-  /** One request from what is held; undefined when there is nothing. */
-  admit(now: Span): RateDecision | undefined {
-    const { hold } = this.part;
-    if (!hold || usableUnits(this.part, now) <= 0) return undefined;
-    spendUnit(hold, now, this.#deps.rules);
+  /** Admits one request from the own lease; undefined when it has no usable unit. */
+  admit(now: ClockInterval): RateDecision | undefined {
+    const { lease } = this.leases;
+    if (!lease || usableUnits(this.leases, now) <= 0) return undefined;
+    spendUnit(lease, now, this.#deps.rules);
     this.own.admitted(now);
-    return this.#outlook.answer(true, now);
+    return this.#remaining.answer(true, now);
   }
 
-  /** Undefined when there may be something by now. */
-  refuse(now: Span): RateDecision | undefined {
-    return now.earliest < this.#fullUntil ? this.#outlook.answer(false, now) : undefined;
+  /** Refuses one request while the window is known to be full; undefined when something may be free by now. */
+  refuse(now: ClockInterval): RateDecision | undefined {
+    return now.earliest < this.#fullUntil ? this.#remaining.answer(false, now) : undefined;
   }
 
-  /** It was decided that there is nothing. */
-  full(now: Span): RateDecision {
-    this.#fullUntil = this.#outlook.freesAt(now);
-    return this.#outlook.answer(false, now);
+  /** Refuses after a decision that nothing is free, and remembers until when that holds. */
+  full(now: ClockInterval): RateDecision {
+    this.#fullUntil = this.#remaining.freesAt(now);
+    return this.#remaining.answer(false, now);
   }
 
-  decided(now: Span): RateDecision {
+  decided(now: ClockInterval): RateDecision {
     return this.admit(now) ?? this.full(now);
   }
 
-  /** What was taken for requests that waited, and not ahead, and is not spent yet: for others it is gone. */
-  charged(now: Span): number {
-    return this.part.hold?.slice === false ? usableUnits(this.part, now) : 0;
+  /** The units of an own charge that are not spent yet: for the other replicas they are gone. */
+  charged(now: ClockInterval): number {
+    return this.leases.lease?.isAllotment === false ? usableUnits(this.leases, now) : 0;
   }
 
-  left(now: Span): number {
-    return this.#outlook.left(now);
+  left(now: ClockInterval): number {
+    return this.#remaining.left(now);
   }
 
   #learn(known: Known): Known {
-    const { replicaId, wall, clock, rules } = this.#deps;
-    const before = this.part;
+    const { replicaId, interval, clock, rules } = this.#deps;
     this.#known = known;
     this.#reached = known.revision;
-    this.part = reconciled(before, known, replicaId);
-    const { hold } = this.part;
-    const isUnknown = hold !== undefined && known.record.holds[replicaId]?.nonce !== hold.nonce;
+    this.leases = reconciled(this.leases, known, replicaId);
+    const { lease } = this.leases;
+    const isUnknown = lease !== undefined && known.record.leases[replicaId]?.nonce !== lease.nonce;
     if (isUnknown) this.own.doubt();
-    this.isAskedBack ||= hold?.slice === true && known.record.wanted.includes(sliceName(replicaId, hold.nonce));
+    this.isRecalled ||=
+      lease?.isAllotment === true && known.record.recalled.includes(leaseName(replicaId, lease.nonce));
     this.#fullUntil = Number.NEGATIVE_INFINITY;
-    this.#outlook.learn(known.record, hold, wall());
-    for (const name of this.asked.keys()) if (!hasHold(known.record, name)) this.asked.delete(name);
-    for (const name of known.record.wanted) {
-      if (!this.asked.has(name)) this.asked.set(name, clock.monotonic() + rules.recallMs);
+    this.#remaining.learn(known.record, lease, interval());
+    for (const name of this.recallDeadlines.keys()) {
+      if (!hasLease(known.record, name)) this.recallDeadlines.delete(name);
+    }
+    for (const name of known.record.recalled) {
+      if (!this.recallDeadlines.has(name)) this.recallDeadlines.set(name, clock.monotonic() + rules.recallMs);
     }
     return known;
   }

@@ -1,28 +1,28 @@
-import { Instants } from '../timestamp-ring.ts';
-import type { Span } from './clock-interval.ts';
+import { TimestampRing } from '../timestamp-ring.ts';
+import type { ClockInterval } from './clock-interval.ts';
 import { bucketOf } from './record.ts';
 import type { WindowRules } from './rules.ts';
 
-/** What this replica admitted itself, as it counts now. */
+/** The units that this replica admitted, as they count now. */
 export interface OwnCount {
-  /** Younger than a minute. */
+  /** Units that are younger than a minute. */
   readonly live: number;
-  /** Within the time by which the next slice is measured. */
-  readonly lately: number;
-  /** By the bucket that tells the others of them, those too that are a minute old and still count there. */
+  /** Units within the time that the size of the next allotment is predicted from (`recentMs`). */
+  readonly recent: number;
+  /** Units by the bucket that others know them by; also those that are a minute old and still count for others. */
   readonly byBucket: ReadonlyMap<number, number>;
 }
 
 /**
- * The instants of the units that this replica admitted. The others count these by buckets and for clocks that differ,
- * 61.25 s from the bucket's begin; here each counts for 60 s, so that a window which nobody shares is exact (H13).
+ * The instants of the units that this replica admitted. Other replicas count these by buckets and allow for clocks that
+ * differ, 61.25 s from the bucket's beginning; here each counts for 60 s, so that a window of one replica is exact (H13).
  */
-export class OwnUnits {
+export class OwnUsage {
   readonly #rules: WindowRules;
-  readonly #instants = new Instants();
-  /** So many of the oldest are a minute old. */
-  #over = 0;
-  /** So many of the oldest are perhaps not in the record. */
+  readonly #ring = new TimestampRing();
+  /** How many of the oldest are a minute old. */
+  #expired = 0;
+  /** How many of the oldest may be missing in the record. */
   #doubted = 0;
   readonly #byBucket = new Map<number, number>();
 
@@ -30,47 +30,47 @@ export class OwnUnits {
     this.#rules = rules;
   }
 
-  admitted(now: Span): void {
+  admitted(now: ClockInterval): void {
     this.#age(now);
-    this.#instants.push(now.latest);
+    this.#ring.push(now.latest);
     this.#addTo(bucketOf(now.latest, this.#rules), 1);
   }
 
-  live(now: Span): number {
+  live(now: ClockInterval): number {
     this.#age(now);
-    return this.#instants.size - this.#over;
+    return this.#ring.size - this.#expired;
   }
 
-  /** When the oldest of them counts no more; infinite when there is none. */
-  freesAt(now: Span): number {
+  /** When the oldest live unit counts no more; infinite when there is none. */
+  freesAt(now: ClockInterval): number {
     this.#age(now);
-    return this.#over < this.#instants.size
-      ? this.#instants.at(this.#over) + this.#rules.ownCountsMs
+    return this.#expired < this.#ring.size
+      ? this.#ring.at(this.#expired) + this.#rules.ownCountsMs
       : Number.POSITIVE_INFINITY;
   }
 
-  /** The record is not the one that they were told to: what it says counts in full, beside them. */
+  /** The record is another one than the units were reported to: what it says counts in full, beside them. */
   doubt(): void {
-    this.#doubted = this.#instants.size;
+    this.#doubted = this.#ring.size;
     this.#byBucket.clear();
   }
 
-  count(now: Span): OwnCount {
+  count(now: ClockInterval): OwnCount {
     const live = this.live(now);
-    let lately = 0;
-    const since = now.earliest - this.#rules.latelyMs;
-    while (lately < live && this.#instants.at(this.#instants.size - 1 - lately) >= since) lately += 1;
-    return { live, lately, byBucket: this.#byBucket };
+    let recent = 0;
+    const since = now.earliest - this.#rules.recentMs;
+    while (recent < live && this.#ring.at(this.#ring.size - 1 - recent) >= since) recent += 1;
+    return { live, recent, byBucket: this.#byBucket };
   }
 
-  #age({ earliest }: Span): void {
+  #age({ earliest }: ClockInterval): void {
     const { ownCountsMs, bucketCountsMs } = this.#rules;
-    const instants = this.#instants;
-    while (this.#over < instants.size && earliest >= instants.at(this.#over) + ownCountsMs) this.#over += 1;
-    for (; this.#over > 0; this.#over -= 1) {
-      const bucket = bucketOf(instants.oldest(), this.#rules);
+    const ring = this.#ring;
+    while (this.#expired < ring.size && earliest >= ring.at(this.#expired) + ownCountsMs) this.#expired += 1;
+    for (; this.#expired > 0; this.#expired -= 1) {
+      const bucket = bucketOf(ring.oldest(), this.#rules);
       if (earliest < bucket + bucketCountsMs) return;
-      instants.shift();
+      ring.shift();
       if (this.#doubted > 0) this.#doubted -= 1;
       else this.#addTo(bucket, -1);
     }

@@ -2,10 +2,14 @@ import * as z from 'zod';
 import type { Entry } from '../../../store/port.ts';
 import { BadRecord, parseRecord, put } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
-import type { Span } from './clock-interval.ts';
+import type { ClockInterval } from './clock-interval.ts';
 import type { WindowRules } from './rules.ts';
 
-/* `rate/<accountId>` on etcd: what the replicas know together of an account's last minute. */
+/*
+ * `rate/<accountId>` on etcd: what the replicas know together of an account's last minute. The stored names are older
+ * than these words: `holds` are leases, `slice` marks an allotment, `wants` is its demand, `wanted` is what is recalled.
+ * They are kept, since replicas of two versions share the record; only this file knows them.
+ */
 
 /** Units spent in the bucket that begins at this instant of the spender's wall clock. */
 export interface Spent {
@@ -13,35 +17,36 @@ export interface Spent {
   readonly units: number;
 }
 
-/** What a replica may admit without asking: a slice ahead, or what it charges for requests that wait. */
-export interface Hold {
-  /** Of the commit that put it; each replica counts its own. */
+/** Units that a replica may admit without asking: an allotment ahead, or a charge for requests that wait. */
+export interface Lease {
+  /** Names the commit that put it; each replica counts its own. */
   readonly nonce: number;
   readonly units: number;
-  /** By its wall clock its holder admits nothing from it from then on. */
+  /** From this instant of its own wall clock the holder admits nothing from it. */
   readonly until: number;
-  readonly slice: boolean;
-  /** So many units more its holder would like to have of a slice: who returns some while much is left adds them here. */
-  readonly wants?: number | undefined;
+  /** Whether it is an allotment; false for a charge. */
+  readonly isAllotment: boolean;
+  /** How many more units the holder of an allotment needs: a replica that returns some while much is left adds them here. */
+  readonly demand?: number | undefined;
 }
 
 export interface WindowRecord {
   /** Oldest first, one of each bucket. */
   readonly spent: readonly Spent[];
-  /** By replica: its last one, settled or not, until it counts no more. */
-  readonly holds: Readonly<Record<string, Hold>>;
-  /** Slices that their holders shall return at once (`sliceName`). */
-  readonly wanted: readonly string[];
+  /** The last lease of each replica, by replica, settled or not, until it counts no more. */
+  readonly leases: Readonly<Record<string, Lease>>;
+  /** Allotments that their holders must return at once (`leaseName`). */
+  readonly recalled: readonly string[];
 }
 
-export const NO_WINDOW: WindowRecord = { spent: [], holds: {}, wanted: [] };
+export const NO_WINDOW: WindowRecord = { spent: [], leases: {}, recalled: [] };
 
 export const bucketOf = (at: number, { bucketMs }: WindowRules): number => Math.floor(at / bucketMs) * bucketMs;
 
-export const sliceName = (replicaId: string, nonce: number): string => `${replicaId}/${nonce}`;
+export const leaseName = (replicaId: string, nonce: number): string => `${replicaId}/${nonce}`;
 
-export const hasHold = ({ holds }: WindowRecord, name: string): boolean =>
-  Object.entries(holds).some(([replicaId, { nonce }]) => sliceName(replicaId, nonce) === name);
+export const hasLease = ({ leases }: WindowRecord, name: string): boolean =>
+  Object.entries(leases).some(([replicaId, { nonce }]) => leaseName(replicaId, nonce) === name);
 
 const holdSchema = z.looseObject({
   nonce: z.int().min(0),
@@ -62,20 +67,28 @@ export const sharedWindowSchema = z.looseObject({
 /** @throws BadRecord */
 export function readWindow(entry: Entry): WindowRecord {
   const { from, spent, holds, wanted } = parseRecord(sharedWindowSchema, entry).record;
-  return { spent: spent.map(([since, units]) => ({ at: from + since, units })), holds, wanted };
+  const leases: Record<string, Lease> = {};
+  for (const [replicaId, { slice, wants, ...rest }] of Object.entries(holds)) {
+    leases[replicaId] = { ...rest, isAllotment: slice, demand: wants };
+  }
+  return { spent: spent.map(([since, units]) => ({ at: from + since, units })), leases, recalled: wanted };
 }
 
-export function putWindow(accountId: string, { spent, holds, wanted }: WindowRecord): ReturnType<typeof put> {
+export function putWindow(accountId: string, { spent, leases, recalled }: WindowRecord): ReturnType<typeof put> {
   const from = spent[0]?.at ?? 0;
+  const holds: Record<string, z.infer<typeof holdSchema>> = {};
+  for (const [replicaId, { isAllotment, demand, ...rest }] of Object.entries(leases)) {
+    holds[replicaId] = { ...rest, slice: isAllotment, ...(demand !== undefined && { wants: demand }) };
+  }
   return put(KEYS.rateWindow(accountId), {
     from,
     spent: spent.map(({ at, units }) => [at - from, units]),
     holds,
-    wanted,
+    wanted: recalled,
   });
 }
 
-/** The units of both, by bucket; what is added is little, and as a rule new. */
+/** The units of both, by bucket. `more` is short, and its buckets are new as a rule. */
 export function addSpent(some: readonly Spent[], more: readonly Spent[]): readonly Spent[] {
   if (more.length === 0) return some;
   const all = [...some];
@@ -88,38 +101,44 @@ export function addSpent(some: readonly Spent[], more: readonly Spent[]): readon
   return all;
 }
 
-/** Without what counts no more. A slice that is wanted is wanted for as long as it is there. */
-export function pruned({ spent, holds, wanted }: WindowRecord, now: Span, rules: WindowRules): WindowRecord {
-  const counting = Object.entries(holds).filter(([, { until }]) => now.earliest < until + rules.endedCountsMs);
-  const slices = new Set(counting.filter(([, { slice }]) => slice).map(([id, { nonce }]) => sliceName(id, nonce)));
+/** The record without what counts no more. An allotment stays recalled for as long as it is in the record. */
+export function pruned(
+  { spent, leases, recalled }: WindowRecord,
+  now: ClockInterval,
+  rules: WindowRules,
+): WindowRecord {
+  const counting = Object.entries(leases).filter(([, { until }]) => now.earliest < until + rules.endedCountsMs);
+  const allotments = new Set(
+    counting.filter(([, { isAllotment }]) => isAllotment).map(([id, { nonce }]) => leaseName(id, nonce)),
+  );
   return {
     spent: spent.filter(({ at }) => now.earliest < at + rules.bucketCountsMs),
-    holds: Object.fromEntries(counting),
-    wanted: wanted.filter((name) => slices.has(name)),
+    leases: Object.fromEntries(counting),
+    recalled: recalled.filter((name) => allotments.has(name)),
   };
 }
 
-/** What lies further ahead than clocks differ was written by a wrong clock; it counts as of now, and so has an end. */
-export function withoutFuture(record: WindowRecord, now: Span, rules: WindowRules): WindowRecord {
+/** An instant further ahead than clocks differ comes from a wrong clock: it counts as now, so that it has an end. */
+export function withoutFuture(record: WindowRecord, now: ClockInterval, rules: WindowRules): WindowRecord {
   const latest = now.latest + 2 * rules.clocksDifferMs;
-  const untilMax = latest + rules.sliceToldMs;
-  const isSound = ({ until }: Hold): boolean => until <= untilMax;
-  if ((record.spent.at(-1)?.at ?? 0) <= latest && Object.values(record.holds).every(isSound)) return record;
+  const untilMax = latest + rules.allotmentRecordedMs;
+  const isSound = ({ until }: Lease): boolean => until <= untilMax;
+  if ((record.spent.at(-1)?.at ?? 0) <= latest && Object.values(record.leases).every(isSound)) return record;
   const ahead = record.spent.filter(({ at }) => at > latest);
   const units = ahead.reduce((sum, one) => sum + one.units, 0);
   const at = bucketOf(now.latest, rules);
   return {
     ...record,
     spent: addSpent(record.spent.slice(0, record.spent.length - ahead.length), units > 0 ? [{ at, units }] : []),
-    holds: Object.fromEntries(
-      Object.entries(record.holds).map(([id, hold]) => [id, isSound(hold) ? hold : { ...hold, until: untilMax }]),
+    leases: Object.fromEntries(
+      Object.entries(record.leases).map(([id, lease]) => [id, isSound(lease) ? lease : { ...lease, until: untilMax }]),
     ),
   };
 }
 
 /**
- * A record that nobody can read stands for one in which all is spent, nobody knows when: like what a wrong clock wrote
- * ahead it is put right once, and counts from then on.
+ * Reads a record; one that cannot be parsed stands for a window that is spent whole at an unknown instant. Like a record
+ * of a wrong clock that is ahead, it is corrected once, and counts from then on.
  */
 export function readWindowOrFull(entry: Entry, { requestsMax }: WindowRules): WindowRecord {
   try {

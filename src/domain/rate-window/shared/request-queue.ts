@@ -4,23 +4,24 @@ import type { Deadlines } from '../../limits.ts';
 import type { RateDecision } from '../local-window.ts';
 import { RATE_WAITING_MAX } from './rules.ts';
 
-interface Waiting {
+interface WaitingRequest {
   readonly resolve: (decision: RateDecision) => void;
   readonly reject: (error: unknown) => void;
+  /** When it came, on the monotonic clock. */
   readonly since: number;
 }
 
-export interface WaitingDeps {
+export interface RequestQueueDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
 }
 
 /** Requests that wait for a decision, in the order in which they came. */
-export class WaitingRequests {
-  readonly #deps: WaitingDeps;
-  #queue: Waiting[] = [];
+export class RequestQueue {
+  readonly #deps: RequestQueueDeps;
+  #queue: WaitingRequest[] = [];
 
-  constructor(deps: WaitingDeps) {
+  constructor(deps: RequestQueueDeps) {
     this.#deps = deps;
   }
 
@@ -38,7 +39,7 @@ export class WaitingRequests {
     return promise;
   }
 
-  /** So many of them, after so many others. */
+  /** Decides `count` requests, behind the first `after` ones. */
   decide(decision: () => RateDecision, count: number, after = 0): void {
     for (const { resolve } of this.#queue.splice(after, count)) resolve(decision());
   }
@@ -48,10 +49,11 @@ export class WaitingRequests {
   }
 
   /**
-   * Those whose requests were answered with 502 by now: they shall not be charged. So many units were charged already, and
-   * others may have been refused over them: what those who are in time do not need of these is spent on the late ones.
+   * Rejects the requests that were answered with 502 by now, so that they are not charged. Units that are charged already
+   * (`charged`), and that the requests in time do not need, are spent on late ones all the same: others may have been
+   * refused over these units.
    */
-  turnAwayLate(charged: number, decision: () => RateDecision): void {
+  rejectLate(charged: number, decision: () => RateDecision): void {
     const { clock, deadlines } = this.#deps;
     const since = clock.monotonic() - deadlines.requestMs;
     const firstInTime = this.#queue.findIndex((one) => one.since >= since);

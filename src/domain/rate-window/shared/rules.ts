@@ -5,48 +5,48 @@ import { LIMITS } from '../../limits.ts';
  * (60 s, a bucket, twice the difference of two clocks, and the time that a charge may take).
  */
 
-/** What the window's decisions go by; a parameter, so that the simulation can break one and must notice. */
+/** The numbers that the window's decisions go by: a parameter, so that the simulation can break one and must notice. */
 export interface WindowRules {
   readonly requestsMax: number;
-  /** Spent units are told by the bucket of the wall clock that they were spent in. */
+  /** Spent units are recorded by the bucket of the wall clock that they were spent in. */
   readonly bucketMs: number;
-  /** How long a bucket counts from its begin, by another's clock. */
+  /** How long a bucket counts from its beginning, by another replica's clock. */
   readonly bucketCountsMs: number;
   /** How long a unit counts on the replica that admitted it. */
   readonly ownCountsMs: number;
-  /** How long a hold that was never settled counts after its end, as if all of it had been spent then. */
+  /** How long a lease that was never settled counts after its end, as if all of it had been spent then. */
   readonly endedCountsMs: number;
   /** How far the wall clocks of two replicas differ at most. */
   readonly clocksDifferMs: number;
 
-  /** With more than these left a replica takes a slice ahead; with fewer it charges what it admits. */
-  readonly sliceAboveLeft: number;
-  /** A slice of one replica has no more; the first one that no earlier use speaks for no more than the next. */
-  readonly sliceMax: number;
+  /** With more than these left a replica takes an allotment ahead; with fewer it charges what it admits. */
+  readonly allotmentAboveLeft: number;
+  /** The most units of one allotment, and of the first one of a replica whose recent use does not call for more. */
+  readonly allotmentMax: number;
   readonly firstMax: number;
-  /** The second one within a minute has at least so many, where that is free. */
+  /** The second allotment within a minute has at least so many units, where they are free. */
   readonly secondMin: number;
-  /** Of what is free, the part that a first slice leaves to others. */
+  /** The part of what is free that a first allotment leaves to others. */
   readonly reserved: number;
-  /** With less than this a slice is scant: its holder asks for what another one holds at once. */
+  /** A replica whose allotment is smaller than this recalls one of another replica at once. */
   readonly scantMax: number;
-  /** The use of so long a time tells what a slice will need. */
-  readonly latelyMs: number;
-  /** A slice ends so long after it was asked for: what is told to the others, and what its holder goes by. */
-  readonly sliceToldMs: number;
-  readonly sliceUsedMs: number;
-  /** A slice is settled so long before its end. */
+  /** The units admitted within this time predict what the next allotment will need. */
+  readonly recentMs: number;
+  /** An allotment ends this long after it was requested: by the record, and for its holder. */
+  readonly allotmentRecordedMs: number;
+  readonly allotmentUsedMs: number;
+  /** An allotment is settled this long before its end. */
   readonly settledBeforeMs: number;
-  /** A charge ends so long after it was asked for, or a few round trips of a slow store, up to the maximum. */
+  /** A charge ends this long after it was requested, or after a few round trips of a slow store, up to the maximum. */
   readonly chargeMs: number;
   readonly chargeMsMax: number;
-  /** Others have so long to return their slices. */
+  /** Other replicas have this long to return a recalled allotment. */
   readonly recallMs: number;
 }
 
 const BUCKET_MS = 250;
 const CLOCKS_DIFFER_MS = 1000;
-const SLICE_MS = 31_500;
+const ALLOTMENT_MS = 31_500;
 
 export const WINDOW_RULES: WindowRules = {
   requestsMax: LIMITS.requestsPerWindowMax,
@@ -55,20 +55,20 @@ export const WINDOW_RULES: WindowRules = {
   ownCountsMs: LIMITS.rateWindowMs,
   endedCountsMs: LIMITS.rateWindowMs + CLOCKS_DIFFER_MS,
   clocksDifferMs: CLOCKS_DIFFER_MS,
-  sliceAboveLeft: 200,
-  sliceMax: 200,
+  allotmentAboveLeft: 200,
+  allotmentMax: 200,
   firstMax: 40,
   secondMin: 160,
   reserved: 0.4,
   scantMax: 40,
-  latelyMs: 25_000,
-  sliceToldMs: SLICE_MS,
-  sliceUsedMs: SLICE_MS,
+  recentMs: 25_000,
+  allotmentRecordedMs: ALLOTMENT_MS,
+  allotmentUsedMs: ALLOTMENT_MS,
   settledBeforeMs: 1000,
   chargeMs: 500,
   chargeMsMax: 1500,
   recallMs: 1000,
 };
 
-/** Requests of an account that wait for its window on one replica; above that they are turned away with 502. */
+/** Requests of an account that wait for its window on one replica; further ones are rejected with 502. */
 export const RATE_WAITING_MAX = 2000;

@@ -5,15 +5,15 @@ import type { Clock } from '../../../time/clock.ts';
 import { LIMITS, type Deadlines } from '../../limits.ts';
 import type { RateDecision, RateWindow } from '../local-window.ts';
 import { AccountWindow } from './account-window.ts';
-import { createWall } from './clock-interval.ts';
+import { createClockInterval } from './clock-interval.ts';
 import type { RateWindowMetrics } from './metrics.ts';
 import { WINDOW_RULES, type WindowRules } from './rules.ts';
 import { WindowWatch } from './window-watch.ts';
 
 export interface SharedRateWindow extends RateWindow {
-  /** Listens to what others write, and settles slices in time, until the signal aborts. */
+  /** Watches the records of other replicas, and settles allotments in time, until the signal aborts. Never throws. */
   run(signal: AbortSignal): Promise<void>;
-  /** Gives back what is held, as far as the store answers in time. Never throws. */
+  /** Returns the allotments of this replica, as far as the store answers within 5 s. Never throws. */
   finish(): Promise<void>;
 }
 
@@ -23,32 +23,32 @@ export interface SharedRateWindowDeps {
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
   readonly metrics: RateWindowMetrics;
-  /** Of this process, from start to stop: another one never answers for its holds. */
+  /** Names this process, from start to stop: no other process settles its leases. */
   readonly replicaId: string;
   readonly rules?: WindowRules;
 }
 
 const ROUND_EVERY_MS = 500;
-/** Longer than a unit counts: what a window forgets by then, its record has forgotten too. */
-const FORGOTTEN_AFTER_MS = LIMITS.rateWindowMs + 10_000;
-const FINISH_AT_ONCE_MAX = 50;
+/** Longer than a unit counts: when an idle window is dropped, nothing in its record counts any more. */
+const DROPPED_AFTER_MS = LIMITS.rateWindowMs + 10_000;
+const FINISH_CONCURRENCY = 50;
 const FINISH_MS = 5000;
 
-/** H13 over replicas: the windows of all accounts on this one. ADR 0016. */
+/** H13 over replicas: the windows of all accounts on this replica. ADR 0016. */
 export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWindow {
   const { clock, store, log, metrics, rules = WINDOW_RULES } = deps;
   const accounts = new Map<string, AccountWindow>();
   const limitedAt = new Map<string, number>();
-  const wall = createWall(clock);
+  const interval = createClockInterval(clock);
   let nonce = 0;
-  const shared = { ...deps, rules, wall, nextNonce: () => (nonce += 1) };
+  const shared = { ...deps, rules, interval, nextNonce: () => (nonce += 1) };
   const watch = new WindowWatch({
     store,
     clock,
     log,
-    saw: (accountId, entry) => accounts.get(accountId)?.saw(entry),
-    missed() {
-      for (const window of accounts.values()) window.missed();
+    changed: (accountId, entry) => accounts.get(accountId)?.observe(entry),
+    connected() {
+      for (const window of accounts.values()) window.forget();
     },
   });
   metrics.rateSharedAge(() => watch.ageSeconds());
@@ -60,9 +60,9 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   }
 
   function round(): void {
-    const [now, monotonic] = [wall(), clock.monotonic()];
+    const [now, monotonic] = [interval(), clock.monotonic()];
     for (const [accountId, window] of accounts) {
-      if (window.isOver(now, FORGOTTEN_AFTER_MS)) accounts.delete(accountId);
+      if (window.isIdle(now, DROPPED_AFTER_MS)) accounts.delete(accountId);
       else window.round(now);
     }
     for (const [accountId, at] of limitedAt) if (monotonic - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
@@ -77,15 +77,15 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
 
   return {
     charge(accountId) {
-      const noted = (decision: RateDecision): RateDecision => {
+      const recorded = (decision: RateDecision): RateDecision => {
         if (!decision.admitted) limitedAt.set(accountId, clock.monotonic());
         return decision;
       };
-      return andThen(windowOf(accountId).charge(), noted);
+      return andThen(windowOf(accountId).charge(), recorded);
     },
 
     fills() {
-      const now = wall();
+      const now = interval();
       return [...accounts.values()].map((window) => window.fill(now)).filter((ratio) => ratio > 0);
     },
 
@@ -98,11 +98,11 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
 
     async finish() {
       const endBy = clock.monotonic() + FINISH_MS;
-      const held = accounts.values();
-      const one = async (): Promise<void> => {
-        for (const window of held) if (clock.monotonic() < endBy) await window.finish();
+      const windows = accounts.values();
+      const worker = async (): Promise<void> => {
+        for (const window of windows) if (clock.monotonic() < endBy) await window.finish();
       };
-      await Promise.all(Array.from({ length: FINISH_AT_ONCE_MAX }, one));
+      await Promise.all(Array.from({ length: FINISH_CONCURRENCY }, worker));
     },
   };
 }

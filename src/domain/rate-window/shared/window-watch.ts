@@ -8,58 +8,60 @@ export interface WindowWatchDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly saw: (accountId: string, entry: Entry) => void;
-  /** It listens, for the first time or again: what was written in between, it has not seen. */
-  readonly missed: () => void;
+  /** A record changed. */
+  readonly changed: (accountId: string, entry: Entry) => void;
+  /** The watch is open, for the first time or again: it did not bring what was written in between. */
+  readonly connected: () => void;
 }
 
-const AGAIN_AFTER_MS = 500;
+const REOPEN_AFTER_MS = 500;
 
 /**
- * Listens to the windows that other replicas write. A hint: whoever misses one learns of it by a conflict; but what is
- * held here is asked back this way, and counts as spent where nobody listens.
+ * Watches the windows that other replicas write. It is a hint: a replica that misses a change learns of it by a conflict.
+ * But allotments are recalled this way, and an allotment of a replica that does not hear of it counts as spent.
  */
 export class WindowWatch {
   readonly #deps: WindowWatchDeps;
-  /** When it was last known to listen, on the monotonic clock; undefined while it does. */
-  #deafSince: number | undefined;
+  /** When the watch was last known to be open, on the monotonic clock; undefined while it is open. */
+  #disconnectedAt: number | undefined;
 
   constructor(deps: WindowWatchDeps) {
     this.#deps = deps;
-    this.#deafSince = deps.clock.monotonic();
+    this.#disconnectedAt = deps.clock.monotonic();
   }
 
-  /** How long this replica has not been told of others' windows; 0 while it is. */
+  /** How long, in seconds, the watch has not been open; 0 while it is. */
   ageSeconds(): number {
-    return this.#deafSince === undefined ? 0 : (this.#deps.clock.monotonic() - this.#deafSince) / 1000;
+    return this.#disconnectedAt === undefined ? 0 : (this.#deps.clock.monotonic() - this.#disconnectedAt) / 1000;
   }
 
+  /** Keeps the watch open until the signal aborts. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     while (!signal.aborted) {
       try {
-        await this.#listen(signal);
+        await this.#follow(signal);
       } catch (err) {
-        if (!signal.aborted) log.debug({ err }, 'the watch on the rate windows broke off; it is opened again');
+        if (!signal.aborted) log.debug({ err }, 'the watch on the rate windows ended; it is opened again');
       }
-      this.#deafSince ??= clock.monotonic();
-      await clock.sleep(AGAIN_AFTER_MS, signal);
+      this.#disconnectedAt ??= clock.monotonic();
+      await clock.sleep(REOPEN_AFTER_MS, signal);
     }
   }
 
-  /** What was missed before is not fetched: a window that is needed is read. */
-  async #listen(signal: AbortSignal): Promise<void> {
+  /** Does not fetch what was missed before: a window that is needed is read. */
+  async #follow(signal: AbortSignal): Promise<void> {
     const { store } = this.#deps;
     const { revision } = await store.list({ prefix: KEYS.rateWindows, limit: 1, keysOnly: true });
-    // Nobody would close a watch that was opened after the signal.
+    // A watch that is opened after the signal would never be closed.
     if (signal.aborted) return;
-    const watch = openWatch(store, KEYS.rateWindows, revision + 1, (batch) => this.#tell(batch));
+    const watch = openWatch(store, KEYS.rateWindows, revision + 1, (batch) => this.#report(batch));
     const close = (): void => watch.close();
     signal.addEventListener('abort', close, { once: true });
     try {
       await watch.opened;
-      this.#deafSince = undefined;
-      this.#deps.missed();
+      this.#disconnectedAt = undefined;
+      this.#deps.connected();
       await watch.ended;
     } finally {
       signal.removeEventListener('abort', close);
@@ -67,9 +69,9 @@ export class WindowWatch {
     }
   }
 
-  #tell({ changes }: WatchBatch): void {
+  #report({ changes }: WatchBatch): void {
     for (const { key, value, revision } of changes) {
-      if (value !== undefined) this.#deps.saw(key.slice(KEYS.rateWindows.length), { key, value, revision });
+      if (value !== undefined) this.#deps.changed(key.slice(KEYS.rateWindows.length), { key, value, revision });
     }
   }
 }

@@ -4,15 +4,15 @@ import { falseRefusals, overAdmissions, tooManyWrites } from '../../../support/r
 import { simulate, type History } from '../../../support/rate-window/simulation.ts';
 import { runs } from '../../../support/run/effort.ts';
 
-/** So many of each setting; thousands with `MUSTER_TEST_EFFORT=1000`. A failure names its seed. */
+/** This many seeds of each setting; thousands with `MUSTER_TEST_EFFORT=1000`. A failure names its seed. */
 const SEEDS = runs(2);
-/** Each of these is to be noticed within so many seeds. */
+/** Each planted bug must be noticed within this many seeds. */
 const PLANTED_SEEDS_MAX = 60;
 const FAILURES_MAX = 3;
 
 type Check = (history: History) => string[];
 
-/** What in the first seeds breaks a promise; it looks no further than the first few. */
+/** The broken promises of these seeds, as sentences; it stops at the first few. */
 async function broken(
   checks: readonly Check[],
   {
@@ -39,15 +39,15 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
       expect(await broken(checks, { ...scenario, faults: false })).toEqual([]);
     });
 
-    test(`${SEEDS} seeds of crashes, pauses, cuts and lost answers: never too many, short only of what was held`, async () => {
+    test(`${SEEDS} seeds of crashes, pauses, cuts and lost answers: never too many, short only of what was leased`, async () => {
       expect(await broken([overAdmissions, falseRefusals], { ...scenario, faults: true })).toEqual([]);
     });
   });
 
   test.each<[number, number, boolean, string]>([
-    [300, 120, true, 'who had missed what others returned took them for dead'],
-    [329, 120, false, 'others were refused over what was charged for requests that were turned away then'],
-    [272, 5, false, 'a slice that nobody had used was settled, and the writes were forgotten with the window'],
+    [300, 120, true, 'a replica that had missed what others returned took them for dead'],
+    [329, 120, false, 'others were refused over units that were charged for requests which were then rejected'],
+    [272, 5, false, 'an allotment that nobody had used was settled, and the writes were forgotten with the window'],
   ])('seed %i stays well in %i ms (faults: %s): %s', async (seed, roundTripMs, faults) => {
     const history = await simulate({ seed, faults, wayMs: roundTripMs / 2, rules: WINDOW_RULES });
     const few = faults ? [] : tooManyWrites(history);
@@ -82,19 +82,19 @@ function bursting({ replicas, used }: { replicas: number; used: number }, concen
       requests: Math.floor(900 / parts) + (replica < 900 % parts ? 1 : 0),
     }),
   );
-  return { seed: 10 * replicas + used, faults: false, replicas, asked: [...few, ...all] };
+  return { seed: 10 * replicas + used, faults: false, replicas, bursts: [...few, ...all] };
 }
 
 describe('the simulation notices a broken rule', { timeout: 600_000 }, () => {
   const overMany: Check = overAdmissions;
-  // The last is the first seed: what is noticed seldom begins near one that shows it.
+  // The last column is the first seed: a bug that is seldom noticed begins near a seed that shows it.
   test.each<[string, Partial<WindowRules>, Check, boolean, number?]>([
-    ['a bucket counts 60 s from its begin', { bucketCountsMs: 60_000 }, overMany, false],
-    ['a hold that was never settled counts nothing once it is over', { endedCountsMs: 0 }, overMany, true],
-    ['a hold is used for longer than the others were told', { sliceUsedMs: 300_000 }, overMany, true, 70],
+    ['a bucket counts 60 s from its beginning', { bucketCountsMs: 60_000 }, overMany, false],
+    ['a lease that was never settled counts nothing once it has ended', { endedCountsMs: 0 }, overMany, true],
+    ['a lease is used for longer than is recorded', { allotmentUsedMs: 300_000 }, overMany, true, 70],
     ['nobody waits for what others return', { recallMs: 0 }, falseRefusals, false],
     ['buckets count for longer than was promised', { bucketCountsMs: 66_000 }, falseRefusals, false],
-    ['all slices are small', { sliceMax: 20, secondMin: 5 }, tooManyWrites, false],
+    ['all allotments are small', { allotmentMax: 20, secondMin: 5 }, tooManyWrites, false],
     ['a replica forgets its own units too early', { ownCountsMs: 58_000 }, overMany, false],
   ])('%s', async (_, change, check, faults, from = 0) => {
     const rules = { ...WINDOW_RULES, ...change };

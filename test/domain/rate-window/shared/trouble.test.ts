@@ -33,7 +33,7 @@ test('a stop while the watch is being opened is not held up', async () => {
   expect(store.watching).toBe(0);
 });
 
-test('a record that nobody can read costs an account that seldom calls a minute, and no more', async () => {
+test('an unreadable record costs an account that seldom calls a minute, and no more', async () => {
   await using store = await openSqliteStore(':memory:');
   const key = KEYS.rateWindow('a');
   await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }], quiet: true });
@@ -52,13 +52,13 @@ test('a record that nobody can read costs an account that seldom calls a minute,
   await run;
 });
 
-test('what another returned while the watch was broken is found when it listens again', async () => {
+test('an allotment that was returned while the watch was down is found when it is open again', async () => {
   await using real = await openSqliteStore(':memory:');
   const [store, clock, stopping] = [unluckyStore(real), new FakeClock(), new AbortController()];
   const [one, other] = [windowOn(store, clock, 'one'), windowOn(real, clock, 'other')];
   const run = one.run(stopping.signal);
   await until(() => store.watching === 1);
-  // The other does not listen: what it has taken ahead is not returned when it is asked for.
+  // The other replica has no watch: its allotment is not returned when it is recalled.
   await other.charge('a');
   const burst = Promise.all(Array.from({ length: 600 }, async () => (await one.charge('a')).admitted));
   let isOver = false;
@@ -70,7 +70,7 @@ test('what another returned while the watch was broken is found when it listens 
   expect((await burst).filter(Boolean)).toHaveLength(560);
   store.sever();
   await other.finish();
-  expect((await one.charge('a')).admitted, 'not known while it is deaf').toBe(false);
+  expect((await one.charge('a')).admitted, 'not known while the watch is down').toBe(false);
   clock.advance(500);
   await until(() => store.watchesOpened === 2);
   await setImmediate();
@@ -79,8 +79,8 @@ test('what another returned while the watch was broken is found when it listens 
   await run;
 });
 
-describe('a request that waits until it was answered with 502', () => {
-  /** It comes, and is too late when the commit for it is answered; `meanwhile` happens before. */
+describe('a request that waits until after its answer of 502', () => {
+  /** The request is too late when the commit for it is answered; `meanwhile` happens before. */
   async function late(
     store: UnluckyStore,
     spent: number,
@@ -103,12 +103,12 @@ describe('a request that waits until it was answered with 502', () => {
     return decision;
   }
 
-  test('has what was charged for it: others may have been refused over that', async () => {
+  test('spends what was charged for it: others may have been refused over that', async () => {
     await using store = unluckyStore(await openSqliteStore(':memory:'));
     expect(await late(store, 450)).toMatchObject({ admitted: true });
   });
 
-  test('leaves it to one that came meanwhile, and is in time', async () => {
+  test('leaves its unit to a request that came meanwhile and is in time', async () => {
     await using store = unluckyStore(await openSqliteStore(':memory:'));
     let other: Promise<unknown> | undefined;
     const decision = late(store, 450, (window) => {
@@ -119,13 +119,13 @@ describe('a request that waits until it was answered with 502', () => {
     expect(store.calls.commit).toBe(1);
   });
 
-  test('has nothing of a slice, which is there for others', async () => {
+  test('spends nothing of an allotment, which is there for others', async () => {
     await using store = unluckyStore(await openSqliteStore(':memory:'));
     await expect(late(store, 300)).rejects.toThrow(StoreUnavailable);
   });
 });
 
-test('a slice that was used is settled before it ends, one that was not ends unsettled', async () => {
+test('an allotment that was used is settled before it ends, an unused one ends unsettled', async () => {
   await using store = unluckyStore(await openSqliteStore(':memory:'));
   store.isAside = () => false;
   const [clock, stopping] = [new FakeClock(), new AbortController()];
@@ -142,7 +142,7 @@ test('a slice that was used is settled before it ends, one that was not ends uns
   };
   expect(await passed(30_000)).toBe(1);
   await passed(1000);
-  // Settled, and taken anew.
+  // It is settled and renewed.
   await until(() => store.calls.commit === 2);
   expect(await passed(90_000), 'nobody needs it').toBe(2);
   stopping.abort();
