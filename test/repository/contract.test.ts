@@ -2,7 +2,16 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../../src/api/http/errors.ts';
+import { BODY_LIMITS } from '../../src/api/http/request-body.ts';
+import { DRAIN_BYTES_MAX, DRAIN_MS } from '../../src/api/http/response.ts';
+import { BLOCK_ENTRIES_MAX } from '../../src/domain/audit/chain.ts';
+import { PINNED_MS_MAX } from '../../src/domain/history/revision-pins.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
+import { PRICE_ENTRIES_MAX } from '../../src/domain/metering/prices.ts';
+import { USAGE_ACCOUNTS_MAX } from '../../src/domain/metering/usage.ts';
+import { RATE_WAITING_MAX } from '../../src/domain/rate-window/shared/rules.ts';
+import { CLOCK_JUMP_MS, CLOCK_STEADY_MS } from '../../src/domain/status-history/clock-trust.ts';
+import { COMMIT_OPERATIONS_MAX } from '../../src/store/port.ts';
 import { anchorsOf, citationsIn, codesIn, contract, rowsOf, rulesOf } from '../support/repository/contract.ts';
 import { ROOT } from '../support/repository/source-tree.ts';
 
@@ -125,10 +134,29 @@ describe('documents', () => {
 });
 
 describe('what the tables say', () => {
-  test('every limit is there with its number', () => {
-    const told = rowsOf(ruleOf('section-8')).map(([name, value]) => [codesIn(name)[0], Number(value)]);
-    expect(Object.fromEntries(told)).toEqual(LIMITS);
-    expect(told.length).toBe(Object.keys(LIMITS).length);
+  const { stallMs, totalMs } = BODY_LIMITS;
+  const beside = {
+    BLOCK_ENTRIES_MAX,
+    CLOCK_JUMP_MS,
+    CLOCK_STEADY_MS,
+    COMMIT_OPERATIONS_MAX,
+    DRAIN_BYTES_MAX,
+    DRAIN_MS,
+    PINNED_MS_MAX,
+    PRICE_ENTRIES_MAX,
+    RATE_WAITING_MAX,
+    USAGE_ACCOUNTS_MAX,
+    stallMs,
+    totalMs,
+  };
+
+  test.each([
+    ['section-8', LIMITS],
+    ['other-bounds', beside],
+  ])('every limit of %s is there with its number', (anchor, limits) => {
+    const told = rowsOf(ruleOf(anchor)).map(([name, value]) => [codesIn(name)[0], Number(value)]);
+    expect(Object.fromEntries(told)).toEqual(limits);
+    expect(told.length).toBe(Object.keys(limits).length);
   });
 
   test('every error is there with its status', () => {
