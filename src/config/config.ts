@@ -1,138 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
+import { environment, operatorToken, VARIABLES, type Environment, type Role } from './environment.ts';
 
-/*
- * Configuration is read once, here, from the environment. Each variable has its rule and its words; README.md has the
- * same table, and a test holds the two together. A rejected value is never repeated: it may be a secret that was
- * pasted into the wrong variable.
- */
-
-const listen = z
-  .string()
-  .regex(/^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, 'must be host:port')
-  .transform((value) => {
-    const at = value.lastIndexOf(':');
-    return { host: value.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(value.slice(at + 1)) };
-  })
-  .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
-
-const store = z.string().transform((value, ctx) => {
-  const sqlite = /^sqlite:(.*)$/s.exec(value);
-  if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
-  const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
-  const broken = brokenEndpointRule(urls);
-  if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
-  ctx.addIssue(broken);
-  return z.NEVER;
-});
-
-/** What the etcd back-end asks of its addresses, told before it is opened. */
-function brokenEndpointRule(urls: readonly string[]): string | undefined {
-  const parsed = urls.map((url) => /^(https?):\/\/(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(url));
-  if (urls.length === 0 || parsed.includes(null)) {
-    return 'must be sqlite:PATH or etcd:URL,URL,… with http:// or https:// URLs';
-  }
-  const ports = parsed.map((parts) => Number(parts?.[2] ?? 0));
-  if (ports.some((port) => port < 1 || port > 65_535))
-    return 'every etcd URL must end in a port, as in http://HOST:2379';
-  if (new Set(parsed.map((parts) => parts?.[1])).size > 1) return 'etcd URLs must be all http:// or all https://';
-  return undefined;
-}
-
-const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
-  z.string().transform((value, ctx) => {
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= min && number <= max) return number;
-    ctx.addIssue(`must be a whole number from ${min} to ${max}`);
-    return z.NEVER;
-  });
-
-const ROLES = ['api', 'device', 'controller', 'kubernetes'] as const;
-const DEFAULT_ROLES: readonly Role[] = ['api', 'device', 'controller'];
-export type Role = (typeof ROLES)[number];
-
-const roles = z.string().transform((value, ctx): ReadonlySet<Role> => {
-  const named = value.split(',');
-  const known = ROLES.filter((role) => named.includes(role));
-  if (known.length > 0 && known.length === named.length) return new Set(known);
-  ctx.addIssue(`must be some of ${ROLES.join(',')}`);
-  return z.NEVER;
-});
-
-const currency = z
-  .string()
-  .refine((code) => Intl.supportedValuesOf('currency').includes(code), 'must be a currency of ISO 4217, as in EUR');
-
-const TOKEN_CHARACTERS_MIN = 32;
-const tokenLine = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-  .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
-  .max(1024);
-
-const file = z.string().min(1, 'must be the path of a file');
-
-const NAMESPACES_MAX = 50;
-const namespaces = z.string().transform((value, ctx): readonly string[] => {
-  const named = [...new Set(value.split(','))];
-  if (named.length <= NAMESPACES_MAX && named.every((name) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(name))) {
-    return named;
-  }
-  ctx.addIssue(`must be at most ${NAMESPACES_MAX} names of namespaces with commas between them`);
-  return z.NEVER;
-});
-
-const environment = z.object({
-  MUSTER_STORE: store.optional(),
-  MUSTER_DATA_DIR: z.string().min(1, 'must be a directory').default('./.muster'),
-  MUSTER_API_LISTEN: listen.default({ host: '127.0.0.1', port: 8080 }),
-  MUSTER_DEVICE_LISTEN: listen.default({ host: '127.0.0.1', port: 8081 }),
-  MUSTER_OPS_LISTEN: listen.default({ host: '127.0.0.1', port: 8082 }),
-  MUSTER_API_TLS_CERT_FILE: file.optional(),
-  MUSTER_API_TLS_KEY_FILE: file.optional(),
-  MUSTER_DEVICE_TLS_CERT_FILE: file.optional(),
-  MUSTER_DEVICE_TLS_KEY_FILE: file.optional(),
-  MUSTER_DRAIN_DELAY_SECONDS: whole(0, 300).default(0),
-  MUSTER_OPERATOR_TOKEN: tokenLine.optional(),
-  MUSTER_OPERATOR_TOKEN_FILE: file.optional(),
-  MUSTER_KEY_FILE: file.optional(),
-  MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).default(60),
-  MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).default(60),
-  MUSTER_API_CONCURRENCY: whole(1, 1_000_000).default(2_000),
-  MUSTER_DEVICE_CONCURRENCY: whole(1, 1_000_000).default(10_000),
-  MUSTER_OPS_CONCURRENCY: whole(1, 1_000_000).default(200),
-  MUSTER_ROLES: roles.default(new Set(DEFAULT_ROLES)),
-  MUSTER_KUBERNETES_NAMESPACES: namespaces.optional(),
-  MUSTER_KUBERNETES_DEVICE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-  MUSTER_METERING_DELAY_SECONDS: whole(0, 3_600).default(300),
-  MUSTER_PRICE_PER_DAEMON_MONTH: z
-    .string()
-    .regex(/^\d{1,9}(?:\.\d{1,6})?$/, 'must be a decimal number with at most 9 digits before the point and 6 after it')
-    .default('0.00'),
-  MUSTER_CURRENCY: currency.default('EUR'),
-  MUSTER_AUDIT_RETENTION_DAYS: whole(1, 36_500).default(400),
-  MUSTER_LOG_LEVEL: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
-    .default('info'),
-  MUSTER_RATE_WINDOW: z.enum(['local', 'shared'], 'must be local or shared').default('shared'),
-  MUSTER_ETCD_COMPACT: z.enum(['own', 'never'], 'must be own or never').default('own'),
-  MUSTER_ETCD_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9._/-]{0,199}\/$/, 'must end in / and be at most 200 characters of A-Z a-z 0-9 . _ / -')
-    .default('/muster/'),
-  MUSTER_ETCD_CA_FILE: file.optional(),
-  MUSTER_ETCD_CERT_FILE: file.optional(),
-  MUSTER_ETCD_KEY_FILE: file.optional(),
-  MUSTER_ETCD_USERNAME: z.string().min(1).max(200).optional(),
-  MUSTER_ETCD_PASSWORD: z.string().min(1).max(1024).optional(),
-  MUSTER_ETCD_PASSWORD_FILE: file.optional(),
-  MUSTER_ETCD_QUOTA_BYTES: whole(1_000_000, 1_000_000_000_000).default(2_147_483_648),
-});
-type Environment = z.infer<typeof environment>;
-
-/** Every variable that the service reads: README.md and this list are held together by a test. */
-export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+/* Configuration is read once, here, from the environment; environment.ts has each variable with its rule. */
 
 export interface ListenAddress {
   readonly host: string;
@@ -339,7 +209,7 @@ export function parseOperatorTokens(text: string, name: string): readonly string
   const tokens: string[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line === '') continue;
-    const rule = tokenLine.safeParse(line).error?.issues[0]?.message;
+    const rule = operatorToken.safeParse(line).error?.issues[0]?.message;
     if (rule !== undefined) throw new ConfigError(`${name}: line ${index + 1} ${rule}`);
     tokens.push(line);
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../src/config/config.ts';
+import { VARIABLES } from '../../src/config/environment.ts';
 import { at, CHART, describeWithHelm, environmentOf, one, render, type Values } from './support/render.ts';
 import { cellsOf, documentedValues } from './support/values-table.ts';
 

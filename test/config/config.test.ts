@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, VARIABLES, type Config } from '../../src/config/config.ts';
+import { ConfigError, readConfig, type Config } from '../../src/config/config.ts';
+import { VARIABLES } from '../../src/config/environment.ts';
 
 const TOKEN = 'operator-token-0123456789-abcdefgh';
 const KEYS = `1:${Buffer.alloc(32, 1).toString('base64')}\n`;
@@ -33,25 +34,6 @@ function refusal(env: Record<string, string>): string {
   }
   return expect.unreachable('the configuration was taken');
 }
-
-describe('README.md', () => {
-  const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
-  const rows = [...readme.matchAll(/^\| `(MUSTER_\w+)` +\|(?: +`([^`]+)`)?/gm)];
-
-  test('has a row for each variable of the program, and for no other', () => {
-    expect(rows.map(([, name]) => name)).toHaveLength(VARIABLES.length);
-    expect(new Set(rows.map(([, name]) => name))).toEqual(new Set(VARIABLES));
-  });
-
-  test.each(rows.flatMap(([, name = '', value]) => (value === undefined ? [] : [[name, value]])))(
-    'is right about the default of %s: %s',
-    (name, value) => {
-      expect(readConfig({ [name]: value })).toEqual(readConfig({}));
-      const others = onEtcd();
-      if (name !== 'MUSTER_STORE') expect(readConfig({ ...others, [name]: value })).toEqual(readConfig(others));
-    },
-  );
-});
 
 test('without a variable it is an embedded store in ./.muster, on this machine alone', () => {
   expect(readConfig({ UNRELATED: 'x' })).toEqual({

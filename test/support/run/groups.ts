@@ -58,6 +58,7 @@ export const QUICK: readonly string[] = [
   'test/repository/architecture.test.ts',
   'test/repository/contract.test.ts',
   'test/repository/docs.test.ts',
+  'test/repository/generated-documents.test.ts',
   'test/repository/metrics-catalogue.test.ts',
   'test/service/open-store.test.ts',
   'test/store/etcd/batch.test.ts',

@@ -1,0 +1,275 @@
+import * as z from 'zod';
+
+/*
+ * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
+ * docs/CONFIGURATION.md from them; `config.ts` makes the typed tree. A default stands here as it would stand in the
+ * environment. The message of a rule is also the rule's text in the document, and never repeats the rejected value,
+ * which may be a secret that was pasted into the wrong variable.
+ */
+
+const listen = z
+  .string()
+  .regex(/^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, 'must be host:port')
+  .transform((value) => {
+    const at = value.lastIndexOf(':');
+    return { host: value.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(value.slice(at + 1)) };
+  })
+  .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
+
+const store = z.string().transform((value, ctx) => {
+  const sqlite = /^sqlite:(.*)$/s.exec(value);
+  if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
+  const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
+  const broken = brokenEndpointRule(urls);
+  if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
+  ctx.addIssue(broken);
+  return z.NEVER;
+});
+
+/** What the etcd back-end asks of its addresses, told before it is opened. */
+function brokenEndpointRule(urls: readonly string[]): string | undefined {
+  const parsed = urls.map((url) => /^(https?):\/\/(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(url));
+  if (urls.length === 0 || parsed.includes(null)) {
+    return 'must be sqlite:PATH or etcd:URL,URL,… with http:// or https:// URLs';
+  }
+  const ports = parsed.map((parts) => Number(parts?.[2] ?? 0));
+  if (ports.some((port) => port < 1 || port > 65_535))
+    return 'every etcd URL must end in a port, as in http://HOST:2379';
+  if (new Set(parsed.map((parts) => parts?.[1])).size > 1) return 'etcd URLs must be all http:// or all https://';
+  return undefined;
+}
+
+const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
+  z.string().transform((value, ctx) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    ctx.addIssue(`must be a whole number from ${min} to ${max}`);
+    return z.NEVER;
+  });
+
+const ROLES = ['api', 'device', 'controller', 'kubernetes'] as const;
+export type Role = (typeof ROLES)[number];
+
+const roles = z.string().transform((value, ctx): ReadonlySet<Role> => {
+  const named = value.split(',');
+  const known = ROLES.filter((role) => named.includes(role));
+  if (known.length > 0 && known.length === named.length) return new Set(known);
+  ctx.addIssue(`must be some of ${ROLES.join(',')}`);
+  return z.NEVER;
+});
+
+const currency = z
+  .string()
+  .refine((code) => Intl.supportedValuesOf('currency').includes(code), 'must be a currency of ISO 4217, as in EUR');
+
+const TOKEN_CHARACTERS_MIN = 32;
+/** One operator token, in the variable or on a line of the file. */
+export const operatorToken = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+  .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
+  .max(1024);
+
+const file = z.string().min(1, 'must be the path of a file');
+
+const words = (max: number): z.ZodString => {
+  const rule = `must have 1 to ${max} characters`;
+  return z.string().min(1, rule).max(max, rule);
+};
+
+const NAMESPACES_MAX = 50;
+const namespaces = z.string().transform((value, ctx): readonly string[] => {
+  const named = [...new Set(value.split(','))];
+  if (named.length <= NAMESPACES_MAX && named.every((name) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(name))) {
+    return named;
+  }
+  ctx.addIssue(`must be at most ${NAMESPACES_MAX} names of namespaces with commas between them`);
+  return z.NEVER;
+});
+
+declare module 'zod' {
+  interface GlobalMeta {
+    /** In words what holds where a variable without a default is not set. */
+    unset?: string;
+  }
+}
+
+const storing = {
+  MUSTER_STORE: store.optional().meta({
+    unset: '`sqlite:` in the data directory',
+    description:
+      'The store. `sqlite:PATH` is the embedded one, for a single process. `etcd:URL,URL,…` names the members of an ' +
+      'etcd that replicas share; their URLs are all `http://HOST:PORT` or all `https://HOST:PORT`.',
+  }),
+  MUSTER_DATA_DIR: z.string().min(1, 'must be a directory').prefault('./.muster').meta({
+    description: 'Holds the embedded store, and the operator token and the key file that it generates for itself.',
+  }),
+  MUSTER_KEY_FILE: file.optional().meta({
+    unset: 'embedded: generated as `keys` in the data directory; etcd: required',
+    description:
+      'The file of key-encryption keys: lines `N:<base64 of 32 bytes>`; a lone base64 line is key 1. It is read again ' +
+      'every 10 s. In a new store the greatest N is the active key; a rotation chooses another one.',
+  }),
+};
+
+const onEtcd = {
+  MUSTER_ETCD_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._/-]{0,199}\/$/, 'must end in / and be at most 200 characters of A-Z a-z 0-9 . _ / -')
+    .prefault('/muster/')
+    .meta({ description: 'All keys of this installation lie under this prefix. Two installations need two prefixes.' }),
+  MUSTER_ETCD_COMPACT: z
+    .enum(['own', 'never'], 'must be own or never')
+    .prefault('own')
+    .meta({
+      description:
+        'With `own` Muster compacts the history every 5 minutes and after a purge, for every user of that etcd. With ' +
+        '`never` somebody else must.',
+    }),
+  MUSTER_ETCD_QUOTA_BYTES: whole(1_000_000, 1_000_000_000_000)
+    .prefault('2147483648')
+    .meta({
+      description:
+        "etcd's `--quota-backend-bytes`. From 80 % on, changes that grow the store are refused. It guards only where " +
+        "Muster's user may ask etcd for its status.",
+    }),
+  MUSTER_ETCD_CA_FILE: file.optional().meta({
+    description: "PEM: the authority of etcd's certificates. Needs `https://` URLs.",
+  }),
+  MUSTER_ETCD_CERT_FILE: file.optional().meta({
+    description: 'PEM: the client certificate for etcd. Set it together with its key.',
+  }),
+  MUSTER_ETCD_KEY_FILE: file.optional().meta({
+    description: 'PEM: the key of the client certificate. Set it together with the certificate.',
+  }),
+  MUSTER_ETCD_USERNAME: words(200).optional().meta({
+    description: 'The user of etcd. Set it together with a password.',
+  }),
+  MUSTER_ETCD_PASSWORD: words(1024).optional().meta({ description: 'The password of that user.' }),
+  MUSTER_ETCD_PASSWORD_FILE: file.optional().meta({
+    description: 'A file with the password, in place of the variable.',
+  }),
+};
+
+const listening = {
+  MUSTER_API_LISTEN: listen.prefault('127.0.0.1:8080').meta({ description: 'The address of the API listener.' }),
+  MUSTER_DEVICE_LISTEN: listen.prefault('127.0.0.1:8081').meta({ description: 'The address of the device listener.' }),
+  MUSTER_OPS_LISTEN: listen.prefault('127.0.0.1:8082').meta({ description: 'The address of the ops listener.' }),
+  MUSTER_API_TLS_CERT_FILE: file.optional().meta({
+    unset: 'the listener speaks HTTP',
+    description:
+      "PEM: the certificate chain of the API listener, the listener's own certificate first. Set it together with the " +
+      'key. Both are read again every 10 s.',
+  }),
+  MUSTER_API_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
+  MUSTER_DEVICE_TLS_CERT_FILE: file.optional().meta({
+    unset: 'the listener speaks HTTP',
+    description: 'The same for the device listener.',
+  }),
+  MUSTER_DEVICE_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
+  MUSTER_DRAIN_DELAY_SECONDS: whole(0, 300).prefault('0').meta({
+    description: 'How long the service goes on serving after SIGTERM, while `/readyz` says that it drains.',
+  }),
+};
+
+const guarding = {
+  MUSTER_OPERATOR_TOKEN: operatorToken.optional().meta({
+    unset: 'embedded: generated as `operator-token` in the data directory; etcd: required',
+    description: 'The bearer token of the operator API.',
+  }),
+  MUSTER_OPERATOR_TOKEN_FILE: file.optional().meta({
+    description:
+      'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. It is read at ' +
+      'the start.',
+  }),
+  MUSTER_API_CONCURRENCY: whole(1, 1_000_000).prefault('2000').meta({
+    description: 'Requests in flight on the API listener. One more is refused with 502 and `Retry-After`.',
+  }),
+  MUSTER_DEVICE_CONCURRENCY: whole(1, 1_000_000).prefault('10000').meta({
+    description: 'Requests in flight on the device listener, held polls not counted. One more is refused with 503.',
+  }),
+  MUSTER_OPS_CONCURRENCY: whole(1, 1_000_000)
+    .prefault('200')
+    .meta({
+      description:
+        'Requests in flight on the ops listener. One more is refused with 503. Probes and `/metrics` have as many slots ' +
+        'of their own.',
+    }),
+  MUSTER_RATE_WINDOW: z
+    .enum(['local', 'shared'], 'must be local or shared')
+    .prefault('shared')
+    .meta({
+      description:
+        'With `shared`, replicas on one etcd count the 600 requests of an account together. With `local`, each replica ' +
+        'counts for itself, as the single process of an embedded store always does.',
+    }),
+  MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).prefault('60').meta({
+    description: 'Requests a minute of one device on one replica. Further ones are refused with 429.',
+  }),
+};
+
+const working = {
+  MUSTER_ROLES: roles.prefault('api,device,controller').meta({
+    description:
+      'What this process does. Every replica may be a controller; one of them leads. `kubernetes`, beside ' +
+      '`controller`, follows custom resources: [KUBERNETES.md](KUBERNETES.md).',
+  }),
+  MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).prefault('60').meta({
+    description: 'The poll interval that daemons are told, with a spread of 10 % that is fixed for each.',
+  }),
+  MUSTER_METERING_DELAY_SECONDS: whole(0, 3_600).prefault('300').meta({
+    description: 'How long after its midnight (UTC) a night is metered.',
+  }),
+  MUSTER_PRICE_PER_DAEMON_MONTH: z
+    .string()
+    .regex(/^\d{1,9}(?:\.\d{1,6})?$/, 'must be a decimal number with at most 9 digits before the point and 6 after it')
+    .prefault('0.00')
+    .meta({ description: 'The price of an active daemon for a month. It holds for the nights from now on.' }),
+  MUSTER_CURRENCY: currency.prefault('EUR').meta({
+    description: 'The currency of that price. A new one, and the price set with it, holds from the next month on.',
+  }),
+  MUSTER_AUDIT_RETENTION_DAYS: whole(1, 36_500).prefault('400').meta({
+    description: 'Older audit entries are removed, together with their block of the chain.',
+  }),
+  MUSTER_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
+    .prefault('info')
+    .meta({ description: 'The least severe level that is logged. `npm start` sets `warn` where nothing is set.' }),
+};
+
+const following = {
+  MUSTER_KUBERNETES_NAMESPACES: namespaces.optional().meta({
+    unset: "the pod's own",
+    description: 'The namespaces whose custom resources are followed.',
+  }),
+  MUSTER_KUBERNETES_DEVICE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional()
+    .meta({
+      unset: 'required',
+      description: 'The URL of the device listener as daemons reach it. It stands in the Secrets of apps.',
+    }),
+};
+
+/** The variables in the order and under the headings of docs/CONFIGURATION.md. */
+export const SECTIONS = {
+  'The store': storing,
+  'The store on etcd': onEtcd,
+  Listeners: listening,
+  'Tokens and bounds': guarding,
+  'What the process does': working,
+  'Custom resources, with the role `kubernetes`': following,
+} as const;
+
+export const environment = z.object({
+  ...storing,
+  ...onEtcd,
+  ...listening,
+  ...guarding,
+  ...working,
+  ...following,
+});
+export type Environment = z.infer<typeof environment>;
+
+/** The names of all variables that the service reads. */
+export const VARIABLES: readonly string[] = Object.keys(environment.shape);
