@@ -21,7 +21,7 @@ MUSTER_OPERATOR_TOKEN, MUSTER_OPERATOR_TOKEN_FILE or the embedded store's data d
 /** Every command with its words; what each needs is loaded when it is called. */
 export function muster(env: NodeJS.ProcessEnv): Command {
   const program = new Command('muster')
-    .description('The control plane of a fleet of daemons. Configured by the environment (README.md).')
+    .description('The control plane of a fleet of daemons. Configured by the environment (docs/CONFIGURATION.md).')
     .version(VERSION)
     .showHelpAfterError('(muster --help tells more)')
     .exitOverride()

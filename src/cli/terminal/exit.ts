@@ -6,7 +6,7 @@ import { RestoreFault } from '../../domain/backup/restore-writer.ts';
 import { BadRecord } from '../../domain/records/codec.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 
-/** Exit codes of the command; README.md has the same table. */
+/** Exit codes of the command; docs/CLI.md has the same table. */
 export const EXIT = {
   ok: 0,
   /** It could not be done. */

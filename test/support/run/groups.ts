@@ -8,6 +8,7 @@ export const QUICK: readonly string[] = [
   'test/chaos/cluster/follower.test.ts',
   'test/chaos/judgement/checkers.test.ts',
   'test/chaos/judgement/judging.test.ts',
+  'test/cli/document.test.ts',
   'test/concurrency/turn-queue.test.ts',
   'test/controller/kubernetes/resources/fleet-account-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-api-key-decide.test.ts',
