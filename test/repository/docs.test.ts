@@ -1,29 +1,31 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../../src/api/http/errors.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { HEAD_KEY } from '../../src/store/port.ts';
 import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
 
-/* What the documents say of errors, metrics and keys is what the code has. */
+/* What the documents say of operations, errors, limits, metrics, keys and files is what the code has. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const readme = textOf('README.md');
+const api = textOf('docs/API.md');
 const architecture = textOf('docs/ARCHITECTURE.md');
+
+const markdownIn = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join(folder, path));
 
 const DOCUMENTS = [
   'README.md',
   'CHANGELOG.md',
-  'docs/ARCHITECTURE.md',
-  'docs/INSTALL.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   'charts/muster/README.md',
-  'docs/COMPOSE.md',
-  'docs/METRICS.md',
-  'docs/KUBERNETES.md',
-  'docs/RUNBOOK.md',
-  ...readdirSync(join(ROOT, 'docs/adr')).map((name) => `docs/adr/${name}`),
+  ...markdownIn('docs'),
 ];
 
 /** The cells of every table row whose first cell begins with a code span. */
@@ -37,13 +39,104 @@ function rows(text: string): string[][] {
   );
 }
 
+const withoutFences = (text: string): string => text.replaceAll(/^```[\s\S]*?^```/gm, '');
+
 const codesIn = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-test('the README has every error with its status, and no other', () => {
-  const told = rows(readme).filter(([, status = '']) => /^[45]\d\d$/.test(status));
-  const errors = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
-  expect(told.map(([code, status = '']) => `${codesIn(code).join(' ')} ${status}`).sort()).toEqual(errors.sort());
+/** The targets of the links to files of the repository, from its root; `#…` is cut off, or stays with `anchors`. */
+function linksOf(path: string, { anchors = false } = {}): string[] {
+  const targets = [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [file = '', anchor] = target.split('#');
+      const from = file === '' ? path : normalize(join(dirname(path), file));
+      return anchors && anchor !== undefined ? `${from}#${anchor}` : from;
+    });
+}
+
+test('README.md is one that is read: at most 12 KiB', () => {
+  expect(statSync(join(ROOT, 'README.md')).size).toBeLessThanOrEqual(12_288);
 });
+
+test('every document is reached from README.md', () => {
+  const reached = new Set(['README.md']);
+  for (const path of reached) {
+    if (!path.endsWith('.md') || !existsSync(join(ROOT, path))) continue;
+    for (const target of linksOf(path)) reached.add(target);
+  }
+  const isReached = (path: string): boolean => reached.has(path) || reached.has(dirname(path));
+  expect(DOCUMENTS.filter((path) => !isReached(path))).toEqual([]);
+});
+
+describe('docs/API.md', () => {
+  test('has every error with its status, and no other', () => {
+    const told = rows(api).filter(([, status = '']) => /^[45]\d\d$/.test(status));
+    const errors = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
+    expect(told.map(([code, status = '']) => `${codesIn(code).join(' ')} ${status}`).sort()).toEqual(errors.sort());
+  });
+
+  test('has every operation, and no other', async () => {
+    const operations = [
+      ...(await routesIn('api/v1/operations')),
+      ...(await routesIn('api/operator')),
+      ...devicePaths(),
+    ];
+    const told = rows(api).flatMap(([cell]) => codesIn(cell).filter((code) => /^[A-Z]+ \//.test(code)));
+    expect(told.sort()).toEqual(operations.sort());
+  });
+
+  test('has the limits of the code', () => {
+    const told = new Map(
+      [...api.matchAll(/^\| (\S.*?) +\| (\S.*?) +\|$/gm)].map(([, what = '', bound = '']) => [what, bound]),
+    );
+    const minutes = (ms: number): number => ms / 60_000;
+    const days = (ms: number): number => minutes(ms) / (24 * 60);
+    const limits: [what: string, bound: readonly number[]][] = [
+      ['Requests of an account', [LIMITS.requestsPerWindowMax, LIMITS.rateWindowMs / 1000]],
+      ['Body', [LIMITS.requestBodyBytesMax]],
+      ['Apps of an account', [LIMITS.appsPerAccountMax]],
+      ['API keys of an account', [LIMITS.apiKeysPerAccountMax]],
+      ['Open codes of an app', [LIMITS.openCodesPerAppMax, days(LIMITS.enrollCodeValidMs)]],
+      [
+        '`name`, `endpoint`, `authHeader`',
+        [LIMITS.nameCodePointsMax, LIMITS.endpointCharactersMax, LIMITS.authHeaderCharactersMax],
+      ],
+      ['Idempotency records', [LIMITS.idempotencyKeptPerAccountMax, days(LIMITS.idempotencyKeptMs) * 24]],
+      [
+        'Detections of a request',
+        [LIMITS.detectionsPerRequestMax, LIMITS.redactedCodePointsMax, LIMITS.fullCodePointsMax],
+      ],
+      ['Review queue of an app', [LIMITS.reviewEntriesPerAppMax, LIMITS.reviewBytesPerAppMax / 1024]],
+      ['Note of a review', [LIMITS.reviewNoteCodePointsMax]],
+      ['A held poll', [LIMITS.pollWaitSecondsMax, LIMITS.heldPollsMax]],
+    ];
+    const numbers = (bound = ''): number[] => [...bound.matchAll(/\d+/g)].map(([number]) => Number(number));
+    expect(limits.map(([what]) => [what, numbers(told.get(what))])).toEqual(limits);
+  });
+});
+
+interface Routed {
+  readonly method: string;
+  readonly path: string;
+}
+
+const isRouted = (value: unknown): value is Routed =>
+  typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
+
+/** The routes that the files of a folder export, as a document spells them. */
+async function routesIn(folder: string): Promise<string[]> {
+  const files = readdirSync(join(ROOT, 'src', folder)).map((file) => join(ROOT, 'src', folder, file));
+  const modules = await Promise.all(files.map(async (file) => (await import(file)) as Record<string, unknown>));
+  const routes = modules.flatMap((module) => Object.values(module).filter(isRouted));
+  return routes.map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+}
+
+function devicePaths(): string[] {
+  const text = textOf('src/api/device/device-plane.ts');
+  const routes = [...text.matchAll(/\['(\/device\/v1\/[a-z/]+)', \{ method: '([A-Z]+)'/g)];
+  return routes.map(([, path = '', method = '']) => `${method} ${path}`);
+}
 
 test('every metric that the documents name exists', () => {
   const exist = new Set(cataloguedSeries().map(({ name }) => name));
@@ -54,24 +147,67 @@ test('every metric that the documents name exists', () => {
   expect(named.filter((name) => !exist.has(name))).toEqual([]);
 });
 
-test('the map of ARCHITECTURE.md has every key of the store', () => {
-  // `<accountId>` in the map and any argument in the code stand for the same.
-  const ANY = '*';
-  const mapped = rows(architecture).map(([key]) => codesIn(key)[0]?.replaceAll(/<[^>]+>/g, ANY) ?? '');
-  const keys = Object.values(KEYS).map((key) => {
-    if (typeof key === 'string') return key;
-    const make = key as (...parts: string[]) => string;
-    return make(ANY, ANY, ANY).replace(ANY.padStart(9, '0'), ANY);
+describe('docs/ARCHITECTURE.md', () => {
+  test('its map has every key of the store', () => {
+    // `<accountId>` in the map and any argument in the code stand for the same.
+    const ANY = '*';
+    const mapped = rows(architecture).map(([key]) => codesIn(key)[0]?.replaceAll(/<[^>]+>/g, ANY) ?? '');
+    const keys = Object.values(KEYS).map((key) => {
+      if (typeof key === 'string') return key;
+      const make = key as (...parts: string[]) => string;
+      return make(ANY, ANY, ANY).replace(ANY.padStart(9, '0'), ANY);
+    });
+    expect(keys.length).toBeGreaterThan(20);
+    // A key of the code may be the prefix of others.
+    expect([HEAD_KEY, ...keys].filter((key) => !mapped.some((row) => row.startsWith(key)))).toEqual([]);
   });
-  expect(keys.length).toBeGreaterThan(20);
-  // A key of the code may be the prefix of others.
-  expect([HEAD_KEY, ...keys].filter((key) => !mapped.some((row) => row.startsWith(key)))).toEqual([]);
+
+  test('every file that it names is there, but the one of its example', () => {
+    const named = codesIn(withoutFences(architecture)).filter((code) => /^[a-z][\w/-]*\/[\w.-]+\.ts$/.test(code));
+    expect(named.length).toBeGreaterThan(30);
+    const isThere = (path: string): boolean => existsSync(join(ROOT, path)) || existsSync(join(ROOT, 'src', path));
+    expect(named.filter((path) => !isThere(path))).toEqual(['src/api/v1/operations/rename-app.ts']);
+  });
+
+  test('its list of rooms names every folder of src', () => {
+    const [, section = ''] = /^## The rooms of `src`$([\s\S]*?)^## /m.exec(architecture) ?? [];
+    const folders = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name).slice(join(ROOT, 'src/').length));
+    const items = section.split('\n- ').map((item) => codesIn(item));
+    const isNamed = (path: string): boolean =>
+      items.flat().some((code) => code === path || code.startsWith(`${path}/`));
+    // A room within a room may be named beside it, by the rest of its path.
+    const isNamedBeside = (path: string): boolean =>
+      items.some((codes) => codes.some((above) => codes.some((rest) => `${above}/${rest}` === path)));
+    expect(folders.length).toBeGreaterThan(30);
+    expect(folders.filter((path) => !isNamed(path) && !isNamedBeside(path))).toEqual([]);
+  });
 });
 
 describe('every relative link leads somewhere', () => {
   test.each(DOCUMENTS)('%s', (path) => {
-    const links = [...textOf(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, target = '']) => target);
-    const relative = links.filter((target) => !/^[a-z]+:/.test(target));
-    expect(relative.filter((target) => !existsSync(join(ROOT, dirname(path), target)))).toEqual([]);
+    expect(linksOf(path).filter((target) => !existsSync(join(ROOT, target)))).toEqual([]);
+  });
+
+  test.each(DOCUMENTS)('%s: to a heading that is there', (path) => {
+    const missing = linksOf(path, { anchors: true }).filter((target) => {
+      const [file = '', anchor] = target.split('#');
+      if (anchor === undefined || !file.endsWith('.md') || !existsSync(join(ROOT, file))) return false;
+      return !anchorsOf(file).has(anchor);
+    });
+    expect(missing).toEqual([]);
   });
 });
+
+/** As the hosts of repositories make them of headings, and those that a document sets itself. */
+function anchorsOf(path: string): ReadonlySet<string> {
+  const text = withoutFences(textOf(path));
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return new Set([...headings, ...[...text.matchAll(/<a id="([^"]+)"/g)].map(([, id = '']) => id)]);
+}

@@ -73,7 +73,7 @@ async function announceKeys({ muster, clock, keyFile }: Started, ...numbers: rea
   );
 }
 
-/** The walk of the README, up to where the old line may go. */
+/** The rotation of docs/OPERATIONS.md, up to where the old line may go. */
 async function rotateTo(started: Started, from: number, to: number): Promise<void> {
   const { muster, clock } = started;
   await announceKeys(started, from, to);
