@@ -40,5 +40,5 @@ function defaultOf(schema: z.ZodType): string | undefined {
 function ruleOf(name: string, schema: z.ZodType): string {
   const messages = schema.safeParse('').error?.issues.map(({ message }) => message) ?? [];
   if (messages.length === 0) throw new Error(`${name} takes the empty text`);
-  return messages.map((message) => message.replace(/^must (?:be )?/, '')).join('; ');
+  return messages.map((message) => message.replace(/^must (?:be |have )?/, '')).join('; ');
 }
