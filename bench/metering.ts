@@ -12,7 +12,6 @@ import { readWatermark } from '../src/domain/metering/watermark.ts';
 import { put } from '../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../src/domain/records/keys.ts';
 import { createLog } from '../src/log.ts';
-import { createControllerMetrics } from '../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import { ABSENT, type Store } from '../src/store/port.ts';
@@ -61,7 +60,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
     clock,
     clockWatch: { trusted: () => true, trusts: () => true },
     log,
-    metrics: createControllerMetrics(metrics.registry),
+    metrics,
     meteringDelayMs: 300_000,
   };
   await recordPrice(store, { price: '1.50', currency: 'EUR' }, NOON, []);

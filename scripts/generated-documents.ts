@@ -1,15 +1,20 @@
 import { format, resolveConfig } from 'prettier';
 import { configurationDocument } from './configuration-document.ts';
+import { metricsDocument } from './metrics-document.ts';
 
 export interface GeneratedDocument {
   /** Relative to the root of the repository. */
   readonly path: string;
   /** The whole text, in the form that `npm run format` leaves alone. */
   readonly text: () => Promise<string>;
+  /** Where it is generated; on any platform where it is absent. */
+  readonly platform?: NodeJS.Platform;
 }
 
 export const GENERATED: readonly GeneratedDocument[] = [
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
+  // Some of the client library's own series are there on Linux alone.
+  { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },
 ];
 
 async function formatted(markdown: string): Promise<string> {

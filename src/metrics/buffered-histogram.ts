@@ -4,7 +4,7 @@ import {
   type MetricObjectWithValues,
   type MetricValueWithName,
 } from 'prom-client';
-import { remembered } from './instruments.ts';
+import { remembered } from './remembered.ts';
 
 type Value = MetricValueWithName<string>;
 type Labels = Record<string, string>;

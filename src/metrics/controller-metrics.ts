@@ -1,137 +1,131 @@
-import { Gauge, Histogram, type Registry } from 'prom-client';
-import type { PollMetrics } from '../api/device/metrics.ts';
 import {
-  ROLLOUT_STATES,
+  LOOP_NAMES,
+  LOOP_RESULTS,
   TERM_ENDS,
   type AuditSealMetrics,
   type LeaderMetrics,
+  type LoopMetrics,
   type MeteringMetrics,
+  type PurgeMetrics,
   type RewrapMetrics,
-  type RolloutMetrics,
   type SweeperMetrics,
 } from '../controller/metrics.ts';
 import { CLEANED } from '../domain/cleanup/sweep.ts';
 import type { KeyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
 import type { ReplicaMetrics } from '../domain/replicas/replicas.ts';
-import type { DetectionMetrics } from '../domain/review-queue/detections.ts';
-import { callbackGauge, counterOf, plainCounter, plainGauge } from './instruments.ts';
+import { SECONDS, type Section } from './instruments.ts';
 import { NIGHT_LATE } from './labels.ts';
 
-/** The verbs of the controller, of the registry of replicas, and of what the leader does. */
-export interface ControllerMetrics
-  extends
-    LeaderMetrics,
-    SweeperMetrics,
-    AuditSealMetrics,
-    RewrapMetrics,
-    RolloutMetrics,
-    MeteringMetrics,
-    ReplicaMetrics,
-    KeyRotationMetrics,
-    DetectionMetrics,
-    Pick<PollMetrics, 'revisionReceived'> {
-  /** @param read called at each scrape */
+interface ClockMetrics {
+  /** @param read called at each scrape: whether this replica may end a day by its clock */
   clockTrusted(read: () => boolean): void;
 }
+type LoopsMetrics = LoopMetrics & LeaderMetrics & ReplicaMetrics & AuditSealMetrics & SweeperMetrics & ClockMetrics;
+type KeyMetrics = KeyRotationMetrics & RewrapMetrics & Pick<PurgeMetrics, 'purgesAwaitKeyRetirement'>;
 
-const LAG_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
+/** The verbs of the loops, of the leader's work, and of the registry of replicas. */
+export interface ControllerMetrics extends LoopsMetrics, MeteringMetrics, KeyMetrics {}
 
-export function createControllerMetrics(registry: Registry): ControllerMetrics {
-  const registers = [registry];
-  const leading = plainGauge(registers, 'muster_controller_leading', '1 on the replica whose controller leads.');
+export function controllerMetrics(section: (title: string) => Section): ControllerMetrics {
   return {
-    ...replicaMetrics(registers),
-    ...upkeepMetrics(registers),
-    ...nightMetrics(registers),
-    ...rolloutMetrics(registers),
+    ...loopMetrics(section('Controller')),
+    ...meteringMetrics(section('Metering')),
+    ...keyMetrics(section('Keys')),
+  };
+}
+
+function loopMetrics(controller: Section): LoopsMetrics {
+  const loops = controller.histogram({
+    name: 'muster_loop_duration_seconds',
+    help: 'Duration of the rounds of the background loops, by loop and result.',
+    labels: { loop: LOOP_NAMES, result: LOOP_RESULTS },
+    buckets: SECONDS,
+    unit: 'seconds',
+    since: '0.1.0',
+  });
+  const leading = controller.gauge({
+    name: 'muster_controller_leading',
+    help: '1 on the replica whose controller leads.',
+    unit: '0 or 1',
+    since: '0.1.0',
+  });
+  return {
+    loopEnded: (loop, result, seconds) => loops.labels(loop, result).observe(seconds),
     leads: (is) => leading(is ? 1 : 0),
-    termEnded: counterOf(registers, {
+    termEnded: controller.counterOf({
       name: 'muster_controller_terms_total',
-      help: 'Ends of a leadership, by reason.',
-      label: 'why',
-      values: TERM_ENDS,
+      help: 'Terms of leadership that ended, by reason.',
+      labels: { why: TERM_ENDS },
+      unit: 'terms',
+      since: '0.1.0',
     }),
+    auditSealed: controller.counter({
+      name: 'muster_audit_sealed_total',
+      help: 'Audit entries put into the chain of their account.',
+      unit: 'entries',
+      since: '0.1.0',
+    }),
+    cleaned: controller.counterOf({
+      name: 'muster_cleaned_total',
+      help: 'Expired things that the clean-up removed, by kind.',
+      labels: { what: CLEANED },
+      unit: 'things',
+      since: '0.1.0',
+    }),
+    ...replicaMetrics(controller),
   };
 }
 
-function rolloutMetrics(
-  registers: Registry[],
-): Pick<ControllerMetrics, 'rolloutCounted' | 'revisionReceived' | 'detectionsDropped'> {
-  const rollout = new Gauge({
-    name: 'muster_rollout_devices',
-    help: 'Cloud devices of Enterprise accounts by what they did with the current configuration; on the leader alone.',
-    labelNames: ['state'],
-    registers,
-  });
-  const lag = new Histogram({
-    name: 'muster_rollout_receipt_lag_seconds',
-    help: 'Time from a change of the configuration to when a daemon that had an older one was told it.',
-    buckets: LAG_SECONDS,
-    registers,
-  });
-  return {
-    rolloutCounted(counts) {
-      rollout.reset();
-      if (counts) for (const state of ROLLOUT_STATES) rollout.set({ state }, counts[state]);
-    },
-    revisionReceived: (seconds) => lag.observe(seconds),
-    detectionsDropped: plainCounter(
-      registers,
-      'muster_detections_dropped_total',
-      'Entries of the review queue that were dropped to make room for newer ones of the same app.',
-    ),
-  };
-}
-
-function replicaMetrics(
-  registers: Registry[],
-): Pick<ControllerMetrics, 'replicasLive' | 'clockSkew' | 'keyRotated' | 'rewrapped'> {
-  return {
-    replicasLive: plainGauge(registers, 'muster_replicas', 'Replicas that live, as this one sees them.'),
-    clockSkew: plainGauge(
-      registers,
-      'muster_clock_skew_seconds',
-      'How far the clock of another replica is from this one at least: of the one that is off the most.',
-    ),
-    keyRotated: plainCounter(
-      registers,
-      'muster_key_rotations_total',
-      'Rotations of the key-encryption key that this replica made.',
-    ),
-    rewrapped: plainCounter(
-      registers,
-      'muster_rewrapped_total',
-      'Secrets whose data key was wrapped anew under the key that writes.',
-    ),
-  };
-}
-
-function nightMetrics(
-  registers: Registry[],
-): Pick<ControllerMetrics, 'nightMetered' | 'meteredThrough' | 'clockTrusted'> {
-  const nights = counterOf(registers, {
-    name: 'muster_metering_nights_total',
-    help: 'Nights metered by this process, by whether more than an hour after their midnight.',
-    label: 'late',
-    values: NIGHT_LATE,
-  });
-  const lastNight = plainGauge(
-    registers,
-    'muster_metering_last_night_timestamp_seconds',
-    'The midnight that ended the last night that is metered for every account; on a replica that led.',
-  );
-  const nightSeconds = plainGauge(
-    registers,
-    'muster_metering_night_seconds',
-    'How long the last night took that this process metered, with its pauses.',
-  );
+function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
   let trusted = (): boolean => true;
-  callbackGauge(
-    registers,
-    'muster_clock_trusted',
-    '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+  controller.callbackGauge(
+    {
+      name: 'muster_clock_trusted',
+      help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+      unit: '0 or 1',
+      since: '0.1.0',
+    },
     () => (trusted() ? 1 : 0),
   );
+  return {
+    replicasLive: controller.gauge({
+      name: 'muster_replicas',
+      help: 'Live replicas, as this one sees them.',
+      unit: 'replicas',
+      since: '0.1.0',
+    }),
+    clockSkew: controller.gauge({
+      name: 'muster_clock_skew_seconds',
+      help: 'The least difference of clocks that explains what other replicas wrote, for the one that differs most.',
+      unit: 'seconds',
+      since: '0.1.0',
+    }),
+    clockTrusted(read) {
+      trusted = read;
+    },
+  };
+}
+
+function meteringMetrics(metering: Section): MeteringMetrics {
+  const nights = metering.counterOf({
+    name: 'muster_metering_nights_total',
+    help: 'Nights metered by this process, by whether it was more than an hour after their midnight.',
+    labels: { late: NIGHT_LATE },
+    unit: 'nights',
+    since: '0.1.0',
+  });
+  const lastNight = metering.gauge({
+    name: 'muster_metering_last_night_timestamp_seconds',
+    help: 'The midnight that ended the last night that is metered for every account; on a replica that led.',
+    unit: 'seconds',
+    since: '0.1.0',
+  });
+  const nightSeconds = metering.gauge({
+    name: 'muster_metering_night_seconds',
+    help: 'Duration of the last night that this process metered, its pauses included.',
+    unit: 'seconds',
+    since: '0.1.0',
+  });
   return {
     nightMetered({ late, endedAt, seconds }) {
       nights(late ? 'true' : 'false');
@@ -139,24 +133,28 @@ function nightMetrics(
       nightSeconds(seconds);
     },
     meteredThrough: (endedAt) => lastNight(endedAt),
-    clockTrusted(read) {
-      trusted = read;
-    },
   };
 }
 
-function upkeepMetrics(registers: Registry[]): Pick<ControllerMetrics, 'auditSealed' | 'cleaned'> {
+function keyMetrics(keys: Section): KeyMetrics {
   return {
-    auditSealed: plainCounter(
-      registers,
-      'muster_audit_sealed_total',
-      'Audit entries put into the chain of their account.',
-    ),
-    cleaned: counterOf(registers, {
-      name: 'muster_cleaned_total',
-      help: 'Expired things that the clean-up removed, by what they were.',
-      label: 'what',
-      values: CLEANED,
+    keyRotated: keys.counter({
+      name: 'muster_key_rotations_total',
+      help: 'Rotations of the key-encryption key that this replica made.',
+      unit: 'rotations',
+      since: '0.1.0',
+    }),
+    rewrapped: keys.counter({
+      name: 'muster_rewrapped_total',
+      help: 'Secrets whose data key was wrapped again under the active key.',
+      unit: 'secrets',
+      since: '0.1.0',
+    }),
+    purgesAwaitKeyRetirement: keys.gauge({
+      name: 'muster_purges_awaiting_key_retirement',
+      help: 'Purged secrets whose ciphertext logs and backups may still hold, until their key is retired; on the leader alone.',
+      unit: 'secrets',
+      since: '0.1.0',
     }),
   };
 }

@@ -1,6 +1,5 @@
-import type { Registry } from 'prom-client';
 import { POLL_RESULTS, type PollMetrics } from '../api/device/metrics.ts';
-import type { PurgeMetrics } from '../controller/metrics.ts';
+import { ROLLOUT_STATES, type RolloutMetrics } from '../controller/metrics.ts';
 import {
   ENROLLMENT_RESULTS,
   HEARTBEAT_RESULTS,
@@ -8,54 +7,110 @@ import {
   type HeartbeatMetrics,
 } from '../domain/devices/metrics.ts';
 import { MUTATION_ACTIONS, type MutationMetrics } from '../domain/mutation/metrics.ts';
-import { counterOf, lazyCounterOf, plainCounter, plainGauge } from './instruments.ts';
+import type { DetectionMetrics } from '../domain/review-queue/detections.ts';
+import type { ReadGauges } from './callback-gauges.ts';
+import type { Section } from './instruments.ts';
 
-/** The verbs of the device plane and of changes. */
-export type FleetMetrics = EnrollmentMetrics &
-  HeartbeatMetrics &
-  Pick<PollMetrics, 'pollEnded'> &
-  Pick<MutationMetrics, 'mutationCommitted'> &
-  Pick<PurgeMetrics, 'purgesAwaitKeyRetirement'>;
+/** The verbs of the device plane, of changes, and of how configurations reach the devices. */
+export interface FleetMetrics
+  extends
+    EnrollmentMetrics,
+    HeartbeatMetrics,
+    PollMetrics,
+    DetectionMetrics,
+    RolloutMetrics,
+    Pick<MutationMetrics, 'mutationCommitted'> {}
 
-export function fleetMetrics(registers: Registry[]): FleetMetrics {
-  const flushes = counterOf(registers, {
+/** From a poll that was held to a device that was off for a day. */
+const LAG_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
+
+export function fleetMetrics(section: (title: string) => Section, read: ReadGauges): FleetMetrics {
+  const fleet = section('Fleet');
+  callbackGauges(fleet, read);
+  const flushes = fleet.counterOf({
     name: 'muster_heartbeat_flushes_total',
     help: 'Heartbeat records written, by result; one record holds the devices of one account.',
-    label: 'result',
-    values: HEARTBEAT_RESULTS,
+    labels: { result: HEARTBEAT_RESULTS },
+    unit: 'records',
+    since: '0.1.0',
   });
-  const flushedBytes = plainCounter(
-    registers,
-    'muster_heartbeat_flushed_bytes_total',
-    'Bytes of heartbeat records written.',
-  );
+  const flushedBytes = fleet.counter({
+    name: 'muster_heartbeat_flushed_bytes_total',
+    help: 'Bytes of heartbeat records written.',
+    unit: 'bytes',
+    since: '0.1.0',
+  });
   return {
-    enrollmentEnded: counterOf(registers, {
+    enrollmentEnded: fleet.counterOf({
       name: 'muster_enrollments_total',
-      help: 'Enrollment attempts by result; the daemon is told no more than invalid_code.',
-      label: 'result',
-      values: ENROLLMENT_RESULTS,
+      help: 'Attempts to enroll, by result; the daemon is told no more than invalid_code.',
+      labels: { result: ENROLLMENT_RESULTS },
+      unit: 'attempts',
+      since: '0.1.0',
     }),
-    pollEnded: lazyCounterOf(registers, {
+    pollEnded: fleet.bufferedCounterOf({
       name: 'muster_polls_total',
-      help: 'Configuration polls by result.',
-      label: 'result',
-      values: POLL_RESULTS,
+      help: 'Polls of the configuration, by result.',
+      labels: { result: POLL_RESULTS },
+      unit: 'polls',
+      since: '0.1.0',
     }),
-    mutationCommitted: counterOf(registers, {
+    mutationCommitted: fleet.counterOf({
       name: 'muster_mutations_total',
       help: 'Changes committed, by action.',
-      label: 'action',
-      values: MUTATION_ACTIONS,
+      labels: { action: MUTATION_ACTIONS },
+      unit: 'changes',
+      since: '0.1.0',
     }),
     heartbeatsFlushed(accounts, bytes, result) {
       flushes(result, accounts);
       flushedBytes(bytes);
     },
-    purgesAwaitKeyRetirement: plainGauge(
-      registers,
-      'muster_purges_awaiting_key_retirement',
-      'Purged secrets whose ciphertext may still lie in logs and backups, readable until their key is retired; on the leader alone.',
-    ),
+    detectionsDropped: fleet.counter({
+      name: 'muster_detections_dropped_total',
+      help: 'Entries of the review queue that were dropped to make room for newer ones of the same app.',
+      unit: 'entries',
+      since: '0.1.0',
+    }),
+    ...deliveryMetrics(section('Delivery')),
+  };
+}
+
+function callbackGauges(fleet: Section, read: ReadGauges): void {
+  fleet.callbackGauge(
+    { name: 'muster_accounts', help: 'Accounts.', unit: 'accounts', since: '0.1.0' },
+    () => read()?.accounts() ?? 0,
+  );
+  fleet.callbackGauge(
+    { name: 'muster_apps', help: 'Apps of all accounts.', unit: 'apps', since: '0.1.0' },
+    () => read()?.apps() ?? 0,
+  );
+  fleet.callbackGauge(
+    { name: 'muster_held_polls', help: 'Polls held until the configuration changes.', unit: 'polls', since: '0.1.0' },
+    () => read()?.heldPolls() ?? 0,
+  );
+}
+
+function deliveryMetrics(delivery: Section): Pick<FleetMetrics, 'rolloutCounted' | 'revisionReceived'> {
+  const rollout = delivery.labelledGauge({
+    name: 'muster_rollout_devices',
+    help: 'Cloud devices of Enterprise accounts, by what they did with the current configuration; on the leader alone.',
+    labels: { state: ROLLOUT_STATES },
+    unit: 'devices',
+    since: '0.1.0',
+  });
+  const lag = delivery.histogram({
+    name: 'muster_rollout_receipt_lag_seconds',
+    help: 'Time from a change of the configuration until a daemon that had an older one received it.',
+    buckets: LAG_SECONDS,
+    unit: 'seconds',
+    since: '0.1.0',
+  });
+  return {
+    rolloutCounted(counts) {
+      rollout.reset();
+      if (counts) for (const state of ROLLOUT_STATES) rollout.set({ state }, counts[state]);
+    },
+    revisionReceived: (seconds) => lag.observe(seconds),
   };
 }

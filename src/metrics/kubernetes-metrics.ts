@@ -1,43 +1,61 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { OperatorGauges, OperatorMetrics } from '../controller/kubernetes/metrics.ts';
-import { callbackGauge, counterOf } from './instruments.ts';
-import { KUBE_RESOURCES, type KubeAnswerLabel } from './labels.ts';
+import { KUBE_METHODS } from '../controller/kubernetes/client/metrics.ts';
+import {
+  READY_STATUSES,
+  RECONCILE_OUTCOMES,
+  type OperatorGauges,
+  type OperatorMetrics,
+} from '../controller/kubernetes/metrics.ts';
+import { INFORMER_FAILURES } from '../controller/kubernetes/runtime/metrics.ts';
+import { KIND_SCHEMAS } from '../controller/kubernetes/schema/crd.ts';
+import type { Section } from './instruments.ts';
+import { KUBE_ANSWERS, type KubeAnswerLabel } from './labels.ts';
+
+export type { OperatorMetrics } from '../controller/kubernetes/metrics.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const KINDS = KIND_SCHEMAS.map(({ kind }) => kind);
+/** What the operator lists and watches. */
+const RESOURCES = [...KIND_SCHEMAS.map(({ plural }) => plural), 'secrets'];
 
-export function createKubernetesMetrics(registry: Registry): OperatorMetrics {
-  const registers = [registry];
-  const requests = new Counter({
+export function kubernetesMetrics(section: (title: string, note: string) => Section): OperatorMetrics {
+  const kubernetes = section(
+    'Kubernetes',
+    'Only a process with the role `kubernetes` has them, and only the leader the gauges.',
+  );
+  const requests = kubernetes.labelledCounter({
     name: 'muster_kubernetes_requests_total',
     help: 'Requests to the Kubernetes API server, by method and answer.',
-    labelNames: ['method', 'answer'],
-    registers,
+    labels: { method: KUBE_METHODS, answer: KUBE_ANSWERS },
+    unit: 'requests',
+    since: '0.1.0',
   });
-  const listed = counterOf(registers, {
-    name: 'muster_kubernetes_lists_total',
-    help: 'Full listings of a resource, which follow a start, a watch that lost its place, and ten minutes.',
-    label: 'resource',
-    values: KUBE_RESOURCES,
-  });
-  const failures = new Counter({
+  const failures = kubernetes.labelledCounter({
     name: 'muster_kubernetes_informer_failures_total',
     help: 'Lists and watches that failed and were tried again, by reason.',
-    labelNames: ['resource', 'reason'],
-    registers,
+    labels: { resource: RESOURCES, reason: INFORMER_FAILURES },
+    unit: 'failures',
+    since: '0.1.0',
   });
-  const reconciles = new Histogram({
+  const reconciliations = kubernetes.histogram({
     name: 'muster_kubernetes_reconcile_duration_seconds',
-    help: 'Looks at custom resources, by how they ended, with their duration.',
-    labelNames: ['kind', 'outcome'],
+    help: 'Duration of the reconciliations of custom resources, by kind and outcome.',
+    labels: { kind: KINDS, outcome: RECONCILE_OUTCOMES },
     buckets: SECONDS,
-    registers,
+    unit: 'seconds',
+    since: '0.1.0',
   });
   return {
-    operatorGauges: operatorGauges(registers),
+    operatorGauges: operatorGauges(kubernetes),
     kubernetesAnswered: (method, status) => requests.inc({ method, answer: answerOf(status) }),
-    informerListed: (resource) => listed(resource as (typeof KUBE_RESOURCES)[number]),
+    informerListed: kubernetes.counterOf({
+      name: 'muster_kubernetes_lists_total',
+      help: 'Full listings of a resource: at the start, after a watch that lost its place, and every ten minutes.',
+      labels: { resource: RESOURCES },
+      unit: 'listings',
+      since: '0.1.0',
+    }),
     informerFailed: (resource, reason) => failures.inc({ resource, reason }),
-    reconciled: (kind, outcome, seconds) => reconciles.observe({ kind, outcome }, seconds),
+    reconciled: (kind, outcome, seconds) => reconciliations.observe({ kind, outcome }, seconds),
   };
 }
 
@@ -49,32 +67,35 @@ function answerOf(status: number): KubeAnswerLabel {
   return status < 500 ? '4xx' : '5xx';
 }
 
-function operatorGauges(registers: Registry[]): OperatorMetrics['operatorGauges'] {
+function operatorGauges(kubernetes: Section): OperatorMetrics['operatorGauges'] {
   let read: OperatorGauges | undefined;
-  const age: Gauge<'resource'> = new Gauge({
-    name: 'muster_kubernetes_informer_age_seconds',
-    help: 'Time since the Kubernetes API server last said anything of a resource; on the leader alone.',
-    labelNames: ['resource'],
-    registers,
-    collect() {
-      age.reset();
-      for (const [resource, seconds] of read?.informerAges() ?? []) age.set({ resource }, seconds);
+  kubernetes.labelledCallbackGauge(
+    {
+      name: 'muster_kubernetes_informer_age_seconds',
+      help: 'Time since the Kubernetes API server was last heard of a resource; on the leader alone.',
+      labels: { resource: RESOURCES },
+      unit: 'seconds',
+      since: '0.1.0',
     },
-  });
-  const resources: Gauge<'kind' | 'ready'> = new Gauge({
-    name: 'muster_kubernetes_resources',
-    help: 'Custom resources by kind and the status of their condition Ready; on the leader alone.',
-    labelNames: ['kind', 'ready'],
-    registers,
-    collect() {
-      resources.reset();
-      for (const [kind, ready, count] of read?.resources() ?? []) resources.set({ kind, ready }, count);
+    () => [...(read?.informerAges() ?? [])].map(([resource, seconds]) => [{ resource }, seconds] as const),
+  );
+  kubernetes.labelledCallbackGauge(
+    {
+      name: 'muster_kubernetes_resources',
+      help: 'Custom resources, by kind and the status of their condition Ready; on the leader alone.',
+      labels: { kind: KINDS, ready: READY_STATUSES },
+      unit: 'resources',
+      since: '0.1.0',
     },
-  });
-  callbackGauge(
-    registers,
-    'muster_kubernetes_queued',
-    'Custom resources that are being looked at, or wait to be; on the leader alone.',
+    () => [...(read?.resources() ?? [])].map(([kind, ready, count]) => [{ kind, ready }, count] as const),
+  );
+  kubernetes.callbackGauge(
+    {
+      name: 'muster_kubernetes_queued',
+      help: 'Custom resources that are being reconciled or wait for it; on the leader alone.',
+      unit: 'resources',
+      since: '0.1.0',
+    },
     () => read?.queued() ?? 0,
   );
   return (gauges) => {

@@ -19,4 +19,3 @@ export const NIGHT_LATE = ['true', 'false'] as const;
 /** The status of the API server's answer; `none` where there was none. */
 export const KUBE_ANSWERS = ['2xx', '3xx', '4xx', '404', '409', '410', '429', '5xx', 'none'] as const;
 export type KubeAnswerLabel = (typeof KUBE_ANSWERS)[number];
-export const KUBE_RESOURCES = ['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs', 'secrets'] as const;

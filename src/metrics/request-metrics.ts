@@ -1,50 +1,63 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { ERRORS } from '../api/http/errors.ts';
 import type { RequestMetrics as ExchangeMetrics } from '../api/http/exchange.ts';
 import { REJECTIONS, type Rejection } from '../api/listener/metrics.ts';
-import type { RateDecisionMetrics } from '../api/v1/rate-limit.ts';
-import { BufferedHistogram } from './buffered-histogram.ts';
-import { lazyCounterOf, SECONDS } from './instruments.ts';
-import { LISTENERS, RATE_DECISIONS, type ListenerLabel, type TlsListenerLabel } from './labels.ts';
+import type { ReadGauges } from './callback-gauges.ts';
+import { OPEN, SECONDS, type Section } from './instruments.ts';
+import { LISTENERS, TLS_LISTENERS, type ListenerLabel, type TlsListenerLabel } from './labels.ts';
 
-/** The verbs of the listeners and of the account window. */
-export interface RequestMetrics extends ExchangeMetrics, RateDecisionMetrics {
-  requestShed(listener: ListenerLabel, why: Rejection): void;
+export interface RequestMetrics extends ExchangeMetrics {
+  requestRejected(listener: ListenerLabel, why: Rejection): void;
   /** @param timestampSeconds since 1970 */
   certificateExpires(listener: TlsListenerLabel, timestampSeconds: number): void;
 }
 
-export function requestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = new BufferedHistogram({
+const SUCCESSES = [200, 201, 202, 204, 304];
+const STATUSES = new Set([...SUCCESSES, ...Object.values(ERRORS).map(({ status }) => status)].map(String));
+
+export function requestMetrics(section: (title: string) => Section, read: ReadGauges): RequestMetrics {
+  const requests = section('Requests');
+  const durations = requests.bufferedHistogram({
     name: 'muster_http_request_duration_seconds',
-    help: 'Requests by listener, route template, status and error code (empty when none), with their duration.',
-    labelNames: ['listener', 'route', 'status', 'code'],
+    help: 'Duration of requests, by listener, route template, status and error code; the code is empty without an error.',
+    labels: {
+      listener: LISTENERS,
+      route: OPEN,
+      status: [...STATUSES].sort(),
+      code: ['', ...Object.keys(ERRORS), 'broken_off'],
+    },
     buckets: SECONDS,
-    registers,
+    unit: 'seconds',
+    since: '0.1.0',
   });
-  const shed = new Counter({
+  const rejected = requests.labelledCounter({
     name: 'muster_http_rejected_total',
-    help: 'Requests and connections turned away: below routing, or above a bound of the listener.',
-    labelNames: ['listener', 'why'],
-    registers,
+    help: 'Requests and connections that a listener rejected, because they were no HTTP or above a bound.',
+    labels: { listener: LISTENERS, why: REJECTIONS },
+    unit: 'requests',
+    since: '0.1.0',
   });
-  for (const listener of LISTENERS) for (const why of REJECTIONS) shed.inc({ listener, why }, 0);
-  const decided = lazyCounterOf(registers, {
-    name: 'muster_rate_decisions_total',
-    help: 'Decisions of the account rate window: admitted or limited.',
-    label: 'decision',
-    values: RATE_DECISIONS,
-  });
-  const expiry = new Gauge({
+  for (const listener of LISTENERS) for (const why of REJECTIONS) rejected.inc({ listener, why }, 0);
+  requests.labelledCallbackGauge(
+    {
+      name: 'muster_http_requests_in_flight',
+      help: 'Requests whose answer has not left yet, by listener; held polls are among them.',
+      labels: { listener: LISTENERS },
+      unit: 'requests',
+      since: '0.1.0',
+    },
+    () => (read()?.inFlight() ?? []).map(([listener, count]) => [{ listener }, count] as const),
+  );
+  const expiry = requests.labelledGauge({
     name: 'muster_tls_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate that the listener presents expires; of a listener without TLS there is no series.',
-    labelNames: ['listener'],
-    registers,
+    help: 'When the certificate that the listener presents expires; a listener without TLS has no series.',
+    labels: { listener: TLS_LISTENERS },
+    unit: 'seconds',
+    since: '0.1.0',
   });
   return {
     certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
     requestEnded: (listener, route, status, code, seconds) =>
-      requests.of(listener, route, String(status), code).observe(seconds),
-    requestShed: (listener, why) => shed.inc({ listener, why }),
-    rateDecided: (admitted) => decided(admitted ? 'admitted' : 'limited'),
+      durations.of(listener, route, String(status), code).observe(seconds),
+    requestRejected: (listener, why) => rejected.inc({ listener, why }),
   };
 }

@@ -1,55 +1,52 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { registerGauges, type Gauges } from './callback-gauges.ts';
+import { Registry } from 'prom-client';
+import type { Gauges } from './callback-gauges.ts';
+import { controllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import { fleetMetrics, type FleetMetrics } from './fleet-metrics.ts';
-import { ROLE_LABELS } from './labels.ts';
+import { Section } from './instruments.ts';
+import { kubernetesMetrics, type OperatorMetrics } from './kubernetes-metrics.ts';
+import { processMetrics, type ProcessMetrics } from './process-metrics.ts';
+import { rateMetrics, type RateMetrics } from './rate-window-metrics.ts';
 import { requestMetrics, type RequestMetrics } from './request-metrics.ts';
 import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
 
 /*
- * Metrics are a module of verbs: callers say what happened; names, labels and buckets are nobody else's business.
- * Labels come from closed sets (route templates, codes, results); account and app ids go to the log. docs/METRICS.md
- * has every series, and a test holds it to them.
+ * Metrics are a module of verbs: a room declares the verbs that it calls, and this room implements them. Names, labels
+ * and buckets are nobody else's business. Labels come from closed sets (route templates, codes, results); account and
+ * app ids go to the log. docs/METRICS.md is made from the definitions here.
  */
 
-export interface Metrics extends RequestMetrics, FleetMetrics, StoreMetrics {
+export interface Metrics
+  extends ProcessMetrics, RequestMetrics, RateMetrics, FleetMetrics, StoreMetrics, ControllerMetrics, OperatorMetrics {
   readonly registry: Registry;
-  /** What this process does, told once. */
-  rolesAre(roles: ReadonlySet<string>): void;
+  /** Every series of the product, in the order of docs/METRICS.md; those of the client library are not among them. */
+  readonly sections: readonly Section[];
+  /** The gauges that read the service are 0 until they are told where to read. */
+  gauges(read: Gauges): void;
 }
 
-export function createMetrics(version: string): Metrics & { gauges(read: Gauges): void } {
+/** Registers every series of a process, whatever its roles. @param version of this program, for `muster_build_info` */
+export function createMetrics(version: string): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const registers = [registry];
-  new Gauge({
-    name: 'muster_build_info',
-    help: 'Always 1; the version is a label.',
-    labelNames: ['version', 'node'],
-    registers,
-  })
-    .labels(version, process.version)
-    .set(1);
-
+  const sections: Section[] = [];
+  let gauges: Gauges | undefined;
+  const read = (): Gauges | undefined => gauges;
+  function section(title: string, note?: string): Section {
+    const opened = new Section(registry, title, note);
+    sections.push(opened);
+    return opened;
+  }
   return {
     registry,
-    rolesAre: roleMetrics(registers),
-    ...requestMetrics(registers),
-    ...fleetMetrics(registers),
-    ...storeMetrics(registers),
-    gauges: (read) => registerGauges(registers, read),
-  };
-}
-
-/** Who may lead at all: without it an alert cannot tell a fleet without a leader from a process that never leads. */
-function roleMetrics(registers: Registry[]): Metrics['rolesAre'] {
-  const gauge = new Gauge({
-    name: 'muster_role',
-    help: '1 where the process has the role, 0 where it has not.',
-    labelNames: ['role'],
-    registers,
-  });
-  for (const role of ROLE_LABELS) gauge.set({ role }, 0);
-  return (roles) => {
-    for (const role of ROLE_LABELS) gauge.set({ role }, roles.has(role) ? 1 : 0);
+    sections,
+    gauges(given) {
+      gauges = given;
+    },
+    ...processMetrics(registry, section, version),
+    ...requestMetrics(section, read),
+    ...rateMetrics(section, read),
+    ...fleetMetrics(section, read),
+    ...storeMetrics(section, read),
+    ...controllerMetrics(section),
+    ...kubernetesMetrics(section),
   };
 }

@@ -1,82 +1,118 @@
-import { Histogram, type Registry } from 'prom-client';
-import { COMPACTION_RESULTS, type LoopMetrics, type PurgeMetrics } from '../controller/metrics.ts';
+import { COMPACTION_RESULTS, type PurgeMetrics } from '../controller/metrics.ts';
 import { COMMIT_REPEATS, type MutationMetrics } from '../domain/mutation/metrics.ts';
-import type { StoreCallMetrics } from '../store/metrics.ts';
+import { STORE_OPERATIONS, STORE_RESULTS, type StoreCallMetrics } from '../store/metrics.ts';
 import { CONSISTENCY_VERDICTS, WATCH_ENDS, type WatchCacheMetrics } from '../store/watch-cache/metrics.ts';
-import { counterOf, plainCounter, plainGauge, remembered, SECONDS } from './instruments.ts';
+import type { ReadGauges } from './callback-gauges.ts';
+import { SECONDS, type Section } from './instruments.ts';
+import { remembered } from './remembered.ts';
 
-/** The verbs of the store, of the memory of it, and of the loops that work on it. */
+/** The verbs of the store and of the memory of it. */
 export interface StoreMetrics
   extends
     WatchCacheMetrics,
     StoreCallMetrics,
-    LoopMetrics,
     Pick<MutationMetrics, 'commitRepeated'>,
     Pick<PurgeMetrics, 'compacted'> {
   recordUnreadable(): void;
 }
 
-export function storeMetrics(registers: Registry[]): StoreMetrics {
-  const calls = new Histogram({
+export function storeMetrics(section: (title: string) => Section, read: ReadGauges): StoreMetrics {
+  const store = section('Store and memory');
+  const calls = store.histogram({
     name: 'muster_store_operation_duration_seconds',
-    help: 'Operations of the store by result (ok, conflict, compacted or the trouble), with their duration.',
-    labelNames: ['operation', 'result'],
+    help: 'Duration of the calls of the store, by operation and result.',
+    labels: { operation: STORE_OPERATIONS, result: STORE_RESULTS },
     buckets: SECONDS,
-    registers,
+    unit: 'seconds',
+    since: '0.1.0',
   });
   const child = remembered((labels) => calls.labels(...labels));
-  const loops = new Histogram({
-    name: 'muster_loop_duration_seconds',
-    help: 'Rounds of the background loops by result, with their duration.',
-    labelNames: ['loop', 'result'],
-    buckets: SECONDS,
-    registers,
-  });
+  store.callbackGauge(
+    {
+      name: 'muster_store_fullness_ratio',
+      help: 'How full the store is, 0 to 1; 0 where the store does not tell it.',
+      unit: 'ratio',
+      since: '0.1.0',
+    },
+    () => read()?.storeFullness() ?? 0,
+  );
   return {
-    ...watchCacheMetrics(registers),
     storeCallEnded: (operation, result, seconds) => child(operation, result).observe(seconds),
-    loopEnded: (loop, result, seconds) => loops.labels(loop, result).observe(seconds),
-    commitRepeated: counterOf(registers, {
+    commitRepeated: store.counterOf({
       name: 'muster_commits_repeated_total',
       help: 'Commits sent again after a conflict or a lost answer.',
-      label: 'why',
-      values: COMMIT_REPEATS,
+      labels: { why: COMMIT_REPEATS },
+      unit: 'commits',
+      since: '0.1.0',
     }),
-    recordUnreadable: plainCounter(
-      registers,
-      'muster_records_unreadable_total',
-      'Records whose stored text has not the expected shape.',
-    ),
-    compacted: counterOf(registers, {
+    recordUnreadable: store.counter({
+      name: 'muster_records_unreadable_total',
+      help: 'Records whose stored text does not have the expected shape.',
+      unit: 'records',
+      since: '0.1.0',
+    }),
+    compacted: store.counterOf({
       name: 'muster_compactions_total',
-      help: 'Compactions of the history by result.',
-      label: 'result',
-      values: COMPACTION_RESULTS,
+      help: 'Compactions of the history, by result.',
+      labels: { result: COMPACTION_RESULTS },
+      unit: 'compactions',
+      since: '0.1.0',
     }),
+    ...watchCacheMetrics(store, read),
   };
 }
 
-function watchCacheMetrics(registers: Registry[]): WatchCacheMetrics {
-  const plain = (name: string, help: string): (() => void) => plainCounter(registers, name, help);
+function watchCacheMetrics(store: Section, read: ReadGauges): WatchCacheMetrics {
+  store.callbackGauge(
+    {
+      name: 'muster_watch_cache_ready',
+      help: '1 while the memory is filled and the store answers.',
+      unit: '0 or 1',
+      since: '0.1.0',
+    },
+    () => (read()?.cacheReady() ? 1 : 0),
+  );
+  store.callbackGauge(
+    {
+      name: 'muster_watch_cache_lag_revisions',
+      help: 'Store revisions that the memory was behind at the last read.',
+      unit: 'revisions',
+      since: '0.1.0',
+    },
+    () => read()?.storeRevisionLag() ?? 0,
+  );
   return {
-    cacheBehind: plain('muster_watch_cache_behind_total', 'Reads that found memory behind the store and went there.'),
-    cacheRelisted: plain('muster_watch_cache_relists_total', 'Times that memory was dropped and listed anew.'),
-    cacheWatchEnded: counterOf(registers, {
+    cacheApplied: store.gauge({
+      name: 'muster_watch_cache_applied_revision',
+      help: 'The store revision that the memory has reached.',
+      unit: 'revision',
+      since: '0.1.0',
+    }),
+    cacheBehind: store.counter({
+      name: 'muster_watch_cache_behind_total',
+      help: 'Reads that found the memory behind the store and read the store itself.',
+      unit: 'reads',
+      since: '0.1.0',
+    }),
+    cacheRelisted: store.counter({
+      name: 'muster_watch_cache_relists_total',
+      help: 'Times that the memory was cleared and the store listed anew.',
+      unit: 'listings',
+      since: '0.1.0',
+    }),
+    cacheWatchEnded: store.counterOf({
       name: 'muster_watch_cache_watch_ends_total',
-      help: 'Ends of the watch that feeds memory, by reason.',
-      label: 'reason',
-      values: WATCH_ENDS,
+      help: 'Ends of the watch that feeds the memory, by reason.',
+      labels: { reason: WATCH_ENDS },
+      unit: 'watches',
+      since: '0.1.0',
     }),
-    cacheChecked: counterOf(registers, {
+    cacheChecked: store.counterOf({
       name: 'muster_watch_cache_consistency_checks_total',
-      help: 'Comparisons of memory with the store, by verdict.',
-      label: 'verdict',
-      values: CONSISTENCY_VERDICTS,
+      help: 'Comparisons of the memory with the store, by verdict.',
+      labels: { verdict: CONSISTENCY_VERDICTS },
+      unit: 'checks',
+      since: '0.1.0',
     }),
-    cacheApplied: plainGauge(
-      registers,
-      'muster_watch_cache_applied_revision',
-      'The store revision that memory has reached.',
-    ),
   };
 }

@@ -13,7 +13,7 @@ import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
-import { createAllMetrics, type AllMetrics } from '../metrics/all-metrics.ts';
+import { createMetrics, type Metrics } from '../metrics/service-metrics.ts';
 import { instrumented } from '../store/instrumented.ts';
 import type { Store } from '../store/port.ts';
 import { WatchCache } from '../store/watch-cache/watch-cache.ts';
@@ -39,7 +39,7 @@ export interface Core {
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: AllMetrics;
+  readonly metrics: Metrics;
   readonly store: Store;
   readonly random: RandomSource;
   readonly keyRing: KeyRing;
@@ -63,7 +63,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
   const random = systemRandom();
   const secrets = secretsOf(config, log, random);
-  const metrics = createAllMetrics(VERSION);
+  const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
   const opening = await openWithRetry(open, { clock, log, signal: options.signal });

@@ -182,7 +182,7 @@ async function listen(
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
     ...(bounds[name] ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
-    onTurnedAway: (reason) => metrics.requestShed(name, reason),
+    onTurnedAway: (reason) => metrics.requestRejected(name, reason),
   });
   return listener;
 }

@@ -1,9 +1,8 @@
-import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { lead, type Term } from '../../src/controller/leader.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
-import { createControllerMetrics } from '../../src/metrics/controller-metrics.ts';
+import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { ABSENT, type Held, type Store } from '../../src/store/port.ts';
 import { unluckyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
@@ -16,13 +15,12 @@ const log = createLog('silent');
 /** A controller whose work is to tell its terms and to wait until they end. */
 class Candidate implements AsyncDisposable {
   readonly terms: Term[] = [];
-  readonly registry = new Registry();
+  readonly #metrics = createMetrics('test');
   working = 0;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
   constructor(store: Store, clock: FakeClock, replicaId: string) {
-    const metrics = createControllerMetrics(this.registry);
     const work = async (term: Term): Promise<void> => {
       this.terms.push(term);
       this.working += 1;
@@ -32,7 +30,7 @@ class Candidate implements AsyncDisposable {
       });
       this.working -= 1;
     };
-    this.#ended = lead({ store, clock, log, metrics, replicaId }, work, this.#stopping.signal);
+    this.#ended = lead({ store, clock, log, metrics: this.#metrics, replicaId }, work, this.#stopping.signal);
   }
 
   get term(): Term {
@@ -42,7 +40,7 @@ class Candidate implements AsyncDisposable {
   }
 
   async metric(name: string): Promise<string | undefined> {
-    const lines = (await this.registry.metrics()).split('\n');
+    const lines = (await this.#metrics.registry.metrics()).split('\n');
     return lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
   }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { BOARDS } from '../../deploy/dashboards/boards.ts';
-import { createAllMetrics } from '../../src/metrics/all-metrics.ts';
+import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { selfSigned } from '../support/http/certificates.ts';
 import { cataloguedLabels } from '../support/monitoring/metrics-catalogue.ts';
 import { findPrometheus } from '../support/monitoring/prometheus-binary.ts';
@@ -185,7 +185,7 @@ async function withTls(opened: AsyncDisposableStack): Promise<Muster> {
 
 /** The series of a process with the role `kubernetes`, as its own registry tells them: the role itself needs a cluster. */
 function kubernetesMetrics() {
-  const metrics = createAllMetrics('0.0.0');
+  const metrics = createMetrics('0.0.0');
   metrics.operatorGauges({
     informerAges: () => [['fleetapps', 30]],
     queued: () => 1,

@@ -14,7 +14,7 @@ interface DeviceRoute {
   readonly refused?: (error: unknown, deps: DeviceDeps) => void;
 }
 
-const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
+export const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
   ['/device/v1/config', { method: 'GET', handle: pollConfig, refused: countRefusedPoll }],
   ['/device/v1/config/ack', { method: 'POST', handle: acknowledgeConfig }],
   ['/device/v1/detections', { method: 'POST', handle: reportDetections }],

@@ -8,7 +8,8 @@ import { authenticated, authenticatedAgain } from './authenticate.ts';
 import type { DeviceDeps } from './deps.ts';
 import type { PollResult } from './metrics.ts';
 
-const HELD_ROUTE = '/device/v1/config (held)';
+/** Held polls have a route of their own in the metrics: how long they are held says nothing of how fast others are. */
+export const HELD_ROUTE = '/device/v1/config (held)';
 
 /** GET /device/v1/config. */
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
@@ -19,7 +20,6 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
       if (waitMs === 0) return tell(exchange, deps, config, known, false);
-      // A route of its own in the metrics: how long it is held says nothing of how fast the others are answered.
       exchange.route = HELD_ROUTE;
       return hold(exchange, deps, found, known, waitMs).then((then) => tell(exchange, deps, then, known, true));
     });

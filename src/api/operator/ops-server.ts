@@ -29,7 +29,7 @@ export interface OpsDeps extends ExchangeDeps {
   readonly services: OperatorServices;
 }
 
-const ROUTES = [
+export const ROUTES = [
   createAccount,
   listAccounts,
   readAccount,
@@ -47,7 +47,7 @@ const ROUTES = [
   readUsage,
 ] as const;
 
-const PROBES = [
+export const PROBES = [
   { method: 'get', path: '/livez' },
   { method: 'get', path: '/readyz' },
   { method: 'get', path: '/metrics' },

@@ -30,7 +30,7 @@ export interface GatewayDeps extends ExchangeDeps {
 }
 
 /** Section 4, operation by operation. */
-const ROUTES = [
+export const ROUTES = [
   createApp,
   listApps,
   readApp,

@@ -6,6 +6,9 @@ import type { InformerMetrics } from './runtime/metrics.ts';
 export const RECONCILE_OUTCOMES = ['settled', 'conflict', 'failed'] as const;
 export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];
 
+/** The status of the condition Ready. */
+export const READY_STATUSES = ['True', 'False', 'Unknown'] as const;
+
 export interface OperatorMetrics extends InformerMetrics, KubeClientMetrics {
   /** @param seconds that the reconciliation took */
   reconciled(kind: string, outcome: ReconcileOutcome, seconds: number): void;

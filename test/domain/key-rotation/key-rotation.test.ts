@@ -8,7 +8,6 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createReplicas } from '../../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../../src/log.ts';
-import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -21,8 +20,7 @@ import { until } from '../../support/time/until.ts';
 
 async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & AsyncDisposable> {
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
-  const [clock, log, base] = [new FakeClock(), createLog('silent'), createMetrics('test')];
-  const metrics = { ...base, ...createControllerMetrics(base.registry) };
+  const [clock, log, metrics] = [new FakeClock(), createLog('silent'), createMetrics('test')];
   const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   watchCache.start();
   await until(() => watchCache.ready);

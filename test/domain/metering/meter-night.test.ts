@@ -12,7 +12,6 @@ import { createAccountQueues } from '../../../src/domain/mutation/account-queue.
 import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
-import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -86,7 +85,7 @@ class World implements AsyncDisposable {
     this.#store = store;
     this.#replica = replica;
     const { log, fleet, clockWatch } = replica.deps;
-    const metrics = { ...createMetrics('test'), ...createControllerMetrics(createMetrics('x').registry) };
+    const metrics = createMetrics('test');
     const random = systemRandom();
     const deps = { store, fleet, clock, clockWatch, log, random, metrics };
     const kept = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));

@@ -10,7 +10,6 @@ import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../.
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
-import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
@@ -167,8 +166,8 @@ onEachStore('the leader’s totals', (stores) => {
     store = unluckyStore(await stores.open());
     memory = new FleetMemory({ onUnreadable: (error) => expect.fail(String(error)) });
     term = new AbortController();
-    registry = createMetrics('test').registry;
-    const metrics = createControllerMetrics(registry);
+    const metrics = createMetrics('test');
+    ({ registry } = metrics);
     loop = rolloutReconciler({ store, fleet: { memory }, clock, metrics, pollIntervalSeconds: 60 }, term);
   });
   afterEach(() => store[Symbol.asyncDispose]());

@@ -8,7 +8,6 @@ import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { ledgerSchema, type LedgerRecord } from '../../../src/domain/records/metering-records.ts';
 import { createClockWatch } from '../../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../../src/log.ts';
-import { createControllerMetrics } from '../../../src/metrics/controller-metrics.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Expectation, type Store, type Write } from '../../../src/store/port.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
@@ -73,7 +72,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
     clock,
     clockWatch: createClockWatch({ clock, log }),
     log,
-    metrics: createControllerMetrics(metrics.registry),
+    metrics,
     meteringDelayMs: 5 * MINUTE_MS,
   };
   await recordPrice(store, { price: '1.50', currency: 'EUR' }, clock.now(), []);

@@ -1,0 +1,139 @@
+import * as z from 'zod';
+import { ROUTES as DEVICE_ROUTES } from '../src/api/device/device-plane.ts';
+import { HELD_ROUTE } from '../src/api/device/poll-config.ts';
+import { BACKUP } from '../src/api/operator/backup.ts';
+import { PROBES, ROUTES as OPERATOR_ROUTES } from '../src/api/operator/ops-server.ts';
+import { ROUTES as V1_ROUTES } from '../src/api/v1/gateway.ts';
+import type { Series } from '../src/metrics/instruments.ts';
+import { NODE_SINCE, NODE_UNITS } from '../src/metrics/process-metrics.ts';
+import { createMetrics, type Metrics } from '../src/metrics/service-metrics.ts';
+
+/* docs/METRICS.md, made from the instruments that the code registers. */
+
+export interface MetricsSection {
+  readonly title: string;
+  /** A sentence below the title; `''` where there is none. */
+  readonly note: string;
+  readonly series: readonly Series[];
+}
+
+const HEAD = `# Metrics
+
+This file is made from \`src/metrics\` by \`npm run docs\`; a test holds that it is up to date.
+
+\`/metrics\` on the ops listener exposes these series in the text format of Prometheus. Names and labels are part of the
+product's contract: the changelog tells of each one that is renamed or removed. The alerts and dashboards that read them
+lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do when an alert fires.
+
+- A histogram is stored as \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`, a summary as \`NAME\`, \`NAME_sum\` and \`NAME_count\`.
+- A label has one of the values that are listed below its table: no account, app, key or path becomes a label. A counter
+  with one label has all its series from the start, at 0.
+- A gauge "on the leader alone" or "on a replica that led" is to be summed, or its maximum taken, over the replicas.
+
+To add a series, define it in the file of its section in \`src/metrics\`: its name, help text, unit, the version that has it
+first, and the closed set of each label, which belongs to the room that counts with it. Then run \`npm run docs\`.
+`;
+
+/** Every series of a process with all roles, the client library's own included, by section. */
+export function metricsSections(): readonly MetricsSection[] {
+  const metrics = createMetrics('0.0.0');
+  const routes = [...new Set(['(none)', ...routePaths()])].sort();
+  const own = metrics.sections.map(({ title, note, series }) => ({
+    title,
+    note,
+    series: series.map((one) => ('route' in one.labels ? { ...one, labels: { ...one.labels, route: routes } } : one)),
+  }));
+  return [
+    ...own,
+    {
+      title: 'Node.js',
+      note: 'The client library registers them for each process; the values of their labels are those of Node.js.',
+      series: librarySeries(metrics),
+    },
+  ];
+}
+
+/** The text of docs/METRICS.md. The `process_` series are those of Linux: elsewhere some are missing. */
+export function metricsDocument(): string {
+  return [HEAD, ...metricsSections().map((section) => sectionText(section))].join('\n');
+}
+
+function sectionText({ title, note, series }: MetricsSection): string {
+  const rows = series.map(({ name, type, labels, unit, help, since }) => [
+    code(name),
+    type,
+    Object.keys(labels).map(code).join(', '),
+    unit,
+    help,
+    since,
+  ]);
+  const values = labelLines(series);
+  return [
+    `## ${title}\n`,
+    ...(note === '' ? [] : [`${note}\n`]),
+    ...table([['Series', 'Type', 'Labels', 'Unit', 'Meaning', 'Since'], ...rows]),
+    ...(values.length === 0 ? [] : ['', ...values]),
+    '',
+  ].join('\n');
+}
+
+/** A line for each label and set; series of the section that share both share the line. */
+function labelLines(series: readonly Series[]): readonly string[] {
+  const namesBySet = new Map<string, string[]>();
+  for (const { name, labels } of series) {
+    for (const [label, values] of Object.entries(labels)) {
+      if (values.length === 0) continue;
+      const words = values.map((value) => (value === '' ? 'empty' : code(value))).join(', ');
+      const key = `${label}\n${words}`;
+      namesBySet.set(key, [...(namesBySet.get(key) ?? []), name]);
+    }
+  }
+  return [...namesBySet].map(([key, names]) => {
+    const [label = '', words = ''] = key.split('\n');
+    return `- ${code(label)} of ${names.map(code).join(', ')}: ${words}`;
+  });
+}
+
+/** A table as prettier writes it: every column is as wide as its widest cell. */
+function table([head = [], ...rows]: readonly (readonly string[])[]): readonly string[] {
+  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const padded = (row: readonly string[]): string => line(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
+  return [padded(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(padded)];
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+function routePaths(): readonly string[] {
+  const templates = [...V1_ROUTES, ...OPERATOR_ROUTES, ...PROBES, BACKUP].map(({ path }) => path);
+  return [...templates, ...DEVICE_ROUTES.keys(), HELD_ROUTE];
+}
+
+const registered = z.object({
+  name: z.string(),
+  type: z.enum(['counter', 'gauge', 'histogram', 'summary']),
+  labelNames: z.array(z.string()),
+  help: z.string(),
+});
+
+function librarySeries({ registry, sections }: Metrics): readonly Series[] {
+  const own = new Set(sections.flatMap(({ series }) => series.map(({ name }) => name)));
+  const all = registry.getMetricsAsArray().map((metric) => registered.parse(metric));
+  return all
+    .filter(({ name }) => !own.has(name))
+    .map(({ name, type, labelNames, help }) => ({
+      name,
+      type,
+      help,
+      unit: NODE_UNITS[name] ?? unitOf(name),
+      since: NODE_SINCE,
+      labels: Object.fromEntries(labelNames.map((label) => [label, []])),
+    }));
+}
+
+/** @throws Error when the name does not tell the unit: then it belongs into NODE_UNITS */
+function unitOf(name: string): string {
+  const unit = /_(seconds|bytes)(?:_total)?$/.exec(name)?.[1] ?? /_(seconds)_/.exec(name)?.[1];
+  if (unit === undefined) throw new Error(`${name} has no unit in NODE_UNITS`);
+  return unit;
+}
