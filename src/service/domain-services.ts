@@ -12,7 +12,7 @@ import type { Core } from './core.ts';
 /** What the listeners and the operator of custom resources do with the fleet, by the same functions. */
 export interface Domain {
   readonly mutations: MutationDeps;
-  readonly lanes: AccountQueues;
+  readonly queues: AccountQueues;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly auditEntries: AuditEntries;
@@ -23,14 +23,14 @@ export interface Domain {
 
 export function openDomain({ store, fleet, clock, clockWatch, random, log, metrics, envelope, config }: Core): Domain {
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
-  const lanes = createAccountQueues(mutations);
+  const queues = createAccountQueues(mutations);
   return {
     mutations,
-    lanes,
+    queues,
     accounts: createAccounts({ ...mutations, clockWatch }),
     apiKeys: createApiKeys(mutations),
     auditEntries: createAuditEntries({ store, fleet }),
-    apps: createApps({ ...mutations, clockWatch, lanes, kept: createIdempotencyRecords(store, envelope) }),
+    apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
   };

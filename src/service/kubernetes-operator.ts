@@ -20,7 +20,7 @@ export async function openOperator(
   if (!kubernetes) return undefined;
   const { connectKubernetes } = await import('../controller/kubernetes/client/http-kube-api.ts');
   const { fleet, random, clockWatch } = core;
-  const { mutations, lanes, ...services } = domain;
+  const { mutations, queues, ...services } = domain;
   return {
     ...core,
     ...kubernetes,
@@ -33,7 +33,7 @@ export async function openOperator(
       random,
       boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
       boundKeys: createBoundKeys(mutations),
-      boundApps: createBoundApps({ ...mutations, lanes }),
+      boundApps: createBoundApps({ ...mutations, queues }),
     },
   };
 }

@@ -76,13 +76,13 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'a full account is refused before the kept answer is looked for',
     file: 'src/domain/apps/apps.ts',
-    search: `    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
-    if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
+    search: `    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
+    if (found && 'answer' in found) return { unchanged: readKeptApp(found.answer) };
     if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
 `,
     replacement: `    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
-    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
-    if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
+    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
+    if (found && 'answer' in found) return { unchanged: readKeptApp(found.answer) };
 `,
     rule: 'H19: a kept answer is looked up before limit_reached.',
     caughtBy: ['test/api/v1/app-limit.test.ts'],

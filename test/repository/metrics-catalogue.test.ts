@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { metricsSections } from '../../scripts/metrics-document.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';

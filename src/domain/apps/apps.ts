@@ -5,7 +5,7 @@ import { Secret } from '../credentials/secret.ts';
 import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import type { AppEntry, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import type { AccountQueues, CountersStep } from '../mutation/account-queue.ts';
+import type { AccountQueues, CountersPlan, CountersStep } from '../mutation/account-queue.ts';
 import { authorisedBy, type Authorised, type Authority } from '../mutation/authority.ts';
 import type { IdempotencyKey, IdempotencyRecords } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -50,8 +50,8 @@ export interface Apps {
 
 export interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
-  readonly lanes: AccountQueues;
-  readonly kept: IdempotencyRecords;
+  readonly queues: AccountQueues;
+  readonly idempotency: IdempotencyRecords;
 }
 
 export function createApps(deps: AppsDeps): Apps {
@@ -84,10 +84,10 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
 
-  return await deps.lanes(accountId, origin, async (reader, _account, counters) => {
+  const plan: CountersPlan<CreatedApp> = async (reader, _account, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
-    const kept = asked && (await deps.kept.find(accountId, asked, origin.at, reader));
-    if (kept && 'answer' in kept) return { unchanged: readKeptApp(kept.answer) };
+    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
+    if (found && 'answer' in found) return { unchanged: readKeptApp(found.answer) };
     if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
     const step: CountersStep<CreatedApp> = {
@@ -100,8 +100,9 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
       grows: true,
       result: created,
     };
-    return kept ? await keeping(step, kept.keep) : step;
-  });
+    return found ? await keeping(step, found.keep) : step;
+  };
+  return await deps.queues(accountId, origin, plan, caller.reader);
 }
 
 async function keeping<T extends IssuedCode>(
@@ -139,13 +140,14 @@ async function issueCodeOnce(
   asked: IdempotencyKey,
 ): Promise<IssuedCode> {
   const { accountId, origin } = caller;
-  const plan = issuing(deps, caller, appId);
-  return await deps.lanes<IssuedCode>(accountId, origin, async (reader, _account, counters) => {
+  const issue = issuing(deps, caller, appId);
+  const plan: CountersPlan<IssuedCode> = async (reader, _account, counters) => {
     await authorisedBy(reader, accountId, caller.authority);
-    const kept = await deps.kept.find(accountId, asked, origin.at, reader);
-    if ('answer' in kept) return { unchanged: readKept(kept.answer) };
-    return await keeping({ ...(await plan(reader)), counters }, kept.keep);
-  });
+    const found = await deps.idempotency.find(accountId, asked, origin.at, reader);
+    if ('answer' in found) return { unchanged: readKept(found.answer) };
+    return await keeping({ ...(await issue(reader)), counters }, found.keep);
+  };
+  return await deps.queues(accountId, origin, plan, caller.reader);
 }
 
 /** Draws the code once, for every attempt of the request. */
@@ -197,7 +199,7 @@ async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
 /** A9: all of the app goes in one commit; only the audit stays, and for metering that it was and is no more. */
 async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
-  const leftovers = await deps.lanes<boolean>(accountId, origin, async (reader, _account, counters) => {
+  const plan: CountersPlan<boolean> = async (reader, _account, counters) => {
     const { app, expect, write: tied } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
     const gone = await appTransition(deps, reader, app, 'none', origin.at);
@@ -226,7 +228,8 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       counters: { ...counters, apps: Math.max(0, counters.apps - 1) },
       result: !past.complete,
     };
-  });
+  };
+  const leftovers = await deps.queues(accountId, origin, plan, caller.reader);
   if (!leftovers) return;
   // The app is gone and the answer does not wait: what is left counts for nothing (domain/devices/enrollment.ts).
   removePastCredentials(deps.store, appId).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { AccountReader, FleetReader, MaybePromise } from '../fleet/reader.t
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { type CountersRecord } from '../records/records.ts';
+import type { CountersRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import {
   beforeAnotherAttempt,
@@ -16,25 +16,46 @@ import {
 import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*
- * Creates and deletes of one account meet in its counters, the record that makes the limit of 1000 apps exact. Left alone,
- * 64 creates at once would conflict 64 times; so each process lets those of one account queue up and commits all that
- * wait together, one commit at a time. Over processes they still conflict, and try again.
+ * Creates and deletes of one account all write its counters, the record that makes the limit of 1000 apps exact (A10).
+ * Without a queue, 64 creates at once would conflict 64 times. So each process queues those of one account and commits
+ * all that wait together, one commit at a time. Those of different processes still conflict, and try again.
+ *
+ * The first attempt plans with the reader that authenticated the request, so that a create reads `head` once. A commit
+ * expects every record that its plan read: where that reader was too old, the commit conflicts and the next attempt asks
+ * for a reader anew. A result without a commit (a refusal, a replayed answer) is proved by no expectation: it counts
+ * only where the reader was asked for after the request had come into the queue (A12).
  */
 
+/** A step that also writes the counters of its account. */
 export interface CountersStep<T> extends Step<T> {
   readonly counters: CountersRecord;
 }
 
-/** As `Plan`, with the counters as the steps before it leave it. */
+/** As `Plan`; the counters are those that the steps before it in the same commit leave. */
 export type CountersPlan<T> = (
   reader: FleetReader,
   account: AccountReader,
   counters: CountersRecord,
 ) => MaybePromise<CountersStep<T> | Unchanged<T>>;
 
+/**
+ * Commits a change that writes the counters of an account, together with others that wait.
+ * @param reader the reader that authenticated the request, for the first attempt
+ * @returns what the plan decided
+ * @throws Refusal from the plan, `invalid_key` where the account does not exist; StoreUnavailable
+ */
+export type AccountQueues = <T>(
+  accountId: string,
+  origin: Origin,
+  plan: CountersPlan<T>,
+  reader?: FleetReader,
+) => Promise<T>;
+
 interface Member {
   readonly origin: Origin;
   readonly plan: CountersPlan<unknown>;
+  /** Absent where the member needs a reader that is asked for anew. */
+  readonly reader: FleetReader | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -44,64 +65,78 @@ interface Planned extends PlannedStep {
   readonly step: CountersStep<unknown>;
 }
 
-export type AccountQueues = <T>(accountId: string, origin: Origin, plan: CountersPlan<T>) => Promise<T>;
+/** Accounts whose last commit is remembered; one that is forgotten may cost a conflict, and nothing else. */
+const LAST_COMMITS_MAX = 1000;
 
-/** One queue an account; it goes when it is empty. */
+/** Makes the queues: one per account, which is removed when it is empty. */
 export function createAccountQueues(deps: MutationDeps): AccountQueues {
-  const lanes = new Map<string, Member[]>();
+  const queues = new Map<string, Member[]>();
+  /** Revisions of the last commits of this process by account, the oldest first. */
+  const lastCommits = new Map<string, number>();
 
   async function serve(accountId: string, waiting: Member[]): Promise<void> {
     // Members that arrive in the same turn of the event loop share the first commit.
     await Promise.resolve();
-    let carried: Versioned<CountersRecord> | undefined;
     while (waiting.length > 0) {
-      carried = await commitTogether(deps, accountId, waiting.splice(0, LIMITS.mergedMutationsMax), waiting, carried);
+      const members = waiting.splice(0, LIMITS.mergedMutationsMax);
+      const revision = await commitTogether(deps, accountId, members, waiting, lastCommits.get(accountId) ?? 0);
+      if (revision !== undefined) remember(accountId, revision);
     }
-    lanes.delete(accountId);
+    queues.delete(accountId);
   }
 
-  return <T>(accountId: string, origin: Origin, plan: CountersPlan<T>): Promise<T> => {
+  function remember(accountId: string, revision: number): void {
+    lastCommits.delete(accountId);
+    lastCommits.set(accountId, revision);
+    const [oldest] = lastCommits.keys();
+    if (lastCommits.size > LAST_COMMITS_MAX && oldest !== undefined) lastCommits.delete(oldest);
+  }
+
+  return <T>(accountId: string, origin: Origin, plan: CountersPlan<T>, reader?: FleetReader): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // What a member's plan decided is what its own promise resolves to; the lane never looks at it.
-    const member: Member = { origin, plan, resolve: (result) => resolve(result as T), reject };
-    const waiting = lanes.get(accountId);
+    // A member's promise resolves to what its own plan decided; the queue does not read it.
+    const member: Member = { origin, plan, reader, resolve: (result) => resolve(result as T), reject };
+    const waiting = queues.get(accountId);
     if (waiting) waiting.push(member);
     else {
       const own = [member];
-      lanes.set(accountId, own);
+      queues.set(accountId, own);
       void serve(accountId, own);
     }
     return promise;
   };
 }
 
-/** Never throws: every member is settled, or put back to wait. Returns the counters as it then is, where that is known. */
+/**
+ * Settles every member, or puts it back to wait; never throws.
+ * @param lastCommit the revision of this process's last commit of the account, 0 where it is not known
+ * @returns the revision of the commit, if there was one
+ */
 async function commitTogether(
   deps: MutationDeps,
   accountId: string,
   members: readonly Member[],
   waiting: Member[],
-  carried: Versioned<CountersRecord> | undefined,
-): Promise<Versioned<CountersRecord> | undefined> {
+  lastCommit: number,
+): Promise<number | undefined> {
   let left = members;
-  let before = carried;
   try {
     for (let attempt = 1; ; attempt += 1) {
-      const reader = await deps.fleet.current();
-      const { planned, deferred, counters } = await planAll(deps, reader, accountId, left, before);
+      const handed = attempt === 1 ? sharedReader(left) : undefined;
+      const read = await readAccount(deps, accountId, handed, lastCommit);
+      const { planned, deferred } = await planAll(deps, read, left);
       waiting.unshift(...deferred);
-      if (planned.length === 0 || !counters) return before;
+      const last = planned.at(-1);
+      if (!last || !read.counters) return undefined;
       left = planned.map(({ member }) => member);
-      const last = planned.at(-1)?.step.counters ?? counters.record;
       const revision = await commitSteps(deps, planned, {
-        expect: [{ key: KEYS.counters(accountId), revision: counters.revision }],
-        write: [put(KEYS.counters(accountId), last)],
+        expect: [{ key: KEYS.counters(accountId), revision: read.counters.revision }],
+        write: [put(KEYS.counters(accountId), last.step.counters)],
       });
       if (revision !== 'conflict') {
         settle(deps, planned);
-        return { record: last, revision };
+        return revision;
       }
-      before = undefined;
       await beforeAnotherAttempt(deps, attempt, Math.max(...left.map(({ origin }) => origin.deadline)));
     }
   } catch (error) {
@@ -117,24 +152,51 @@ function settle(deps: MutationDeps, planned: readonly Planned[]): void {
   }
 }
 
-interface Together {
-  readonly planned: readonly Planned[];
-  readonly deferred: readonly Member[];
+/** The reader that all members bring: it is as new as the youngest of them needs. */
+function sharedReader(members: readonly Member[]): FleetReader | undefined {
+  const reader = members[0]?.reader;
+  return members.every((member) => member.reader === reader) ? reader : undefined;
+}
+
+/** An account as it was read for an attempt; it and its counters are absent where it does not exist. */
+interface AccountRead {
+  readonly reader: FleetReader;
+  /** It is as new as the store was when the attempt began. */
+  readonly isCurrent: boolean;
+  readonly account: AccountReader | undefined;
   readonly counters: Versioned<CountersRecord> | undefined;
 }
 
-/** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are answered here. */
+/** Reads the account with the reader that was handed over, unless that is older than the last commit of the account. */
+async function readAccount(
+  { fleet }: Pick<MutationDeps, 'fleet'>,
+  accountId: string,
+  handed: FleetReader | undefined,
+  lastCommit: number,
+): Promise<AccountRead> {
+  // Memory may have been dropped since the reader was handed over.
+  if (handed && (!handed.atOnce || fleet.memory.whole)) {
+    const account = await handed.account(accountId);
+    const counters = await account?.counters();
+    const isCurrent = !handed.atOnce;
+    if (counters && counters.revision >= lastCommit) return { reader: handed, isCurrent, account, counters };
+  }
+  const reader = await fleet.current();
+  const account = await reader.account(accountId);
+  return { reader, isCurrent: true, account, counters: await account?.counters() };
+}
+
+interface Together {
+  readonly planned: readonly Planned[];
+  readonly deferred: readonly Member[];
+}
+
+/** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are settled here. */
 async function planAll(
   deps: Pick<MutationDeps, 'clock' | 'store'>,
-  reader: FleetReader,
-  accountId: string,
+  { reader, isCurrent, account, counters }: AccountRead,
   members: readonly Member[],
-  carried: Versioned<CountersRecord> | undefined,
 ): Promise<Together> {
-  const account = await reader.account(accountId);
-  const read = await account?.counters();
-  // What this lane committed last may be newer than memory.
-  const counters = carried && read && carried.revision > read.revision ? carried : read;
   const planned: Planned[] = [];
   const deferred: Member[] = [];
   const touched = new Set<string>();
@@ -146,8 +208,10 @@ async function planAll(
       const step = await member.plan(reader, account, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store refuses must not take a delete beside it along.
       if (!isUnchanged(step) && step.grows === true) refuseGrowthWhenFull(deps.store);
-      if (isUnchanged(step)) member.resolve(step.unchanged);
-      else if (operations + operationsOf(step) > COMMIT_OPERATIONS_MAX) deferred.push(member);
+      if (isUnchanged(step)) {
+        if (isCurrent) member.resolve(step.unchanged);
+        else deferred.push({ ...member, reader: undefined });
+      } else if (operations + operationsOf(step) > COMMIT_OPERATIONS_MAX) deferred.push(member);
       else if (step.write.some((write) => touched.has(keyOf(write)))) deferred.push(member);
       else {
         operations += operationsOf(step);
@@ -155,12 +219,14 @@ async function planAll(
         planned.push({ member, origin: member.origin, step });
       }
     } catch (error) {
-      // What the members before would make of the account is not yet so: their answer may be kept, or their commit fail.
-      if (error instanceof Refusal && planned.length > 0) deferred.push(member);
+      if (!(error instanceof Refusal)) member.reject(error);
+      else if (!isCurrent) deferred.push({ ...member, reader: undefined });
+      // The steps before it are not committed yet: their commit may fail, or their results may be kept answers.
+      else if (planned.length > 0) deferred.push(member);
       else member.reject(error);
     }
   }
-  return { planned, deferred, counters };
+  return { planned, deferred };
 }
 
 /** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */

@@ -3,7 +3,7 @@ import { codeExpiry, newApp, withCode, withoutCode } from '../apps/app-state.ts'
 import { ownApp, type Caller } from '../apps/apps.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import type { AccountQueues } from '../mutation/account-queue.ts';
+import type { AccountQueues, CountersPlan } from '../mutation/account-queue.ts';
 import { authorisedBy } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
@@ -41,7 +41,7 @@ export interface BoundApps {
 
 export interface BoundAppsDeps extends MutationDeps {
   readonly store: Store;
-  readonly lanes: AccountQueues;
+  readonly queues: AccountQueues;
 }
 
 export function createBoundApps(deps: BoundAppsDeps): BoundApps {
@@ -54,7 +54,7 @@ export function createBoundApps(deps: BoundAppsDeps): BoundApps {
 
 async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
   const { accountId, origin, authority } = caller;
-  await deps.lanes<void>(accountId, origin, async (reader, _account, counters) => {
+  const plan: CountersPlan<void> = async (reader, _account, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, authority);
     if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
@@ -68,7 +68,8 @@ async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: 
       grows: true,
       result: undefined,
     };
-  });
+  };
+  await deps.queues(accountId, origin, plan, caller.reader);
 }
 
 async function registerCode(

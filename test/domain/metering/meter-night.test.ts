@@ -88,10 +88,10 @@ class World implements AsyncDisposable {
     const metrics = createMetrics('test');
     const random = systemRandom();
     const deps = { store, fleet, clock, clockWatch, log, random, metrics };
-    const kept = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));
+    const idempotency = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));
     this.#accounts = createAccounts(deps);
     this.#apiKeys = createApiKeys(deps);
-    this.#apps = createApps({ ...deps, lanes: createAccountQueues(deps), kept });
+    this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency });
     this.#enrollment = deps;
   }
 

@@ -131,6 +131,20 @@ onEachBackend('a mutation', (backend) => {
     expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
   });
 
+  test('a create, a repeatable one and a delete each ask the store once how new it is', async () => {
+    const it = await withTrouble();
+    const gone = await createApp(it.muster, it.apiKey);
+    const post = (path: string, headers = {}): Promise<Answer> =>
+      call(`${it.muster.api}/v1/${path}`, { method: 'POST', token: it.apiKey, body: { name: 'app' }, headers });
+    const remove = (): Promise<Answer> =>
+      call(`${it.muster.api}/v1/apps/${gone.appId}`, { method: 'DELETE', token: it.apiKey });
+    for (const request of [() => post('apps'), () => post('apps', { 'idempotency-key': 'once' }), remove]) {
+      const before = it.unlucky.calls.head;
+      expect((await request()).status).toBeLessThan(300);
+      expect(it.unlucky.calls.head).toBe(before + 1);
+    }
+  });
+
   test('a create is planned anew where the count of the apps has moved since it was read (A10)', async () => {
     const it = await withTrouble();
     await createApp(it.muster, it.apiKey);

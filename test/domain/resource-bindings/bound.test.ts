@@ -45,7 +45,7 @@ async function operated(backend: Backend) {
     account,
     boundAccounts: accounts,
     keys: createBoundKeys(domain.mutations),
-    boundApps: createBoundApps({ ...domain.mutations, lanes: domain.lanes }),
+    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues }),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
