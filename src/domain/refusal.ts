@@ -1,4 +1,4 @@
-/** Why the rules say no. The rules know these codes and no HTTP; src/api/http/errors.ts gives each its status and words. */
+/** Why the rules refuse. The rules know these codes and no HTTP; src/api/http/errors.ts has the status and text of each. */
 export type RefusalCode =
   | 'invalid_key'
   | 'account_disabled'
@@ -16,7 +16,7 @@ export type RefusalCode =
   | 'invalid_token'
   | 'invalid_request';
 
-/** A refusal is an ordinary answer on its way out. The message, when given, replaces the general one of the code. */
+/** A refusal is an ordinary result that is thrown. Its message, when given, replaces the general one of the code. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
@@ -28,5 +28,26 @@ export class Refusal extends Error {
     this.says = says;
     // Refusals are control flow and many; a stack would be costly and nobody reads it.
     this.stack = '';
+  }
+}
+
+/**
+ * Which bound is used up. `late`: the request's deadline passed while it waited. `conflicts`: others changed the record
+ * under every attempt. `queue_full`: as many wait as may.
+ */
+export type BusyReason = 'late' | 'conflicts' | 'queue_full';
+
+/**
+ * An operation that is given up although the store answers, because a bound of this service is used up. Nothing was
+ * written. The caller may try again: the HTTP answer is that of an outage of the store (H15), and the log names the reason.
+ */
+export class Busy extends Error {
+  override readonly name = 'Busy';
+  /** A closed set, fit for a log field. */
+  readonly reason: BusyReason;
+
+  constructor(reason: BusyReason, message: string) {
+    super(message);
+    this.reason = reason;
   }
 }

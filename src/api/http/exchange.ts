@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { Busy, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -64,6 +64,8 @@ export class Exchange {
   readonly #deps: ExchangeDeps;
   readonly #startedAt: number;
   #storeMs = 0;
+  /** Why the answer is 502, for the log. */
+  #unavailable: string | undefined;
 
   constructor(listener: string, request: IncomingMessage, response: ServerResponse, deps: ExchangeDeps) {
     this.#listener = listener;
@@ -129,11 +131,16 @@ export class Exchange {
     }
   }
 
-  /** A refusal is an answer; an outage is 502; anything else is 502 and a matter for a person. */
+  /**
+   * Answers with what an error stands for. An outage of the store, and what is given up because a bound is used up, are
+   * 502 (H15); the log names the reason. Any other error is 502 and logged as an error, since a person must act.
+   */
   fail(error: unknown): void {
     if (error instanceof Refusal) return this.refuse(error.code, error.says);
     if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
-    if (!(error instanceof StoreUnavailable)) {
+    if (error instanceof StoreUnavailable) this.#unavailable = `store: ${error.reason}`;
+    else if (error instanceof Busy) this.#unavailable = `busy: ${error.reason}`;
+    else {
       this.#deps.log.error({ err: error, requestId: this.requestId, route: this.route }, 'unexpected fault');
     }
     this.refuse('upstream_unavailable');
@@ -154,7 +161,11 @@ export class Exchange {
     // Reads are not logged one by one; what was slow or failed is. A held poll is meant to be slow.
     if (status < 500 && (seconds < SLOW_SECONDS || this.#listener === 'device')) return;
     const { requestId, route } = this;
-    this.#deps.log.info({ listener: this.#listener, requestId, route, status, code, seconds }, 'slow or failed');
+    const why = this.#unavailable === undefined ? {} : { reason: this.#unavailable };
+    this.#deps.log.info(
+      { listener: this.#listener, requestId, route, status, code, seconds, ...why },
+      'slow or failed',
+    );
   }
 }
 

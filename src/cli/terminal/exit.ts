@@ -4,6 +4,7 @@ import { ConfigError } from '../../config/config.ts';
 import { BadBackup } from '../../domain/backup/file-format.ts';
 import { RestoreFault } from '../../domain/backup/restore-writer.ts';
 import { BadRecord } from '../../domain/records/codec.ts';
+import { Busy } from '../../domain/refusal.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 
 /** Exit codes of the command; docs/CLI.md has the same table. */
@@ -63,7 +64,7 @@ export function stdoutFailed(error: NodeJS.ErrnoException): number {
   return EXIT.failed;
 }
 
-const IN_WORDS = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable];
+const IN_WORDS = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable, Busy];
 
 /** Of a fault of the system (a file, a connection), and of our own. */
 export function wordsOf(error: unknown): string {

@@ -1,9 +1,9 @@
-import { StoreUnavailable, type Entry, type Store } from '../../store/port.ts';
+import { type Entry, type Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { chainSchema, instantOf, type ChainRecord } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { Refusal } from '../refusal.ts';
+import { Busy, Refusal } from '../refusal.ts';
 import { FaultList, type AuditFault } from './faults.ts';
 import { BlockWalk } from './verify-blocks.ts';
 import { windowsOf, type Stored } from './verify-window.ts';
@@ -45,7 +45,7 @@ export interface VerifyOptions {
 /**
  * Walks an account's chain from where it begins, and compares each block with the entries that it sealed. Reads alone,
  * page by page, while the service runs.
- * @throws StoreUnavailable, also where the retention was at work all the time
+ * @throws StoreUnavailable; Busy where the retention removed entries during every attempt
  */
 export async function verifyAudit(
   store: Store,
@@ -57,7 +57,7 @@ export async function verifyAudit(
     const verification = await walk(store, accountId, before, options);
     if (isSameBeginning(before, await store.get(KEYS.chain(accountId)))) return verification;
   }
-  throw new StoreUnavailable('timeout', 'The beginning of the audit is being removed; verify it again.');
+  throw new Busy('conflicts', 'The beginning of the audit is being removed; verify it again.');
 }
 
 function isSameBeginning(before: Entry | undefined, after: Entry | undefined): boolean {
@@ -137,7 +137,7 @@ function judgeBeginning(createdAt: number, { oldestAt }: Counts, faults: FaultLi
 const WAITING_MAX = 8;
 
 export interface AuditVerifier {
-  /** Refuses with `not_found`. Throws StoreUnavailable, also where too many wait already. */
+  /** @throws Refusal `not_found`; StoreUnavailable; Busy where too many verifications wait already */
   verify(accountId: string, signal: AbortSignal): Promise<AuditVerification>;
 }
 
@@ -148,7 +148,7 @@ export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fle
     async verify(accountId, signal) {
       const account = await (await fleet.current()).account(accountId);
       if (!account) throw new Refusal('not_found');
-      if (waiting >= WAITING_MAX) throw new StoreUnavailable('timeout', 'Too many verifications wait already.');
+      if (waiting >= WAITING_MAX) throw new Busy('queue_full', 'Too many verifications wait already.');
       waiting += 1;
       const mine = last.then(() => verifyAudit(store, accountId, { createdAt: account.record.createdAt, signal }));
       last = mine.catch(() => undefined);

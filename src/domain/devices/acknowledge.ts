@@ -1,4 +1,4 @@
-import { ABSENT, StoreUnavailable, type Store } from '../../store/port.ts';
+import { ABSENT, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FoundApp } from '../fleet/reader.ts';
@@ -7,7 +7,7 @@ import type { Origin } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
+import { Busy, Refusal } from '../refusal.ts';
 import { stillBound } from './authenticate.ts';
 
 export interface Ack {
@@ -53,7 +53,7 @@ export async function acknowledge(
     });
     if (outcome === 'committed') return;
   }
-  throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
+  throw new Busy('conflicts', 'The record changed under every attempt.');
 }
 
 function saysNothingNew(kept: AckRecord, ack: Ack, entitlement: AccountRecord['entitlement']): boolean {

@@ -1,9 +1,10 @@
-import { ABSENT, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
+import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
+import { Busy } from '../refusal.ts';
 import type { Envelope } from './envelope.ts';
 import type { KeyRing } from './key-ring.ts';
 
@@ -57,7 +58,7 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
     });
     if (outcome === 'committed') return undefined;
   }
-  throw new StoreUnavailable('timeout', 'Which key writes changed under every attempt.');
+  throw new Busy('conflicts', 'The record of the active key changed under every attempt.');
 }
 
 export async function readActiveKey(store: Store): Promise<Versioned<ActiveKeyRecord> | undefined> {

@@ -4,6 +4,7 @@ import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/records.ts';
+import { Busy } from '../refusal.ts';
 import type { MutationDeps, Origin, Step } from './step.ts';
 
 export interface PlannedStep {
@@ -95,7 +96,7 @@ export function refuseGrowthWhenFull(store: Store): void {
 /** Who has been answered 502 while the request waited for its turn is not to find it carried out afterwards. */
 export function refuseLate(deps: Pick<MutationDeps, 'clock'>, origin: Origin): void {
   if (deps.clock.monotonic() >= origin.deadline) {
-    throw new StoreUnavailable('timeout', 'The deadline passed before the commit was sent.');
+    throw new Busy('late', 'The deadline passed before the commit was sent.');
   }
 }
 
@@ -106,9 +107,8 @@ export async function beforeAnotherAttempt(
   deadline: number,
 ): Promise<void> {
   deps.metrics.commitRepeated('conflict');
-  if (attempt >= LIMITS.conflictAttemptsMax || deps.clock.monotonic() >= deadline) {
-    throw new StoreUnavailable('timeout', 'The record changed under every attempt.');
-  }
+  if (deps.clock.monotonic() >= deadline) throw new Busy('late', 'The deadline passed between two attempts.');
+  if (attempt >= LIMITS.conflictAttemptsMax) throw new Busy('conflicts', 'The record changed under every attempt.');
   if (attempt === 1) return;
   const chance = deps.random.bytes(1).readUInt8() / 256;
   await deps.clock.sleep(Math.min(2 ** attempt, 100) * chance);

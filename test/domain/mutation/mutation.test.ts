@@ -6,17 +6,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { auditSchema, countersSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
-import {
-  call,
-  createApp,
-  enroll,
-  OPERATOR_TOKEN,
-  tenant,
-  type Answer,
-  type Muster,
-  type MusterOptions,
-  type Tenant,
-} from '../../support/service/muster.ts';
+import { call, createApp, enroll, OPERATOR_TOKEN, tenant, type Answer, type Muster, type MusterOptions, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { unluckyStore, type CommitFate, type UnluckyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -196,6 +186,31 @@ onEachBackend('a mutation', (backend) => {
     it.unlucky.down.delete('get');
     expect(await actions(it)).toEqual(['account.created', 'app.created']);
     expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+  });
+
+  test('502 for an outage and 502 for what others were always faster at are told apart by the log', async () => {
+    const it = await withTrouble();
+    const credential = await enroll(it.muster, await createApp(it.muster, it.apiKey));
+    await configure(it, 'https://a.example');
+    const acknowledge = async (): Promise<unknown> => {
+      const before = it.muster.logged.length;
+      const body = { revision: 1, status: 'applied' };
+      const answer = await call(`${it.muster.device}/device/v1/config/ack`, {
+        method: 'POST',
+        token: credential,
+        body,
+      });
+      expect(answer).toMatchObject(unavailable);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      const lines = it.muster.logged.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+      return lines.find(({ msg }) => msg === 'slow or failed')?.['reason'];
+    };
+    it.unlucky.fates.push(...Array.from({ length: LIMITS.conflictAttemptsMax }, () => 'conflict' as const));
+    expect(await acknowledge()).toBe('busy: conflicts');
+    it.unlucky.down.add('commit');
+    expect(await acknowledge()).toBe('store: unreachable');
+    it.unlucky.outage(false);
   });
 
   test('an enrollment whose answer is lost within the service burns nothing', async () => {

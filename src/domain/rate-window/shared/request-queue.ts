@@ -1,6 +1,6 @@
-import { StoreUnavailable } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Deadlines } from '../../limits.ts';
+import { Busy } from '../../refusal.ts';
 import type { RateDecision } from '../local-window.ts';
 import { RATE_WAITING_MAX } from './rules.ts';
 
@@ -29,10 +29,10 @@ export class RequestQueue {
     return this.#queue.length;
   }
 
-  /** @throws StoreUnavailable when too many wait */
+  /** @throws Busy when too many wait */
   add(): Promise<RateDecision> {
     if (this.count >= RATE_WAITING_MAX) {
-      throw new StoreUnavailable('failed', 'Too many requests of one account wait for its rate window.');
+      throw new Busy('queue_full', 'Too many requests of one account wait for its rate window.');
     }
     const { promise, resolve, reject } = Promise.withResolvers<RateDecision>();
     this.#queue.push({ resolve, reject, since: this.#deps.clock.monotonic() });
@@ -61,7 +61,7 @@ export class RequestQueue {
     const spare = Math.max(0, charged - (this.count - late));
     this.decide(decision, Math.min(late, spare));
     for (const { reject } of this.#queue.splice(0, Math.max(0, late - spare))) {
-      reject(new StoreUnavailable('timeout', 'The rate window was not decided in time.'));
+      reject(new Busy('late', 'The rate window was not decided in time.'));
     }
   }
 }

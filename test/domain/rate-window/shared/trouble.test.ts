@@ -4,12 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../../../src/domain/limits.ts';
 import { bucketOf, NO_WINDOW, putWindow } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES } from '../../../../src/domain/rate-window/shared/rules.ts';
-import {
-  createSharedRateWindow,
-  type SharedRateWindow,
-} from '../../../../src/domain/rate-window/shared/shared-window.ts';
+import { createSharedRateWindow, type SharedRateWindow } from '../../../../src/domain/rate-window/shared/shared-window.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../../../src/store/port.ts';
+import { Busy } from '../../../../src/domain/refusal.ts';
+import { ABSENT, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { unluckyStore, type UnluckyStore } from '../../../support/store/faulty-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -114,14 +112,14 @@ describe('a request that waits until after its answer of 502', () => {
     const decision = late(store, 450, (window) => {
       other = Promise.resolve(window.charge('a'));
     });
-    await expect(decision).rejects.toThrow(StoreUnavailable);
+    await expect(decision).rejects.toThrow(Busy);
     expect(await other).toMatchObject({ admitted: true });
     expect(store.calls.commit).toBe(1);
   });
 
   test('spends nothing of an allotment, which is there for others', async () => {
     await using store = unluckyStore(await openSqliteStore(':memory:'));
-    await expect(late(store, 300)).rejects.toThrow(StoreUnavailable);
+    await expect(late(store, 300)).rejects.toThrow(Busy);
   });
 });
 
