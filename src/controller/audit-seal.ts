@@ -1,5 +1,5 @@
 import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
-import { createUnsealed } from '../domain/audit/unsealed.ts';
+import type { Unsealed } from '../domain/audit/unsealed.ts';
 import { BadRecord } from '../domain/records/codec.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
@@ -14,6 +14,8 @@ export interface AuditSealDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: AuditSealMetrics;
+  /** Made for this term, and disposed of with it. */
+  readonly unsealed: Unsealed;
 }
 
 /** Every entry is to be sealed within 10 s; a round may take a while, too. */
@@ -23,8 +25,7 @@ const ACCOUNTS_AT_ONCE = 4;
 
 /** Seals what is new in each account's audit (docs/adr/0011-a-chain-over-the-audit.md). */
 export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {
-  const { store, clock, log, metrics } = deps;
-  const unsealed = createUnsealed(store, clock);
+  const { store, clock, log, metrics, unsealed } = deps;
   term.signal.addEventListener('abort', () => unsealed[Symbol.dispose](), { once: true });
 
   async function seal(due: Due): Promise<void> {

@@ -1,4 +1,4 @@
-import { createCompactionTurns } from '../domain/history/compaction.ts';
+import type { CompactionTurns } from '../domain/history/compaction.ts';
 import {
   countForgotten,
   isPurgedBy,
@@ -7,10 +7,9 @@ import {
   sumOf,
   type Purged,
 } from '../domain/history/purges.ts';
-import { createPinWatch } from '../domain/history/revision-pins.ts';
+import type { PinWatch } from '../domain/history/revision-pins.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import type { Store } from '../store/port.ts';
-import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { PurgeMetrics } from './metrics.ts';
@@ -18,10 +17,13 @@ import type { PurgeMetrics } from './metrics.ts';
 export interface PurgeDeps {
   readonly store: Store;
   readonly keyRing: KeyRing;
-  readonly clock: Clock;
   readonly metrics: PurgeMetrics;
   /** Whether the history is Muster's to compact; where not, whoever keeps that etcd compacts it. */
   readonly compacts: boolean;
+  /** Made for this term, under its fence. */
+  readonly turns: CompactionTurns;
+  /** Made for this term. */
+  readonly pins: PinWatch;
 }
 
 const LOOK_EVERY_MS = 5000;
@@ -33,13 +35,11 @@ const PAUSE_MAX_MS = 10_000;
  * the history is bounded, too.
  */
 export function purgeReconciler(
-  { store, keyRing, clock, metrics, compacts }: PurgeDeps,
+  { store, keyRing, metrics, compacts, turns, pins }: PurgeDeps,
   { fence, signal }: Term,
 ): Reconciler {
   // Who leads no longer hears of a key that is retired.
   signal.addEventListener('abort', () => metrics.purgesAwaitKeyRetirement(0), { once: true });
-  const turns = createCompactionTurns(store, clock, fence);
-  const pins = createPinWatch(store, clock);
   return {
     name: 'purge',
     everyMs: LOOK_EVERY_MS,

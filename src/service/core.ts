@@ -1,24 +1,17 @@
 import { ConfigError, type Config } from '../config/config.ts';
 import { generateMarker, systemRandom, type RandomSource } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
-import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
-import { FleetMemory } from '../domain/fleet/memory.ts';
-import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
-import type { Price } from '../domain/metering/prices.ts';
-import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
 import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
-import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
-import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
-import { createMetrics, type Metrics } from '../metrics/service-metrics.ts';
+import { createMetrics } from '../metrics/service-metrics.ts';
 import { instrumented } from '../store/instrumented.ts';
 import type { Store } from '../store/port.ts';
-import { WatchCache } from '../store/watch-cache/watch-cache.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
+import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
 import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './generated-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
@@ -35,24 +28,9 @@ export interface CoreOptions {
   readonly wrapStore?: (store: Store) => Store;
 }
 
-export interface Core {
-  readonly config: Config;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly store: Store;
-  readonly random: RandomSource;
-  readonly keyRing: KeyRing;
+export interface Core extends Foundation {
   readonly keyFile: KeyFile;
-  readonly envelope: Envelope;
-  readonly replicas: Replicas;
-  readonly clockWatch: ClockWatch;
   readonly operatorTokens: readonly Secret[];
-  readonly watchCache: WatchCache;
-  readonly fleet: Fleet;
-  /** Of this process, from start to stop. */
-  readonly replicaId: string;
-  readonly deadlines: Deadlines;
 }
 
 /**
@@ -72,24 +50,17 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
   const replicaId = generateMarker(random);
   const { keyRing } = secrets;
-  const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
+  const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, keyRing });
   registration = () => replicas.registration();
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
   // Only now does a migration wait for this replica; one that began before is seen here.
   await refuseNewerFormat(store);
-  const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
   metrics.clockTrusted(() => clockWatch.trusted());
-  const memory = new FleetMemory({
-    onUnreadable(error) {
-      metrics.recordUnreadable();
-      log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
-    },
-  });
-  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
-  opened.use(watchCache);
-  watchCache.start();
+  const services = createFleetServices({ store, clock, log, metrics, deadlines, keyRing, random });
+  opened.use(services.watchCache);
+  services.watchCache.start();
   return {
     config,
     log,
@@ -97,13 +68,11 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     metrics,
     store,
     random,
-    watchCache,
-    fleet: createFleet(store, watchCache, memory, deadlines),
     replicaId,
     deadlines,
     replicas,
     clockWatch,
-    envelope: createEnvelope(keyRing, random),
+    ...services,
     ...secrets,
   };
 }
@@ -126,9 +95,4 @@ function configuredKeyRing(text: string): KeyRing {
   } catch (error) {
     throw new ConfigError(`MUSTER_KEY_FILE: ${(error as Error).message}`);
   }
-}
-
-/** What is recorded from now on; a night has what was on record at its midnight. */
-export function configuredPrice({ metering }: Config): Price {
-  return { price: metering.pricePerDaemonMonth, currency: metering.currency };
 }

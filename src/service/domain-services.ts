@@ -1,16 +1,122 @@
+import { TurnQueue } from '../concurrency/turn-queue.ts';
+import type { Config } from '../config/config.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
 import { createAuditEntries, type AuditEntries } from '../domain/audit/list.ts';
+import { createUnsealed, type Unsealed } from '../domain/audit/unsealed.ts';
+import { createAuditVerifier, type AuditVerifier } from '../domain/audit/verify.ts';
+import { createBackups, type Backups } from '../domain/backup/backup.ts';
+import type { RandomSource } from '../domain/credentials/random-ids.ts';
+import { createChangeWaits, type ChangeWaits } from '../domain/devices/change-waits.ts';
+import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate-limit.ts';
+import { createHeartbeats, type Heartbeats } from '../domain/devices/heartbeats.ts';
+import { createRefusedLately, type RefusedLately } from '../domain/devices/recently-refused.ts';
+import { createVersionReports } from '../domain/devices/version-reports.ts';
+import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
+import { FleetMemory } from '../domain/fleet/memory.ts';
+import { createCompactionTurns, type CompactionTurns } from '../domain/history/compaction.ts';
+import { createPinWatch, type PinWatch } from '../domain/history/revision-pins.ts';
+import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-rotation.ts';
+import { createRewrapping } from '../domain/key-rotation/rewrap.ts';
+import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
+import type { KeyRing } from '../domain/keys/key-ring.ts';
+import type { Deadlines } from '../domain/limits.ts';
+import type { Price } from '../domain/metering/prices.ts';
+import { createUsages, type Usages } from '../domain/metering/usage.ts';
 import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
 import { createIdempotencyRecords } from '../domain/mutation/idempotency.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
+import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
-import type { Core } from './core.ts';
+import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
+import { restoreWindows, saveWindows } from '../domain/rate-window/saved-windows.ts';
+import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
+import { CACHED_GROUPS } from '../domain/records/keys.ts';
+import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
+import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
+import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
+import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
+import { createBoundKeys, type BoundKeys } from '../domain/resource-bindings/bound-keys.ts';
+import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/review-queue.ts';
+import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics/service-metrics.ts';
+import type { Expectation, Store } from '../store/port.ts';
+import { WatchCache } from '../store/watch-cache/watch-cache.ts';
+import type { Clock } from '../time/clock.ts';
+import { VERSION } from '../version.ts';
 
-/** What the listeners and the operator of custom resources do with the fleet, by the same functions. */
-export interface Domain {
+/*
+ * The composition root of the domain: the only file that constructs its services (test/repository/composition.test.ts).
+ * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
+ */
+
+/** The values that every service is made from. */
+interface Surroundings {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface ReplicaServices {
+  readonly replicas: Replicas;
+  readonly clockWatch: ClockWatch;
+}
+
+/** The registry of replicas, and the judgement of the clock that rests on it: both are needed before the process serves. */
+export function createReplicaServices(
+  deps: Surroundings & { readonly replicaId: string; readonly keyRing: KeyRing },
+): ReplicaServices {
+  const { store, clock, log, metrics, replicaId, keyRing } = deps;
+  const replicas = createReplicas({ store, clock, log, metrics, replicaId, version: VERSION, keyRing });
+  const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
+  return { replicas, clockWatch };
+}
+
+export interface FleetServices {
+  readonly watchCache: WatchCache;
+  readonly fleet: Fleet;
+  readonly envelope: Envelope;
+}
+
+/** The fleet in memory, the watch cache that fills it once it is started, and the envelope that seals secrets. */
+export function createFleetServices(
+  deps: Surroundings & {
+    readonly deadlines: Deadlines;
+    readonly keyRing: KeyRing;
+    readonly random: RandomSource;
+  },
+): FleetServices {
+  const { store, clock, log, metrics, deadlines, keyRing, random } = deps;
+  const memory = new FleetMemory({
+    onUnreadable(error) {
+      metrics.recordUnreadable();
+      log.error({ err: error }, 'a record cannot be read; what depends on it is refused');
+    },
+  });
+  const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
+  return {
+    watchCache,
+    fleet: createFleet(store, watchCache, memory, deadlines),
+    envelope: createEnvelope(keyRing, random),
+  };
+}
+
+/** The part of the process that the domain services stand on. */
+export interface Foundation extends Surroundings, ReplicaServices, FleetServices {
+  readonly config: Config;
+  readonly random: RandomSource;
+  readonly keyRing: KeyRing;
+  /** Identifies this process from start to stop. */
+  readonly replicaId: string;
+  readonly deadlines: Deadlines;
+}
+
+/** The services that the API, the operator API and the operator of custom resources share. */
+export interface DomainServices {
   readonly mutations: MutationDeps;
   readonly queues: AccountQueues;
   readonly accounts: Accounts;
@@ -19,19 +125,149 @@ export interface Domain {
   readonly apps: Apps;
   readonly otelConfigs: OtelConfigs;
   readonly rollouts: Rollouts;
+  readonly auditVerifier: AuditVerifier;
+  readonly reviewQueue: ReviewQueue;
+  readonly keyRotation: KeyRotation;
+  readonly backups: Backups;
+  readonly usages: Usages;
 }
 
-export function openDomain({ store, fleet, clock, clockWatch, random, log, metrics, envelope, config }: Core): Domain {
+export function createDomainServices(foundation: Foundation): DomainServices {
+  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, config } = foundation;
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
   const queues = createAccountQueues(mutations);
+  const accounts = createAccounts({ ...mutations, clockWatch });
   return {
     mutations,
     queues,
-    accounts: createAccounts({ ...mutations, clockWatch }),
+    accounts,
     apiKeys: createApiKeys(mutations),
     auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
+    auditVerifier: createAuditVerifier({ store, fleet }),
+    reviewQueue: createReviewQueue(mutations),
+    keyRotation: createKeyRotation(foundation),
+    backups: createBackups({ store, clock, random, version: VERSION }),
+    usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
+  };
+}
+
+/** The price that is recorded from now on; a night is billed at the price on record at its midnight. */
+export function configuredPrice({ metering }: Pick<Config, 'metering'>): Price {
+  return { price: metering.pricePerDaemonMonth, currency: metering.currency };
+}
+
+export interface DeviceServices {
+  readonly configs: DeviceConfigs;
+  readonly heartbeats: Heartbeats;
+  readonly rate: DeviceRate;
+  readonly waits: ChangeWaits;
+  readonly refusedLately: RefusedLately;
+  readonly reportVersion: ReturnType<typeof createVersionReports>;
+  /** Lets many requests that waited for the same thing go on in pieces. */
+  readonly turns: TurnQueue;
+}
+
+/**
+ * The services of the device plane.
+ * @param turnsMax how many requests that waited together go on in one turn of the event loop
+ * @param stopping ends every held poll
+ */
+export function createDeviceServices(
+  { store, fleet, clock, log, metrics, envelope, config }: Foundation,
+  { mutations }: Pick<DomainServices, 'mutations'>,
+  { turnsMax, stopping }: { readonly turnsMax: number; readonly stopping: AbortSignal },
+): DeviceServices {
+  const turns = new TurnQueue(turnsMax);
+  return {
+    turns,
+    configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
+    heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics }),
+    rate: createDeviceRate(config.deviceRatePerMinute, clock),
+    waits: createChangeWaits(fleet, turns, stopping),
+    refusedLately: createRefusedLately(),
+    reportVersion: createVersionReports(mutations),
+  };
+}
+
+export interface BindingServices {
+  readonly boundAccounts: BoundAccounts;
+  readonly boundKeys: BoundKeys;
+  readonly boundApps: BoundApps;
+  /** @param fence what every commit of the leader's term expects */
+  readonly bindings: (fence: readonly Expectation[]) => Bindings;
+}
+
+/** The services that only the operator of custom resources uses. */
+export function createBindingServices(
+  { store, clockWatch }: Foundation,
+  { mutations, queues }: DomainServices,
+): BindingServices {
+  return {
+    boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
+    boundKeys: createBoundKeys(mutations),
+    boundApps: createBoundApps({ ...mutations, queues }),
+    bindings: (fence) => createBindings(store, fence),
+  };
+}
+
+export interface TermServices {
+  readonly unsealed: Unsealed;
+  readonly turns: CompactionTurns;
+  readonly pins: PinWatch;
+  /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */
+  readonly rewrap: () => Promise<void>;
+}
+
+/**
+ * The services of one term of leadership; the loops that are handed them end them with the term.
+ * @param fence what every commit of the term expects
+ */
+export function createTermServices(
+  { store, fleet, envelope, clock, log, metrics }: Pick<Foundation, keyof Surroundings | 'fleet' | 'envelope'>,
+  fence: readonly Expectation[],
+): TermServices {
+  const rewrapped = (count: number): void => metrics.rewrapped(count);
+  return {
+    unsealed: createUnsealed(store, clock),
+    turns: createCompactionTurns(store, clock, fence),
+    pins: createPinWatch(store, clock),
+    rewrap: createRewrapping({ store, fleet, envelope, clock, log, rewrapped }, fence),
+  };
+}
+
+export interface RateWindowService {
+  readonly window: RateWindow;
+  /** Exchanges counts with other replicas until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Keeps for others, or for the next start, what they must know. Never throws. */
+  finish(): Promise<void>;
+}
+
+/**
+ * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An embedded
+ * store keeps the windows over a restart.
+ * @throws StoreUnavailable when the windows that were kept cannot be read
+ */
+export async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
+  const { config, store, clock, log } = foundation;
+  if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
+    const shared = createSharedRateWindow(foundation);
+    return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
+  }
+  const window = createLocalRateWindow(clock);
+  const run = async (): Promise<void> => undefined;
+  if (store.backend !== 'sqlite') return { window, run, finish: run };
+  await restoreWindows(store, window);
+  return {
+    window,
+    run,
+    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
+    finish: () =>
+      saveWindows(store, window).catch((error: unknown) => {
+        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
+      }),
   };
 }

@@ -1,10 +1,7 @@
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
-import { createBoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
-import { createBoundApps } from '../domain/resource-bindings/bound-apps.ts';
-import { createBoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import type { Core } from './core.ts';
-import type { Domain } from './domain-services.ts';
+import { createBindingServices, type DomainServices } from './domain-services.ts';
 
 /**
  * What the operator of custom resources stands on, where this replica has the role. The client of Kubernetes is loaded
@@ -13,27 +10,22 @@ import type { Domain } from './domain-services.ts';
  */
 export async function openOperator(
   core: Core,
-  domain: Domain,
+  domain: DomainServices,
   wrap: (api: KubeApi) => KubeApi = (api) => api,
 ): Promise<OperatorDeps | undefined> {
   const { kubernetes } = core.config;
   if (!kubernetes) return undefined;
   const { connectKubernetes } = await import('../controller/kubernetes/client/http-kube-api.ts');
-  const { fleet, random, clockWatch } = core;
-  const { mutations, queues, ...services } = domain;
+  const { fleet, random } = core;
+  const { accounts, apiKeys, apps, otelConfigs, rollouts } = domain;
+  const { bindings, ...bound } = createBindingServices(core, domain);
   return {
     ...core,
     ...kubernetes,
     api: wrap(await connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
     random: Math.random,
     health: operatorHealth(),
-    domain: {
-      ...services,
-      fleet,
-      random,
-      boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
-      boundKeys: createBoundKeys(mutations),
-      boundApps: createBoundApps({ ...mutations, queues }),
-    },
+    bindings,
+    domain: { fleet, random, accounts, apiKeys, apps, otelConfigs, rollouts, ...bound },
   };
 }

@@ -5,27 +5,13 @@ import { openListener, type Listener, type ListenerOptions } from '../api/listen
 import { createOpsServer } from '../api/operator/ops-server.ts';
 import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
-import type { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { ListenAddress } from '../config/config.ts';
 import type { Role } from '../config/environment.ts';
-import { createAuditVerifier } from '../domain/audit/verify.ts';
-import { createBackups } from '../domain/backup/backup.ts';
-import type { ChangeWaits } from '../domain/devices/change-waits.ts';
-import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
-import type { Heartbeats } from '../domain/devices/heartbeats.ts';
-import { createRefusedLately } from '../domain/devices/recently-refused.ts';
-import { createVersionReports } from '../domain/devices/version-reports.ts';
-import { createKeyRotation } from '../domain/key-rotation/key-rotation.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { createUsages } from '../domain/metering/usage.ts';
-import type { MutationDeps } from '../domain/mutation/step.ts';
-import { createDeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
-import { createReviewQueue } from '../domain/review-queue/review-queue.ts';
-import { VERSION } from '../version.ts';
-import { configuredPrice, type Core } from './core.ts';
-import type { Domain } from './domain-services.ts';
+import type { Core } from './core.ts';
+import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './tls-certificate.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops';
@@ -69,14 +55,11 @@ export function inFlightOf(listeners: Listeners): readonly (readonly [listener: 
 /** What the listeners have in common with the loops. */
 export interface Shared {
   readonly rateWindow: RateWindow;
-  readonly heartbeats: Heartbeats;
-  readonly waits: ChangeWaits;
-  readonly domain: Domain;
+  readonly device: DeviceServices;
+  readonly domain: DomainServices;
   /** Others are to take over: not ready any more, and still serving. */
   readonly leaving: AbortSignal;
   readonly stopping: AbortSignal;
-  /** For what many devices wait for together. */
-  readonly turns: TurnQueue;
   /** In words what is wrong without keeping the replica from serving. */
   readonly degraded: () => string | undefined;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
@@ -88,24 +71,20 @@ export async function openListeners(
   { bounds, ...shared }: Shared,
   opened: AsyncDisposableStack,
 ): Promise<Listeners> {
-  const { clock, clockWatch, deadlines, log, metrics, store, fleet, random, config, envelope } = core;
+  const { clock, clockWatch, deadlines, log, metrics, fleet, config } = core;
   const { random: jitter } = Math;
   const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, deadlines, log, metrics, jitter };
-  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
-  const { apps, otelConfigs, accounts, apiKeys, auditEntries, rollouts } = shared.domain;
+  const { apps, otelConfigs, mutations } = shared.domain;
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
   const devicePlane = createDevicePlane({
     ...mutations,
     ...base,
-    ...shared,
+    ...shared.device,
     clockWatch,
-    refusedLately: createRefusedLately(),
+    stopping: shared.stopping,
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
-    configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
-    rate: createDeviceRate(config.deviceRatePerMinute, clock),
-    reportVersion: createVersionReports(mutations),
   });
   const opsServer = createOpsServer({
     ...base,
@@ -113,17 +92,7 @@ export async function openListeners(
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared),
     degraded: shared.degraded,
-    services: {
-      accounts,
-      apiKeys,
-      auditEntries,
-      auditVerifier: createAuditVerifier({ store, fleet }),
-      reviewQueue: createReviewQueue(mutations),
-      rollouts,
-      keyRotation: createKeyRotation(core),
-      backups: createBackups({ store, clock, random, version: VERSION }),
-      usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    },
+    services: shared.domain,
   });
   const certificates: CertificateFiles[] = [];
   const to: ListenTo = { core, bounds, certificates };
@@ -133,7 +102,7 @@ export async function openListeners(
     belowRouting: 'invalid_request',
     overloaded: 'overloaded',
     perTurnMax: LIMITS.devicesPerTurnMax,
-    parked: () => shared.waits.held(),
+    parked: () => shared.device.waits.held(),
   };
   const api: ListenerKind = { handle: gateway, belowRouting: 'not_found', overloaded: 'upstream_unavailable' };
   const ops: ListenerKind = {

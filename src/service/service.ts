@@ -1,20 +1,15 @@
-import { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { ListenAddress } from '../config/config.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
-import type { OperatorDeps } from '../controller/kubernetes/operator.ts';
 import { runLoop } from '../controller/loop.ts';
-import { createChangeWaits, type ChangeWaits } from '../domain/devices/change-waits.ts';
-import { createHeartbeats } from '../domain/devices/heartbeats.ts';
+import type { ChangeWaits } from '../domain/devices/change-waits.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
-import { restoreWindows, saveWindows } from '../domain/rate-window/saved-windows.ts';
-import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
+import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
 import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
-import { configuredPrice, openCore, type Core, type CoreOptions } from './core.ts';
-import { openDomain } from './domain-services.ts';
+import { openCore, type Core, type CoreOptions } from './core.ts';
+import { createDeviceServices, createDomainServices, createRateWindow } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
 import {
   addressesOf,
@@ -62,23 +57,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = await openCore(options, opened);
   // Asked to end while it waited for the store: it need not begin.
   options.signal?.throwIfAborted();
-  const { config, log, clock, metrics, store, fleet, watchCache } = core;
+  const { config, log, clock, store, watchCache } = core;
   const leaving = new AbortController();
   const stopping = new AbortController();
-  const rateWindow = await openRateWindow(core);
-  const heartbeats = createHeartbeats({ store, memory: fleet.memory, clock, log, metrics });
-  const turns = new TurnQueue(LIMITS.devicesPerTurnMax);
-  const waits = createChangeWaits(fleet, turns, stopping.signal);
-  const domain = openDomain(core);
+  const rateWindow = await createRateWindow(core);
+  const domain = createDomainServices(core);
+  const device = createDeviceServices(core, domain, {
+    turnsMax: LIMITS.devicesPerTurnMax,
+    stopping: stopping.signal,
+  });
+  const { heartbeats, waits } = device;
   const operator = await openOperator(core, domain, options.wrapKubernetes);
   const listeners = await openListeners(
     core,
     {
       domain,
       rateWindow: rateWindow.window,
-      heartbeats,
-      waits,
-      turns,
+      device,
       leaving: leaving.signal,
       stopping: stopping.signal,
       degraded: () => operator?.health.trouble(),
@@ -94,12 +89,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
     // At once, and not after the delay: whoever stays may lead. Of an embedded store nobody stays, and what is purged
     // until the end is forgotten in time (O10).
-    ...controllerLoops(
-      core,
-      operator,
-      options.election ?? true,
-      store.backend === 'sqlite' ? stopping.signal : leaving.signal,
-    ),
+    ...(config.roles.has('controller')
+      ? [
+          runController(
+            { ...core, operator, election: options.election ?? true },
+            store.backend === 'sqlite' ? stopping.signal : leaving.signal,
+          ),
+        ]
+      : []),
   ]);
   const whole = opened.move();
   log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
@@ -130,34 +127,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...addressesOf(listeners),
     outdated: outdated.promise,
     stop: (atOnce = false) => (closing ??= close(atOnce)),
-  };
-}
-
-interface OpenRateWindow {
-  readonly window: RateWindow;
-  run(signal: AbortSignal): Promise<void>;
-  /** Keeps for others, or for the next start, what they must know. Never throws. */
-  finish(): Promise<void>;
-}
-
-/** H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. */
-async function openRateWindow(core: Core): Promise<OpenRateWindow> {
-  const { config, store, clock, log } = core;
-  if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
-    const shared = createSharedRateWindow(core);
-    return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
-  }
-  const local = createLocalRateWindow(clock);
-  if (store.backend !== 'sqlite') return { window: local, run: async () => undefined, finish: async () => undefined };
-  await restoreWindows(store, local);
-  return {
-    window: local,
-    run: async () => undefined,
-    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
-    finish: () =>
-      saveWindows(store, local).catch((error: unknown) => {
-        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
-      }),
   };
 }
 
@@ -210,31 +179,4 @@ function replicaLoops(
       runLoop(core, { name: 'certificates', everyMs: FILES_EVERY_MS, reconcile: () => files.reread() }, signal),
     ),
   ];
-}
-
-function controllerLoops(
-  core: Core,
-  operator: OperatorDeps | undefined,
-  election: boolean,
-  signal: AbortSignal,
-): Promise<void>[] {
-  const { config } = core;
-  const compacts = config.store.kind === 'sqlite' || config.store.compact;
-  return config.roles.has('controller')
-    ? [
-        runController(
-          {
-            ...core,
-            election,
-            operator,
-            compacts,
-            auditRetentionDays: config.auditRetentionDays,
-            pollIntervalSeconds: config.pollIntervalSeconds,
-            price: configuredPrice(config),
-            meteringDelayMs: config.metering.delaySeconds * 1000,
-          },
-          signal,
-        ),
-      ]
-    : [];
 }

@@ -11,7 +11,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { bindingSchema } from '../../src/domain/resource-bindings/bindings.ts';
 import { createLog } from '../../src/log.ts';
 import { openCore, type Core } from '../../src/service/core.ts';
-import { openDomain, type Domain } from '../../src/service/domain-services.ts';
+import { createDomainServices, type DomainServices } from '../../src/service/domain-services.ts';
 import { openOperator } from '../../src/service/kubernetes-operator.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { runs } from '../support/run/effort.ts';
@@ -135,7 +135,7 @@ describeOn('control plane', 'an operator that ends between a Secret and its hash
 
 interface Opened {
   readonly core: Core;
-  readonly domain: Domain;
+  readonly domain: DomainServices;
   readonly api: KubeApi;
 }
 
@@ -152,7 +152,7 @@ async function openMuster(opened: AsyncDisposableStack, plane: ApiAccess, namesp
   await until(() => core.fleet.memory.whole);
   const { metrics } = core;
   const api = await connectKubernetes({ kubeconfig: plane.kubeconfig, clock: systemClock, metrics });
-  return { core, domain: openDomain(core), api };
+  return { core, domain: createDomainServices(core), api };
 }
 
 interface Life {
@@ -163,7 +163,7 @@ interface Life {
 }
 
 /** An operator with nothing in its memory, which ends as soon as a Secret is written while it is armed. */
-function live(core: Core, domain: Domain, api: KubeApi): Life {
+function live(core: Core, domain: DomainServices, api: KubeApi): Life {
   const end = new AbortController();
   const crashing: KubeApi = {
     list: (...args) => api.list(...args),

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest';
-import { purgeReconciler } from '../../src/controller/purge.ts';
 import { countForgotten, purgedYetToForget } from '../../src/domain/history/purges.ts';
-import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { write } from '../support/metering/metering.ts';
+import { purgeLoop } from '../support/records/purge-loop.ts';
 import { entriesOf } from '../support/service/accounts.ts';
-import { KEY_FILE_TEXT } from '../support/service/muster.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
 test('purges that wait for a key are told by who leads, and no longer by who led', async () => {
@@ -18,8 +16,8 @@ test('purges that wait for a key are told by who leads, and no longer by who led
   const waiting = async (): Promise<string> =>
     (await metrics.registry.getSingleMetricAsString('muster_purges_awaiting_key_retirement')).split('\n').at(-1) ?? '';
   const term = new AbortController();
-  const deps = { store, keyRing: parseKeyRing(KEY_FILE_TEXT), clock: new FakeClock(), metrics, compacts: false };
-  const loop = purgeReconciler(deps, { fence: [], signal: term.signal });
+  const deps = { store, clock: new FakeClock(), metrics, compacts: false };
+  const loop = purgeLoop(deps, { fence: [], signal: term.signal });
 
   await loop.reconcile(term.signal);
   expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 3');

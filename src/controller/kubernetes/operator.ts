@@ -1,8 +1,8 @@
 import { generateMarker } from '../../domain/credentials/random-ids.ts';
 import type { Deadlines } from '../../domain/limits.ts';
-import { createBindings } from '../../domain/resource-bindings/bindings.ts';
+import type { Bindings } from '../../domain/resource-bindings/bindings.ts';
 import type { Log } from '../../log.ts';
-import type { Store } from '../../store/port.ts';
+import type { Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
@@ -38,7 +38,8 @@ export interface OperatorDeps {
   readonly namespaces: readonly string[];
   readonly deviceUrl: string;
   readonly domain: DomainTools;
-  readonly store: Store;
+  /** @param fence what every commit of the leader's term expects */
+  readonly bindings: (fence: readonly Expectation[]) => Bindings;
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
@@ -165,7 +166,7 @@ async function lookAt(operator: Operator, job: Job, signal: AbortSignal): Promis
 }
 
 function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices: Notice[], signal: AbortSignal): Look {
-  const { api, clock, deadlines, log, store, domain, deviceUrl, followers, term, statusWrittenAt } = operator;
+  const { api, clock, deadlines, log, bindings, domain, deviceUrl, followers, term, statusWrittenAt } = operator;
   const { namespace, name, uid } = object.metadata;
   const { kind } = runner.schema;
   const origin = (): ReturnType<Look['origin']> => ({
@@ -180,7 +181,7 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
     log,
     deviceUrl,
     signal,
-    bindings: createBindings(store, term.fence),
+    bindings: bindings(term.fence),
     secrets: createSecrets({ api, owned: cell.owned, namespace, owner: { kind, name, uid }, signal }),
     origin,
     caller: async (accountId, precondition) => ({

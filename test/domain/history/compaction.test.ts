@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runLoop, type Reconciler } from '../../../src/controller/loop.ts';
-import { purgeReconciler } from '../../../src/controller/purge.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
@@ -13,7 +11,7 @@ import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
+import { purgeLoop } from '../../support/records/purge-loop.ts';
 import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -30,8 +28,7 @@ interface Replica {
 
 function replica(opened: Store, clock: FakeClock, compacts = true): Replica {
   const store = unluckyStore(opened);
-  const keyRing = parseKeyRing(KEY_FILE_TEXT);
-  return { store, loop: purgeReconciler({ store, keyRing, clock, metrics: createMetrics('test'), compacts }, term) };
+  return { store, loop: purgeLoop({ store, clock, metrics: createMetrics('test'), compacts }, term) };
 }
 
 /** Who leads looks every five seconds, and leads in turn with the others. @returns compactions by look */
@@ -259,8 +256,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     await using opened = await open();
     const fence = [{ key: KEYS.leader, revision: 1 }];
     const metrics = createMetrics('test');
-    const keyRing = parseKeyRing(KEY_FILE_TEXT);
-    const ex = purgeReconciler({ store: opened, keyRing, clock, metrics, compacts: true }, { fence, signal });
+    const ex = purgeLoop({ store: opened, clock, metrics, compacts: true }, { fence, signal });
     await purge(opened);
     await ex.reconcile(signal);
     expect(await opened.get(KEYS.compaction)).toBeUndefined();

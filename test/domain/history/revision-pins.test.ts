@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { purgeReconciler } from '../../../src/controller/purge.ts';
 import { pin, PINNED_MS_MAX } from '../../../src/domain/history/revision-pins.ts';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, StoreUnavailable, type Held, type Store } from '../../../src/store/port.ts';
-import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
+import { purgeLoop } from '../../support/records/purge-loop.ts';
 import { unluckyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -17,9 +15,8 @@ const LOOK_MS = 5000;
 const signal = new AbortController().signal;
 
 function compacter(store: Store, clock: FakeClock): () => Promise<void> {
-  const keyRing = parseKeyRing(KEY_FILE_TEXT);
   const metrics = createMetrics('test');
-  const loop = purgeReconciler({ store, keyRing, clock, metrics, compacts: true }, { fence: [], signal });
+  const loop = purgeLoop({ store, clock, metrics, compacts: true }, { fence: [], signal });
   return () => loop.reconcile(signal);
 }
 

@@ -2,6 +2,7 @@ import { auditSealReconciler } from '../../../src/controller/audit-seal.ts';
 import type { Term } from '../../../src/controller/leader.ts';
 import type { Reconciler } from '../../../src/controller/loop.ts';
 import { sealAccount } from '../../../src/domain/audit/seal.ts';
+import { createUnsealed } from '../../../src/domain/audit/unsealed.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -71,7 +72,7 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   const term = { fence, signal: ended.signal };
   let sealed = 0;
   const metrics = { auditSealed: (entries: number) => void (sealed += entries) };
-  const reconciler = auditSealReconciler({ store, clock, log, metrics }, term);
+  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed: createUnsealed(store, clock) }, term);
   return {
     term,
     logged,

@@ -58,6 +58,7 @@ export const QUICK: readonly string[] = [
   'test/packed/table.test.ts',
   'test/repository/architecture.test.ts',
   'test/repository/contract.test.ts',
+  'test/repository/composition.test.ts',
   'test/repository/docs.test.ts',
   'test/repository/generated-documents.test.ts',
   'test/repository/metrics-catalogue.test.ts',

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { readConfig } from '../../../src/config/config.ts';
 import { createLog } from '../../../src/log.ts';
 import { openCore, type Core } from '../../../src/service/core.ts';
-import { openDomain, type Domain } from '../../../src/service/domain-services.ts';
+import { createDomainServices, type DomainServices } from '../../../src/service/domain-services.ts';
 import type { Backend } from '../store/backends.ts';
 import { until } from '../time/until.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from './muster.ts';
 
 export interface OpenedCore extends AsyncDisposable {
   readonly core: Core;
-  readonly domain: Domain;
+  readonly domain: DomainServices;
 }
 
 /** What a service stands on, without listeners and loops, on a store that is empty at first. */
@@ -36,7 +36,7 @@ export async function openedCore(
   await until(() => core.fleet.memory.whole);
   return {
     core,
-    domain: openDomain(core),
+    domain: createDomainServices(core),
     async [Symbol.asyncDispose]() {
       await opened.disposeAsync();
       rmSync(dataDir, { recursive: true, force: true });

@@ -3,7 +3,16 @@ import type { Clock } from '../../../time/clock.ts';
 import type { Versioned } from '../../records/codec.ts';
 import type { RateDecision } from '../local-window.ts';
 import type { ClockInterval } from './clock-interval.ts';
-import { NO_LEASES, reconciled, spendUnit, usableUnits, withoutConflicted, withSent, type OwnLease, type OwnLeases } from './own-lease.ts';
+import {
+  NO_LEASES,
+  reconciled,
+  spendUnit,
+  usableUnits,
+  withoutConflicted,
+  withSent,
+  type OwnLease,
+  type OwnLeases,
+} from './own-lease.ts';
 import { OwnUsage } from './own-usage.ts';
 import { hasLease, leaseName, NO_WINDOW, readWindowOrFull, type WindowRecord } from './record.ts';
 import { RemainingUnits } from './remaining.ts';

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { sourceTree, withoutComments } from '../support/repository/source-tree.ts';
+
+const ROOT_OF_COMPOSITION = 'service/domain-services.ts';
+
+/** Files that may construct a service of the domain all the same, each with its reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'cli/commands/restore.ts': 'runs without a service, and only asks whether the key file opens what the backup holds',
+};
+
+const tree = sourceTree().map(({ path, text }) => ({ path, code: withoutComments(text) }));
+const CONSTRUCTORS = new Set(
+  tree
+    .filter(({ path }) => path.startsWith('domain/'))
+    .flatMap(({ code }) => [...code.matchAll(/^export (?:async )?(?:function|const) (create[A-Z]\w*)/gm)])
+    .map(([, name]) => name ?? ''),
+);
+
+/** The constructors of the domain that a file names in an import, a re-export or a call. */
+function constructorsIn(code: string): readonly string[] {
+  const fromDomain = [...code.matchAll(/^(?:import|export)\s[^;]*?from '[^']*\/domain\/[^']*'/gm)].join('\n');
+  return [...new Set(fromDomain.match(/\bcreate[A-Z]\w*/g))].filter((name) => CONSTRUCTORS.has(name));
+}
+
+const users = tree
+  .filter(({ path }) => !path.startsWith('domain/'))
+  .map(({ path, code }) => ({ path, names: constructorsIn(code) }))
+  .filter(({ names }) => names.length > 0);
+
+test('the services of the domain are constructed in one file', () => {
+  const elsewhere = users.filter(({ path }) => path !== ROOT_OF_COMPOSITION && !(path in EXCEPTIONS));
+  expect(elsewhere.map(({ path, names }) => `${path}: ${names.join(', ')}`)).toEqual([]);
+});
+
+test('the composition root constructs many services, and each exception constructs one', () => {
+  expect(users.find(({ path }) => path === ROOT_OF_COMPOSITION)?.names.length).toBeGreaterThan(20);
+  expect(users.map(({ path }) => path)).toEqual(expect.arrayContaining(Object.keys(EXCEPTIONS)));
+});
