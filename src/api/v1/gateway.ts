@@ -20,7 +20,7 @@ import { revokeApp } from './operations/revoke-app.ts';
 import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
 import { chargeAccount, type RateDecisionMetrics } from './rate-limit.ts';
-import { APP_ID, PlainRoutes } from './route-table.ts';
+import { APP_ID, RouteTable } from './route-table.ts';
 
 export interface GatewayDeps extends ExchangeDeps {
   readonly fleet: Fleet;
@@ -57,10 +57,10 @@ type Operate = (exchange: Exchange, caller: Authenticated, appId: string) => voi
  */
 export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const app = bareExpress();
-  const plain = new PlainRoutes<Operate>();
+  const table = new RouteTable<Operate>();
   for (const route of ROUTES) {
     const operate = operation(route);
-    plain.add(route, operate);
+    table.add(route, operate);
     app[route.method](route.path, (request: Request<{ appId?: string }>, response: Response) => {
       const { exchange, caller } = localsOf(response);
       operate(exchange, caller, request.params.appId ?? '');
@@ -96,10 +96,10 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     });
   }
 
-  /** Nearly all requests spell their target plainly; Express is asked about the others. */
+  /** Nearly all requests spell their target as a template does; Express judges the others. */
   function route(exchange: Exchange, caller: Authenticated): void {
     const { request, response } = exchange;
-    const found = plain.find(request.method ?? '', request.url ?? '');
+    const found = table.find(request.method ?? '', request.url ?? '');
     if (found) return found.operate(exchange, caller, found.appId);
     app(request, Object.assign(response, { locals: { exchange, caller } satisfies Locals }));
   }

@@ -1,11 +1,17 @@
-/** What an app's id is (section 2.1). */
+/*
+ * The table of `/v1` that is asked before Express is. Both are filled from one list of routes, in gateway.ts. Express alone
+ * would do, and is slower: its dispatch takes 2.7 to 3.1 µs of processor time and this lookup 0.1 to 0.2 µs, so that a read
+ * of an app takes 5.9 µs instead of 2.6 µs beside what node itself does for a request (Node 24.21, one core; ADR 0005).
+ */
+
+/** The shape of an app's id (section 2.1). */
 export const APP_ID = /^[a-z0-9]{20}$/;
 const ID_LENGTH = 20;
 
-/** Of the paths of `/v1` with an app in them: what they begin with. */
 const PARAMETER = ':appId';
-const OF_APP = `/v1/apps/${PARAMETER}`;
-const BEFORE_ID = OF_APP.slice(0, -PARAMETER.length);
+/** The beginning of every template that has an app in it. */
+const APP_TEMPLATE = `/v1/apps/${PARAMETER}`;
+const BEFORE_ID = APP_TEMPLATE.slice(0, -PARAMETER.length);
 const ID_END = BEFORE_ID.length + ID_LENGTH;
 
 interface Routed {
@@ -13,35 +19,39 @@ interface Routed {
   readonly path: string;
 }
 
-export interface Plain<Operation> {
+export interface RouteMatch<Operation> {
   readonly operate: Operation;
-  /** Of the path; `''` where the route has none. */
+  /** The id in the path; `''` where the route has none. */
   readonly appId: string;
 }
 
 /**
- * Routes by targets that are spelled as their templates are: no escape in the path, the method itself. Such a target is
- * looked up; what is spelled in another way, or not at all, is Express's to judge, and has the same answer there.
+ * Finds routes by targets that are spelled as their templates are: no escape in the path, and the method in its own
+ * letters. Express judges a target that is spelled otherwise, or that no route has; the client cannot tell which of the
+ * two it was.
  */
-export class PlainRoutes<Operation> {
+export class RouteTable<Operation> {
   readonly #byTarget = new Map<string, Operation>();
 
   add({ method, path }: Routed, operation: Operation): void {
     this.#byTarget.set(`${method.toUpperCase()} ${path}`, operation);
   }
 
-  /** @param target path and query */
-  find(method: string, target: string): Plain<Operation> | undefined {
+  /**
+   * @param target path and query
+   * @returns undefined where Express is to judge
+   */
+  find(method: string, target: string): RouteMatch<Operation> | undefined {
     const query = target.indexOf('?');
     const path = query < 0 ? target : target.slice(0, query);
     // A template is no target: the letters of its parameter stand for an id.
     if (path.includes(':')) return undefined;
     const appId = path.startsWith(BEFORE_ID) ? path.slice(BEFORE_ID.length, ID_END) : '';
     if (!APP_ID.test(appId)) return this.#found(`${method} ${path}`, '');
-    return this.#found(`${method} ${OF_APP}${path.slice(ID_END)}`, appId);
+    return this.#found(`${method} ${APP_TEMPLATE}${path.slice(ID_END)}`, appId);
   }
 
-  #found(key: string, appId: string): Plain<Operation> | undefined {
+  #found(key: string, appId: string): RouteMatch<Operation> | undefined {
     const operate = this.#byTarget.get(key);
     return operate && { operate, appId };
   }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { PlainRoutes } from '../../../src/api/v1/route-table.ts';
+import { RouteTable } from '../../../src/api/v1/route-table.ts';
 
 const ID = 'a0b1c2d3e4f5g6h7i8j9';
-const routes = new PlainRoutes<string>();
+const routes = new RouteTable<string>();
 routes.add({ method: 'get', path: '/v1/apps' }, 'list');
 routes.add({ method: 'post', path: '/v1/apps' }, 'create');
 routes.add({ method: 'get', path: '/v1/apps/:appId' }, 'read');
