@@ -40,7 +40,7 @@ export interface Core extends Foundation {
 export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
   const random = systemRandom();
-  const secrets = secretsOf(config, log, random);
+  const secrets = await secretsOf(config, log, random);
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
@@ -77,15 +77,16 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   };
 }
 
-/** What is not configured, an embedded store keeps beside its data; with etcd the configuration has refused before. */
-function secretsOf(
+/** An embedded store keeps beside its data what is not configured; with etcd the configuration was refused before. */
+async function secretsOf(
   config: Config,
   log: Log,
   random: RandomSource,
-): Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'> {
-  const tokens = config.operatorTokens ?? keptOperatorTokens(config.dataDir, random);
-  const first = config.keyFile === undefined ? keptKeyRing(config.dataDir, random) : configuredKeyRing(config.keyFile);
-  const keyFile = watchedKeyFile(config.keyFilePath ?? keptKeyPath(config.dataDir), first, log);
+): Promise<Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'>> {
+  const { dataDir, keyFile: text, keyFilePath = keptKeyPath(dataDir) } = config;
+  const tokens = config.operatorTokens ?? (await keptOperatorTokens(dataDir, random));
+  const first = text === undefined ? await keptKeyRing(dataDir, random) : configuredKeyRing(text);
+  const keyFile = watchedKeyFile(keyFilePath, first, log);
   return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
 }
 

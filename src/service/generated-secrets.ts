@@ -1,43 +1,32 @@
-import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, parseOperatorTokens } from '../config/config.ts';
 import { generateSecretWord, type RandomSource } from '../domain/credentials/random-ids.ts';
 import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
+import { writeNewFile } from './new-file.ts';
 
 /*
- * What an embedded store without configuration keeps beside its data, made at the first start, readable by its owner
- * alone: an operator token, and a key file. Each is made only where the configuration has none, and is then read by the
+ * The secrets that a service on an embedded store makes at its first start, beside its data and readable by its owner
+ * alone: an operator token and a key file. Each is made only where the configuration has none, and is then read by the
  * rules of a configured one.
  */
 
 export const TOKEN_FILE = 'operator-token';
 
-/** @throws ConfigError that names the file and the rule */
-export function keptOperatorTokens(dataDir: string, random: RandomSource): readonly string[] {
+/** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
+export async function keptOperatorTokens(dataDir: string, random: RandomSource): Promise<readonly string[]> {
   const path = join(dataDir, TOKEN_FILE);
-  return parseOperatorTokens(
-    readOrMake(path, () => `${generateSecretWord(random)}\n`),
-    path,
-  );
+  return parseOperatorTokens(await readOrMake(path, () => `${generateSecretWord(random)}\n`), path);
 }
 
+/** The path of the key file that is made where none is configured. */
 export const keptKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
-/** @throws ConfigError that names the file and the rule */
-export function keptKeyRing(dataDir: string, random: RandomSource): KeyRing {
+/** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
+export async function keptKeyRing(dataDir: string, random: RandomSource): Promise<KeyRing> {
   const path = keptKeyPath(dataDir);
-  const text = readOrMake(path, () => newKeyFile(random));
+  const text = await readOrMake(path, () => newKeyFile(random));
   try {
     return parseKeyRing(text);
   } catch (error) {
@@ -45,31 +34,14 @@ export function keptKeyRing(dataDir: string, random: RandomSource): KeyRing {
   }
 }
 
-function readOrMake(path: string, make: () => string): string {
-  if (!existsSync(path)) makeOnce(path, make());
-  return readFileSync(path, 'utf8');
-}
-
-/**
- * The name appears with the whole content or not at all, whenever the machine stops. A link, not a rename: whoever
- * makes it first wins, and nobody overwrites a key that data was encrypted under.
- */
-function makeOnce(path: string, text: string): void {
-  const directory = dirname(path);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${randomUUID()}`;
-  try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
-    linkSync(temporary, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(temporary, { force: true });
+/** The file that was there first wins: nobody overwrites a key that data was encrypted under. */
+async function readOrMake(path: string, make: () => string): Promise<string> {
+  if (!existsSync(path)) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const text = make();
+    await writeNewFile(path, { replace: false }, (put) => put(text)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
   }
-  const opened = openSync(directory, 'r');
-  try {
-    fsyncSync(opened);
-  } finally {
-    closeSync(opened);
-  }
+  return await readFile(path, 'utf8');
 }

@@ -50,15 +50,15 @@ describe('it makes only what is missing', () => {
   });
 });
 
-test('what was made is kept, and nothing else lies there', () => {
-  const first = [keptOperatorTokens(dir, random), keptKeyRing(dir, random).key(1)];
+test('what was made is kept, and nothing else lies there', async () => {
+  const first = [await keptOperatorTokens(dir, random), (await keptKeyRing(dir, random)).key(1)];
   const text = readFileSync(join(dir, 'keys'), 'utf8');
-  expect([keptOperatorTokens(dir, random), keptKeyRing(dir, random).key(1)]).toEqual(first);
+  expect([await keptOperatorTokens(dir, random), (await keptKeyRing(dir, random)).key(1)]).toEqual(first);
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(text);
   expect(readdirSync(dir).sort()).toEqual(['keys', 'operator-token']);
 });
 
-test('who makes one at the same moment is not overwritten', () => {
+test('who makes one at the same moment is not overwritten', async () => {
   const racing = {
     ...random,
     bytes: (count: number) => {
@@ -66,20 +66,20 @@ test('who makes one at the same moment is not overwritten', () => {
       return random.bytes(count);
     },
   };
-  keptKeyRing(dir, racing);
+  await keptKeyRing(dir, racing);
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(KEY_FILE_TEXT);
   expect(readdirSync(dir)).toEqual(['keys']);
 });
 
-test('the kept token file may hold several, for rotation', () => {
+test('the kept token file may hold several, for rotation', async () => {
   kept('operator-token', `${'a'.repeat(32)}\n\n${'b'.repeat(40)}\r\n`);
-  expect(keptOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
+  expect(await keptOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
 });
 
 describe('a kept file that is wrong is refused by its path and the rule, never by what stands there', () => {
-  const refusal = (read: () => unknown): string => {
+  const refusal = async (read: () => Promise<unknown>): Promise<string> => {
     try {
-      read();
+      await read();
     } catch (error) {
       if (error instanceof ConfigError) return error.message;
       throw error;
@@ -91,9 +91,9 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
     ['', /no token in it/, 'as an earlier crash may have left it'],
     ['hunter2\n', /line 1 must have at least 32 characters/, 'too short'],
     [`${OPERATOR_TOKEN}\nhunter2 ${'x'.repeat(40)}\n`, /line 2 must be printable ASCII without spaces/, 'a space'],
-  ])('operator-token: %j (%s, %s)', (text, rule) => {
+  ])('operator-token: %j (%s, %s)', async (text, rule) => {
     kept('operator-token', text);
-    const words = refusal(() => keptOperatorTokens(dir, random));
+    const words = await refusal(() => keptOperatorTokens(dir, random));
     expect(words).toContain(`${join(dir, 'operator-token')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toContain('hunter2');
@@ -102,9 +102,9 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
   test.each([
     ['', /no key in it/],
     ['1:hunter2\n', /line 1: expected/],
-  ])('keys: %j', (text, rule) => {
+  ])('keys: %j', async (text, rule) => {
     kept('keys', text);
-    const words = refusal(() => keptKeyRing(dir, random));
+    const words = await refusal(() => keptKeyRing(dir, random));
     expect(words).toContain(`${join(dir, 'keys')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toMatch(/hunter2|MUSTER_KEY_FILE/);

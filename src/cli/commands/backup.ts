@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import process from 'node:process';
 import { readBackup } from '../../domain/backup/file-format.ts';
+import { writeNewFile } from '../../service/new-file.ts';
 import { CommandFault, EXIT, oweStdout, say } from '../terminal/exit.ts';
-import { isThere, writeNewFile } from '../terminal/new-file.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
@@ -21,7 +21,7 @@ export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { 
   using interruption = onInterruption(new CommandFault('interrupted: nothing was written.'));
   const receive = (put: Put): Promise<void> => received(client, put, interruption.signal);
   if (toStdout) await receive(putStdout);
-  else await writeNewFile(path, force, receive);
+  else await written(path, force, receive);
 }
 
 /** A device or a directory is never replaced. */
@@ -30,6 +30,17 @@ function refuseTaken(path: string, force: boolean): void {
   if (there && !there.isFile()) throw new CommandFault(`${path} is no file: name one, or - for stdout.`, EXIT.usage);
   if (there && !force) throw isThere(path);
 }
+
+async function written(path: string, force: boolean, receive: (put: Put) => Promise<void>): Promise<void> {
+  try {
+    await writeNewFile(path, { replace: force }, receive);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? isThere(path) : error;
+  }
+}
+
+const isThere = (path: string): CommandFault =>
+  new CommandFault(`${path} is there already: choose another name, or replace it with --force.`, EXIT.usage);
 
 type Put = (bytes: Uint8Array) => Promise<void>;
 
