@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { ConfigError, type CertificatePaths } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time/clock.ts';
+import { boundedContent, fileFault, watchedFile, type WatchedFile } from './watched-file.ts';
 
 /** A long chain with large keys fits in it by far. */
 const FILE_BYTES_MAX = 1_048_576;
@@ -16,26 +16,21 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
-export interface CertificateFiles {
+/** A pair that cannot be read, is malformed or has expired changes nothing, and one error line says why. */
+export interface CertificateFiles extends WatchedFile {
   readonly current: Certificate;
-  /**
-   * Takes what the files say now. What cannot be read, is malformed or has expired changes nothing, and one error line
-   * says why. Never throws.
-   */
-  readonly reread: () => Promise<void>;
 }
 
 export interface CertificateFilesDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** A new one is to be presented. */
+  /** Called with each new certificate, which the listener is to present from now on. */
   readonly renewed: (certificate: Certificate) => void;
 }
 
 /**
- * The certificate of a listener. It goes by the content, as the key file does: of a mounted Secret neither inode nor
- * time tells.
- * @throws ConfigError that names listener and rule where the first one cannot be used
+ * The certificate of a listener, which is renewed while the service runs.
+ * @throws ConfigError that names the variables and the rule where the first certificate cannot be used
  */
 export function watchedCertificate(
   listener: 'api' | 'device',
@@ -44,7 +39,6 @@ export function watchedCertificate(
 ): CertificateFiles {
   const names = `MUSTER_${listener.toUpperCase()}_TLS_CERT_FILE, …_KEY_FILE`;
   let current = firstOf(paths, names);
-  let trouble: string | undefined;
   if (current.expiresAt <= clock.now()) {
     log.error({ listener, expiresAt: iso(current.expiresAt) }, 'the certificate of the listener has expired: renew it');
   }
@@ -53,7 +47,7 @@ export function watchedCertificate(
     const cert = await contentOf(paths.certificate);
     const key = await contentOf(paths.key);
     if (same({ cert, key }, current.pair)) return;
-    // Both names are led to new files, one after the other: the next round finds the other half.
+    // The two names are led to new files one after the other: the next round finds both halves of the pair.
     if (!cert.equals(await contentOf(paths.certificate))) return;
     const next = parseCertificate({ cert, key });
     if (next.expiresAt <= clock.now()) throw new Error(`the new certificate has expired, ${iso(next.expiresAt)}`);
@@ -62,22 +56,16 @@ export function watchedCertificate(
     log.info({ listener, expiresAt: iso(next.expiresAt) }, 'the listener presents a new certificate');
   }
 
+  const { reread } = watchedFile({
+    take,
+    failed: (why) =>
+      log.error({ listener, paths, why }, 'the certificate files cannot be used; the certificate from before stays'),
+    recovered: () => log.info({ listener }, 'the certificate files can be used again'),
+  });
   return {
+    reread,
     get current() {
       return current;
-    },
-    async reread() {
-      try {
-        await take();
-        if (trouble !== undefined) log.info({ listener }, 'the certificate files can be used again');
-        trouble = undefined;
-      } catch (error) {
-        const words = wordsOf(error);
-        if (words !== trouble) {
-          log.error({ listener, paths, why: words }, 'the certificate files cannot be used; the one from before stays');
-        }
-        trouble = words;
-      }
     },
   };
 }
@@ -86,7 +74,7 @@ function firstOf({ certificate, key }: CertificatePaths, names: string): Certifi
   try {
     return parseCertificate({ cert: readFileSync(certificate), key: readFileSync(key) });
   } catch (error) {
-    throw new ConfigError(`${names}: ${wordsOf(error)}`);
+    throw new ConfigError(`${names}: ${fileFault(error)}`);
   }
 }
 
@@ -110,18 +98,6 @@ export function parseCertificate(pair: TlsPair): Certificate {
   return { pair, expiresAt: Date.parse(validTo) };
 }
 
-async function contentOf(path: string): Promise<Buffer> {
-  await using file = await open(path, 'r');
-  const { size } = await file.stat();
-  if (size > FILE_BYTES_MAX) throw new Error(`a file has more than ${FILE_BYTES_MAX} bytes`);
-  return await file.readFile();
-}
-
+const contentOf = (path: string): Promise<Buffer> => boundedContent(path, FILE_BYTES_MAX);
 const same = (a: TlsPair, b: TlsPair): boolean => a.cert.equals(b.cert) && a.key.equals(b.key);
 const iso = (at: number): string => new Date(at).toISOString();
-
-/** The rule that is broken, or the system's code: never the content. */
-function wordsOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : `a file cannot be read (${code})`;
-}
