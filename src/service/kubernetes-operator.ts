@@ -22,7 +22,7 @@ export async function openOperator(
   return {
     ...core,
     ...kubernetes,
-    api: wrap(await connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
+    api: wrap(connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
     random: Math.random,
     health: operatorHealth(),
     bindings,

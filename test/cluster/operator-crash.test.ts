@@ -151,7 +151,7 @@ async function openMuster(opened: AsyncDisposableStack, plane: ApiAccess, namesp
   const core = await openCore({ config, log: createLog('silent') }, opened);
   await until(() => core.fleet.memory.whole);
   const { metrics } = core;
-  const api = await connectKubernetes({ kubeconfig: plane.kubeconfig, clock: systemClock, metrics });
+  const api = connectKubernetes({ kubeconfig: plane.kubeconfig, clock: systemClock, metrics });
   return { core, domain: createDomainServices(core), api };
 }
 

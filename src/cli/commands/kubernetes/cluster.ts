@@ -1,19 +1,8 @@
-import { ApiException, KubeConfig } from '@kubernetes/client-node';
+import { ApiException, type KubeConfig } from '@kubernetes/client-node';
+import { Http1KubeConfig } from '../../../controller/kubernetes/client/http1-kube-config.ts';
 import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
 
 const NOWHERE = 'http://localhost:8080';
-
-/** Over HTTP/1.1, as the operator's client (controller/kubernetes/client/http-kube-api.ts says why): a teardown has nothing to say between two looks. */
-class Http1KubeConfig extends KubeConfig {
-  override createDispatcherOptions(
-    ...args: Parameters<KubeConfig['createDispatcherOptions']>
-  ): ReturnType<KubeConfig['createDispatcherOptions']> {
-    const options = super.createDispatcherOptions(...args);
-    if (options.type !== 'agent') return options;
-    const connect = { ...options.connect, allowH2: false };
-    return { ...options, connect };
-  }
-}
 
 /**
  * The cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.

@@ -1,8 +1,14 @@
-import type * as Client from '@kubernetes/client-node';
-import type { HttpMethod, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
+import {
+  HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  RequestContext,
+  type KubeConfig,
+  type ResponseContext,
+} from '@kubernetes/client-node';
 import * as z from 'zod';
 import type { Clock } from '../../../time/clock.ts';
 import { metadata } from '../schema/common.ts';
+import { Http1KubeConfig } from './http1-kube-config.ts';
 import {
   KubeError,
   kubeErrorOf,
@@ -17,8 +23,9 @@ import { linesOf, watchEventOf } from './watch-stream.ts';
 
 /*
  * The client of the Kubernetes project, used for what it does well: kubeconfig files, service accounts, their rotation,
- * TLS, proxies, and its HTTP. It is loaded here, when the role is on, and nowhere else. Its Watch and its informers are
- * not used: they give no Retry-After, take a line that cannot be read for none, and end at an error (docs/adr/0020).
+ * TLS, proxies, and its HTTP. This file is imported when the role is on, and the client with it. Its Watch and its
+ * informers are not used: they give no Retry-After, take a line that cannot be read for none, and end at an error
+ * (docs/adr/0020).
  */
 
 export interface ConnectOptions {
@@ -51,26 +58,11 @@ interface Ask {
 }
 
 /** @throws Error in words where the kubeconfig cannot be read, or there is no service account */
-export async function connectKubernetes(options: ConnectOptions): Promise<KubeApi> {
-  const client = await import('@kubernetes/client-node');
-  return new HttpKubeApi(client, loadConfig(client, options.kubeconfig), options);
+export function connectKubernetes(options: ConnectOptions): KubeApi {
+  return new HttpKubeApi(loadConfig(options.kubeconfig), options);
 }
 
-function loadConfig(client: typeof Client, kubeconfig: string | undefined): KubeConfig {
-  /**
-   * Over HTTP/1.1: with HTTP/2, which it offers by itself, undici 8.12 throws where nobody can catch it when a session
-   * has had nothing to do for a while, and that would end the process.
-   */
-  class Http1KubeConfig extends client.KubeConfig {
-    override createDispatcherOptions(
-      ...args: Parameters<KubeConfig['createDispatcherOptions']>
-    ): ReturnType<KubeConfig['createDispatcherOptions']> {
-      const options = super.createDispatcherOptions(...args);
-      if (options.type !== 'agent') return options;
-      const connect = { ...options.connect, allowH2: false };
-      return { ...options, connect };
-    }
-  }
+function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new Http1KubeConfig();
   if (kubeconfig === undefined) config.loadFromCluster();
   else config.loadFromFile(kubeconfig);
@@ -79,13 +71,11 @@ function loadConfig(client: typeof Client, kubeconfig: string | undefined): Kube
 }
 
 class HttpKubeApi implements KubeApi {
-  readonly #client: typeof Client;
   readonly #config: KubeConfig;
   readonly #options: ConnectOptions;
   #credentials: Promise<Credentials> | undefined;
 
-  constructor(client: typeof Client, config: KubeConfig, options: ConnectOptions) {
-    this.#client = client;
+  constructor(config: KubeConfig, options: ConnectOptions) {
     this.#config = config;
     this.#options = options;
   }
@@ -185,7 +175,7 @@ class HttpKubeApi implements KubeApi {
 
   /** @param ended of a watch: what the head of its answer takes longer than a request may end it */
   async #send(ask: Ask, ended?: AbortController): Promise<ResponseContext> {
-    const request = new this.#client.RequestContext(await this.#url(ask), ask.method);
+    const request = new RequestContext(await this.#url(ask), ask.method);
     const { headers, dispatcher } = await this.#current();
     for (const [name, value] of Object.entries(headers)) request.setHeaderParam(name, value);
     if (dispatcher) request.setDispatcher(dispatcher);
@@ -200,7 +190,7 @@ class HttpKubeApi implements KubeApi {
     void late?.then(() => answered.signal.aborted || ended?.abort(new Error('the API server did not begin to answer')));
     const { method } = ask;
     try {
-      const response = await new this.#client.IsomorphicFetchHttpLibrary().send(request).toPromise();
+      const response = await new IsomorphicFetchHttpLibrary().send(request).toPromise();
       this.#options.metrics.kubernetesAnswered(method as KubeMethod, response.httpStatusCode);
       if (response.httpStatusCode >= 400) throw await this.#refusal(response);
       return response;
@@ -242,19 +232,13 @@ class HttpKubeApi implements KubeApi {
   }
 
   async #apply(until: number): Promise<Credentials> {
-    const probe = new this.#client.RequestContext(await this.#url({ method: GET, path: '/', signal: NEVER }), GET);
+    const probe = new RequestContext(await this.#url({ method: GET, path: '/', signal: NEVER }), GET);
     await this.#config.applySecurityAuthentication(probe);
     return { headers: probe.getHeaders(), dispatcher: probe.getDispatcher(), until };
   }
 }
 
-// The client's own enumeration would have to be loaded for these.
-const [GET, POST, PATCH, DELETE] = ['GET', 'POST', 'PATCH', 'DELETE'].map((method) => method as HttpMethod) as [
-  HttpMethod,
-  HttpMethod,
-  HttpMethod,
-  HttpMethod,
-];
+const { GET, POST, PATCH, DELETE } = HttpMethod;
 const NEVER = new AbortController().signal;
 
 const objectSchema = z.looseObject({ metadata });
@@ -265,9 +249,9 @@ const listSchema = z.looseObject({
 const namespaceSchema = z.looseObject({ metadata: z.looseObject({ deletionTimestamp: z.string().optional() }) });
 const statusSchema = z.looseObject({ reason: z.string().optional(), message: z.string().optional() });
 
-export const parseObject = (json: unknown): KubeObject => objectSchema.parse(json);
+const parseObject = (json: unknown): KubeObject => objectSchema.parse(json);
 
-export function pathOf({ group, version, plural }: ResourceType, namespace: string, name?: string): string {
+function pathOf({ group, version, plural }: ResourceType, namespace: string, name?: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const parts = ['namespaces', namespace, plural, ...(name === undefined ? [] : [name])];
   return `${root}/${parts.map(encodeURIComponent).join('/')}`;
