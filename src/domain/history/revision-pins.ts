@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { KEYS } from '../records/keys.ts';
@@ -24,8 +23,6 @@ export interface Pinned extends AsyncDisposable {
 const TTL_MS = 15_000;
 /** An older one counts no longer: what was purged is to go (O10), and a reader that takes so long begins anew. */
 export const PINNED_MS_MAX = 900_000;
-
-export const pinSchema = z.looseObject({ at: z.int().min(0) });
 
 /**
  * @param pinId of the reader's own making, one for each pin

@@ -122,7 +122,6 @@ export const idempotencyRecordSchema = z.looseObject({
   question: z.string(),
   answer: sealedSchema,
 });
-export type IdempotencyRecord = z.infer<typeof idempotencyRecordSchema>;
 export const idempotencySlotSchema = z.looseObject({ key: z.string() });
 
 /** An account's API keys and credentials found without knowing the account. */
