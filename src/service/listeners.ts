@@ -17,7 +17,7 @@ import { watchedCertificate, type Certificate, type CertificateFiles } from './t
 export type ListenerName = 'api' | 'device' | 'ops';
 
 export interface ListenerBounds {
-  /** Requests in flight, held polls not counted; one above it is told to come back later. */
+  /** Requests in flight, held polls not counted; one above it is exposeExpiry to come back later. */
   readonly concurrencyMax: number;
   /** Open connections; one above it is closed at once. */
   readonly connectionsMax: number;
@@ -53,7 +53,7 @@ export function inFlightOf(listeners: Listeners): readonly (readonly [listener: 
 }
 
 /** What the listeners have in common with the loops. */
-export interface Shared {
+export interface ListenerDeps {
   readonly rateWindow: RateWindow;
   readonly device: DeviceServices;
   readonly domain: DomainServices;
@@ -68,7 +68,7 @@ export interface Shared {
 /** @throws Error in words when a port cannot be used */
 export async function openListeners(
   core: Core,
-  { bounds, ...shared }: Shared,
+  { bounds, ...shared }: ListenerDeps,
   opened: AsyncDisposableStack,
 ): Promise<Listeners> {
   const { clock, clockWatch, deadlines, log, metrics, fleet, config } = core;
@@ -151,7 +151,7 @@ async function listen(
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
     ...(bounds[name] ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
-    onTurnedAway: (reason) => metrics.requestRejected(name, reason),
+    onRejected: (reason) => metrics.requestRejected(name, reason),
   });
   return listener;
 }
@@ -163,22 +163,22 @@ function certificateOf(
 ): CertificateFiles | undefined {
   const paths = name === 'ops' ? undefined : config.tls[name];
   if (name === 'ops' || !paths) return undefined;
-  const told = ({ expiresAt }: Certificate): void => metrics.certificateExpires(name, expiresAt / 1000);
+  const exposeExpiry = ({ expiresAt }: Certificate): void => metrics.certificateExpires(name, expiresAt / 1000);
   const files = watchedCertificate(name, paths, {
     clock,
     log,
     renewed(certificate) {
       present(certificate.pair);
-      told(certificate);
+      exposeExpiry(certificate);
     },
   });
-  told(files.current);
+  exposeExpiry(files.current);
   return files;
 }
 
 function unreadyReason(
   { config, watchCache, fleet, keyRing }: Core,
-  { leaving, degraded }: Pick<Shared, 'leaving' | 'degraded'>,
+  { leaving, degraded }: Pick<ListenerDeps, 'leaving' | 'degraded'>,
 ): string | undefined {
   if (leaving.aborted) return 'draining';
   if (!watchCache.ready) return 'the store does not answer, or the watch cache is being filled';

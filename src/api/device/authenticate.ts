@@ -12,11 +12,11 @@ import type { DeviceDeps } from './deps.ts';
  */
 export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromise<FoundApp> {
   const hash = credentialHashOf(exchange);
-  const asked = andThen(readerFor(hash, deps), (reader) => told(reader, hash, deps));
+  const asked = andThen(readerFor(hash, deps), (reader) => foundAppOf(reader, hash, deps));
   return andThen(exchange.inTimeIfLate(asked), (found) => {
     exchange.authenticated();
     const waitSeconds = deps.rate.refuse(found.app.id);
-    if (waitSeconds !== undefined) throw tooOften(waitSeconds, deps.jitter());
+    if (waitSeconds !== undefined) throw rateLimited(waitSeconds, deps.jitter());
     return found;
   });
 }
@@ -34,11 +34,11 @@ function credentialHashOf({ request }: Exchange): string {
 function readerFor(hash: string, deps: DeviceDeps): MaybePromise<FleetReader> {
   const knocks = deps.refusedLately.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.status !== 'active';
   const reader = knocks ? deps.fleet.currentDeferred() : deps.fleet.current();
-  return reader instanceof Promise ? inTurn(reader, deps) : reader;
+  return reader instanceof Promise ? inPieces(reader, deps) : reader;
 }
 
 /** One answer of the store lets all go on who waited for it: they do so in pieces. */
-async function inTurn(asked: Promise<FleetReader>, { turns }: DeviceDeps): Promise<FleetReader> {
+async function inPieces(asked: Promise<FleetReader>, { turns }: DeviceDeps): Promise<FleetReader> {
   const reader = await asked;
   await turns.turn();
   return reader;
@@ -49,21 +49,21 @@ async function inTurn(asked: Promise<FleetReader>, { turns }: DeviceDeps): Promi
  * @throws HttpRefusal `overloaded` beside the others
  */
 export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): Promise<FoundApp> {
-  const reader = await inTurn(Promise.resolve(deps.fleet.current()), deps);
+  const reader = await inPieces(Promise.resolve(deps.fleet.current()), deps);
   const hash = credentialHashOf(exchange);
   return reader.atOnce ? await authenticateDevice(reader, hash) : await fromStore(reader, hash, deps);
 }
 
-function told(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise<FoundApp> {
-  const noted = (error: unknown): never => {
+function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise<FoundApp> {
+  const rememberRefusal = (error: unknown): never => {
     if (error instanceof Refusal && error.code === 'invalid_credential') deps.refusedLately.add(hash);
     throw error;
   };
-  if (!reader.atOnce) return fromStore(reader, hash, deps).catch(noted);
+  if (!reader.atOnce) return fromStore(reader, hash, deps).catch(rememberRefusal);
   try {
     return authenticateDevice(reader, hash);
   } catch (error) {
-    return noted(error);
+    return rememberRefusal(error);
   }
 }
 
@@ -75,7 +75,7 @@ async function fromStore(reader: FleetReader, hash: string, { storeReads }: Devi
 }
 
 /** Spread over a quarter more, so that daemons that were refused together do not return together. */
-function tooOften(waitSeconds: number, chance: number): HttpRefusal {
+function rateLimited(waitSeconds: number, chance: number): HttpRefusal {
   return new HttpRefusal('rate_limited', [
     'Retry-After',
     String(waitSeconds + Math.floor(chance * (waitSeconds / 4 + 1))),

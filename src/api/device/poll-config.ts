@@ -15,29 +15,29 @@ export const HELD_ROUTE = '/device/v1/config (held)';
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
   return andThen(authenticated(exchange, deps), (found) => {
     deps.heartbeats.seen(found.app, deps.clock.now());
-    takeReport(exchange, deps, found);
+    recordReport(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
-      if (waitMs === 0) return tell(exchange, deps, config, known, false);
+      if (waitMs === 0) return respond(exchange, deps, config, known, false);
       exchange.route = HELD_ROUTE;
-      return hold(exchange, deps, found, known, waitMs).then((then) => tell(exchange, deps, then, known, true));
+      return hold(exchange, deps, found, known, waitMs).then((then) => respond(exchange, deps, then, known, true));
     });
   });
 }
 
 export function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
   const code = error instanceof Refusal || error instanceof HttpRefusal ? error.code : '';
-  deps.metrics.pollEnded(REFUSED.get(code) ?? 'unavailable');
+  deps.metrics.pollEnded(RESULT_OF_CODE.get(code) ?? 'unavailable');
 }
 
-const REFUSED: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([
+const RESULT_OF_CODE: ReadonlyMap<string, PollResult> = new Map<string, PollResult>([
   ['invalid_credential', 'invalid_credential'],
   ['account_disabled', 'account_disabled'],
   ['rate_limited', 'rate_limited'],
 ]);
 
-function tell(
+function respond(
   exchange: Exchange,
   deps: DeviceDeps,
   config: DeviceConfig,
@@ -120,7 +120,7 @@ const entityTags = (known: string): readonly string[] => known.match(/"[^"]*"/g)
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 
 /** Muster-Platform and Muster-Agent-Version: optional, and ignored where they are not what enrollment would take. */
-function takeReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+function recordReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
   const report = (name: string): string | undefined => {
     const value = exchange.request.headers[name];
     return typeof value === 'string' && REPORTED.test(value) ? value : undefined;

@@ -48,22 +48,22 @@ function isSame(stored: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-const NOTHING = new Bearer([]);
+const NO_BEARER = new Bearer([]);
 
-interface Said {
+interface CachedBearer {
   readonly field: string;
   readonly bearer: Bearer;
 }
 /** A client keeps its connection and says the same on it: shape, checksum and hash are found out once. */
-const lastSaid = new WeakMap<Socket, Said>();
+const lastBearers = new WeakMap<Socket, CachedBearer>();
 
 export function bearerOf(request: IncomingMessage): Bearer {
   const fields = fieldsOf(request, 'authorization');
   const [field] = fields;
-  if (field === undefined || fields.length > 1) return NOTHING;
-  const last = lastSaid.get(request.socket);
+  if (field === undefined || fields.length > 1) return NO_BEARER;
+  const last = lastBearers.get(request.socket);
   if (last?.field === field) return last.bearer;
   const bearer = new Bearer(fields);
-  lastSaid.set(request.socket, { field, bearer });
+  lastBearers.set(request.socket, { field, bearer });
   return bearer;
 }

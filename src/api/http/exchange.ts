@@ -7,7 +7,7 @@ import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
-import { answer, requestIdOf } from './response.ts';
+import { requestIdOf, sendResponse } from './response.ts';
 import { sendPieces } from './stream.ts';
 
 export interface RequestMetrics {
@@ -116,7 +116,7 @@ export class Exchange {
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
-    answer(this.request, this.response, status, all, content);
+    sendResponse(this.request, this.response, status, all, content);
     this.#ended(status, code);
   }
 

@@ -28,7 +28,7 @@ const TOO_SLOW = unreadable('The body did not come in time.');
 
 /**
  * Reads the body of a request, once. Never rejects, never holds more than the limit, and sends `100 Continue` only where
- * the client waits for it and the body will be read. Whatever it leaves unread is for `answer` to drain.
+ * the client waits for it and the body will be read. Whatever it leaves unread is for `sendResponse` to drain.
  */
 export function readBody(
   request: IncomingMessage,
@@ -102,7 +102,7 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
     settled = true;
     clearTimeout(timer);
     request.off('data', take).off('end', end);
-    // What is left must wait in the socket, not flow past: `answer` drains it, and counts.
+    // What is left must wait in the socket, not flow past: `sendResponse` drains it, and counts.
     request.pause();
     give(body);
   };

@@ -14,7 +14,7 @@ export const DRAIN_MS = 1_000;
  * the rest has come, at most 1 MiB and 1 s of it (H7). Left alone, node would read such a rest without limit where the
  * connection stays open, and would reset the connection, often before the client has read the answer, where not.
  */
-export function answer(
+export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
@@ -23,7 +23,7 @@ export function answer(
 ): void {
   if (response.headersSent || response.destroyed) return;
   const unread = bodyIsOnItsWay(request);
-  if (unread && willNotEnd(request, status)) response.shouldKeepAlive = false;
+  if (unread && isNotReadToItsEnd(request, status)) response.shouldKeepAlive = false;
   const lengthless = status === 204 || status === 304;
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   response.writeHead(status, lengthless ? asGiven(headers) : withLength(headers, bytes));
@@ -34,10 +34,10 @@ export function answer(
 }
 
 const RUN = randomUUID().slice(0, 13);
-let answered = 0;
+let idsMade = 0;
 
 /** Unique, not secret: drawing a new one for each request would be felt. */
-export const freshId = (): string => `${RUN}-${(answered += 1).toString(36)}`;
+export const freshId = (): string => `${RUN}-${(idsMade += 1).toString(36)}`;
 
 /** The caller's X-Request-Id where H17 lets it pass, or a fresh one. */
 export function requestIdOf(request: IncomingMessage): string {
@@ -53,7 +53,7 @@ function bodyIsOnItsWay(request: IncomingMessage): boolean {
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
 }
 
-function willNotEnd(request: IncomingMessage, status: number): boolean {
+function isNotReadToItsEnd(request: IncomingMessage, status: number): boolean {
   return status === 413 || Number(request.headers['content-length'] ?? 0) > DRAIN_BYTES_MAX;
 }
 

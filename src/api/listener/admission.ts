@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-export interface PlaceOptions {
+export interface AdmissionOptions {
   /** Requests in flight, without those that are parked. */
   readonly concurrencyMax: number;
   /** How many requests in flight only wait and cost nothing meanwhile: held polls, which have a bound of their own. */
@@ -9,14 +9,14 @@ export interface PlaceOptions {
   readonly isVital?: (request: IncomingMessage) => boolean;
 }
 
-export type Place = 'ordinary' | 'vital';
+export type Slot = 'ordinary' | 'vital';
 
 /** The places of a listener for requests in flight. */
-export class Places {
-  readonly #options: PlaceOptions;
-  readonly #taken: Record<Place, number> = { ordinary: 0, vital: 0 };
+export class AdmissionSlots {
+  readonly #options: AdmissionOptions;
+  readonly #taken: Record<Slot, number> = { ordinary: 0, vital: 0 };
 
-  constructor(options: PlaceOptions) {
+  constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
@@ -25,16 +25,16 @@ export class Places {
   }
 
   /** @returns undefined where there is none left: the request is to be shed */
-  take(request: IncomingMessage): Place | undefined {
+  take(request: IncomingMessage): Slot | undefined {
     const { concurrencyMax, parked, isVital } = this.#options;
-    const place: Place = isVital?.(request) === true ? 'vital' : 'ordinary';
-    const working = this.#taken[place] - (place === 'ordinary' ? (parked?.() ?? 0) : 0);
+    const slot: Slot = isVital?.(request) === true ? 'vital' : 'ordinary';
+    const working = this.#taken[slot] - (slot === 'ordinary' ? (parked?.() ?? 0) : 0);
     if (working >= concurrencyMax) return undefined;
-    this.#taken[place] += 1;
-    return place;
+    this.#taken[slot] += 1;
+    return slot;
   }
 
-  leave(place: Place): void {
-    this.#taken[place] -= 1;
+  leave(slot: Slot): void {
+    this.#taken[slot] -= 1;
   }
 }

@@ -4,7 +4,7 @@ import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from '../http/response.ts';
 
 /** An answer that is the same for everyone; the body is JSON. */
-export interface FixedAnswer {
+export interface FixedResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -13,15 +13,15 @@ export interface FixedAnswer {
 export class Connection {
   readonly #socket: Socket;
   /** Answers that are not yet with the kernel, oldest first; more than one where the client pipelines. */
-  readonly #owed: ServerResponse[] = [];
+  readonly #pending: ServerResponse[] = [];
   /** Still there after its answer where its body is not yet through. */
   #latest: ServerResponse | undefined;
-  #stuck: ServerResponse | undefined;
+  #ended: ServerResponse | undefined;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** HTTP has ended on this connection: what still arrives is thrown away. */
-  #deaf = false;
-  #refusal: FixedAnswer | undefined;
+  #discarding = false;
+  #refusal: FixedResponse | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -32,39 +32,39 @@ export class Connection {
    * 9112, 9.6): its own answer could never be sent.
    */
   began(response: ServerResponse): boolean {
-    const before = this.#owed.at(-1);
+    const before = this.#pending.at(-1);
     if (before?.headersSent === true && !before.shouldKeepAlive) return false;
     if (this.#closing) {
       // Only the newest may close: an answer that closes is the last one that its client gets.
       if (before !== undefined) before.shouldKeepAlive = true;
       response.shouldKeepAlive = false;
     }
-    this.#owed.push(response);
+    this.#pending.push(response);
     this.#latest = response;
     return true;
   }
 
-  answered(response: ServerResponse): void {
-    if (this.#owed[0] === response) this.#owed.shift();
-    else this.#owed.splice(this.#owed.indexOf(response), 1);
-    if (this.#owed.length > 0) return;
+  responded(response: ServerResponse): void {
+    if (this.#pending[0] === response) this.#pending.shift();
+    else this.#pending.splice(this.#pending.indexOf(response), 1);
+    if (this.#pending.length > 0) return;
     if (this.#latest?.req.complete === true) this.#latest = undefined;
     this.#bytesReadWhenIdle = this.#socket.bytesRead;
     if (this.#refusal !== undefined) this.#sendRefusal(this.#refusal);
-    else if (this.#closing || this.#deaf) this.#socket.destroySoon();
+    else if (this.#closing || this.#discarding) this.#socket.destroySoon();
   }
 
   /** The listener is about to drain: the next answer ends the connection, and an idle one may still ask. */
   leave(): void {
     this.#closing = true;
-    if (this.#owed.length > 0 && this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
+    if (this.#pending.length > 0 && this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
   }
 
   /** The listener drains: an idle connection ends now, another one with its answers. */
   close(): void {
     this.leave();
-    const idle = this.#owed.length === 0 && this.#socket.bytesRead === this.#bytesReadWhenIdle;
-    if (idle && !this.#deaf) this.#socket.destroy();
+    const idle = this.#pending.length === 0 && this.#socket.bytesRead === this.#bytesReadWhenIdle;
+    if (idle && !this.#discarding) this.#socket.destroy();
   }
 
   /**
@@ -72,7 +72,7 @@ export class Connection {
    * then a held poll must not keep its place until its time is over.
    */
   halfClosed(patienceMs: number): void {
-    if (this.#owed.length > 0) this.#destroyIn(patienceMs);
+    if (this.#pending.length > 0) this.#destroyIn(patienceMs);
   }
 
   /**
@@ -80,16 +80,16 @@ export class Connection {
    * next, will never be, and must not keep its place for ever.
    */
   checkProgress(): void {
-    const response = this.#owed[0];
+    const response = this.#pending[0];
     const ended = response?.writableEnded === true ? response : undefined;
-    if (ended !== undefined && ended === this.#stuck) this.#socket.destroy();
-    this.#stuck = ended;
+    if (ended !== undefined && ended === this.#ended) this.#socket.destroy();
+    this.#ended = ended;
   }
 
   /** Where node has let go of the socket (CONNECT), nobody else tells the open answers that it closed. */
-  abandonAnswersOnClose(): void {
+  destroyResponsesOnClose(): void {
     this.#socket.on('close', () => {
-      for (const response of this.#owed.slice()) response.destroy();
+      for (const response of this.#pending.slice()) response.destroy();
     });
   }
 
@@ -98,24 +98,24 @@ export class Connection {
    * connection closes. Where it is the body of a request that went wrong, that request's own answer stands for it, and
    * this is false. The parser reports the same trouble again and again: only the first time counts.
    */
-  refuse(refusal: FixedAnswer): boolean {
-    if (this.#deaf) return false;
-    this.#stopListening();
+  refuse(refusal: FixedResponse): boolean {
+    if (this.#discarding) return false;
+    this.#discardInput();
     const latest = this.#latest;
     if (latest !== undefined && !latest.req.complete) {
       if (!latest.headersSent) latest.shouldKeepAlive = false;
-      if (this.#owed.length === 0) this.#socket.destroySoon();
+      if (this.#pending.length === 0) this.#socket.destroySoon();
       breakBody(latest.req);
       return false;
     }
-    if (this.#owed.length > 0) this.#refusal = refusal;
+    if (this.#pending.length > 0) this.#refusal = refusal;
     else this.#sendRefusal(refusal);
     return true;
   }
 
   // Reading on, within the bound of H7, is what keeps the kernel from resetting the connection under the answer.
-  #stopListening(): void {
-    this.#deaf = true;
+  #discardInput(): void {
+    this.#discarding = true;
     let discarded = 0;
     this.#socket.removeAllListeners('data');
     this.#socket.on('data', (chunk: Buffer) => {
@@ -124,12 +124,12 @@ export class Connection {
     });
   }
 
-  #sendRefusal(refusal: FixedAnswer): void {
+  #sendRefusal(refusal: FixedResponse): void {
     if (!this.#socket.writable) {
       this.#socket.destroy();
       return;
     }
-    this.#socket.end(rawAnswer(refusal));
+    this.#socket.end(rawResponse(refusal));
     this.#destroyIn(DRAIN_MS);
   }
 
@@ -139,7 +139,7 @@ export class Connection {
   }
 }
 
-function rawAnswer({ status, body }: FixedAnswer): string {
+function rawResponse({ status, body }: FixedResponse): string {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json',

@@ -2,13 +2,13 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
-import { answer, requestIdOf } from '../http/response.ts';
-import { Places, type PlaceOptions } from './admission.ts';
-import { Connection, type FixedAnswer } from './connection.ts';
+import { requestIdOf, sendResponse } from '../http/response.ts';
+import { AdmissionSlots, type AdmissionOptions } from './admission.ts';
+import { Connection, type FixedResponse } from './connection.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
 
-export interface ListenerOptions extends HttpServerOptions, PlaceOptions {
+export interface ListenerOptions extends HttpServerOptions, AdmissionOptions {
   readonly name: 'api' | 'device' | 'ops';
   readonly host: string;
   /** 0 lets the system choose. */
@@ -16,9 +16,9 @@ export interface ListenerOptions extends HttpServerOptions, PlaceOptions {
   /** Must answer every request it is given, by `answer` or otherwise, and must not throw. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** H21. */
-  readonly belowRouting: FixedAnswer;
+  readonly belowRouting: FixedResponse;
   /** Sent with a Retry-After, spread over 1–5 s, to a request above the bound. */
-  readonly overloaded: FixedAnswer;
+  readonly overloaded: FixedResponse;
   /** Requests handed over in one turn of the event loop; the others wait for the next ones. All at once without it. */
   readonly perTurnMax?: number;
   /** An answer that the client does not take is given up after once to twice this time. */
@@ -26,7 +26,7 @@ export interface ListenerOptions extends HttpServerOptions, PlaceOptions {
   /** How long a client that has said it will send no more is waited upon. */
   readonly halfClosedMs?: number;
   /** For metrics. */
-  onTurnedAway?(reason: Rejection): void;
+  onRejected?(reason: Rejection): void;
   /** In [0, 1). */
   readonly random?: () => number;
 }
@@ -48,9 +48,9 @@ export interface Listener extends AsyncDisposable {
 }
 
 /** Refusals of requests above the bound that are written in one turn of the event loop; the others wait their turn. */
-const SHED_PER_TURN_MAX = 32;
+const REJECTIONS_PER_TURN_MAX = 32;
 /** Above it a connection is closed without an answer. */
-const SHED_WAITING_MAX = 10_000;
+const REJECTIONS_WAITING_MAX = 10_000;
 
 /** Opens a listener; rejects with one sentence that names listener and address. */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
@@ -64,11 +64,11 @@ class HttpListener implements Listener {
   readonly #server: Server;
   readonly #options: ListenerOptions;
   readonly #connections = new Map<Socket, Connection>();
-  readonly #places: Places;
+  readonly #slots: AdmissionSlots;
   readonly #arrivals: TurnQueue;
-  readonly #sheds = new TurnQueue(SHED_PER_TURN_MAX);
+  readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
   /** Of TLS: those that still shake hands, by the address of the other side. */
-  readonly #shakingHands = new Map<string, Socket>();
+  readonly #handshakes = new Map<string, Socket>();
   #leaving = false;
   #progressTimer: NodeJS.Timeout | undefined;
   #port = 0;
@@ -77,13 +77,13 @@ class HttpListener implements Listener {
   constructor(server: Server, options: ListenerOptions) {
     this.#server = server;
     this.#options = options;
-    this.#places = new Places(options);
+    this.#slots = new AdmissionSlots(options);
     this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     if (server instanceof TlsServer) {
-      server.on('connection', (socket: Socket) => this.#shakeHands(socket));
+      server.on('connection', (socket: Socket) => this.#trackHandshake(socket));
       server.on('secureConnection', (socket: Socket) => {
-        this.#shakingHands.delete(peerOf(socket));
+        this.#handshakes.delete(peerOf(socket));
         this.#accept(socket);
       });
     } else server.on('connection', (socket: Socket) => this.#accept(socket));
@@ -91,7 +91,7 @@ class HttpListener implements Listener {
       this.#port = (server.address() as AddressInfo).port;
       this.#progressTimer = setInterval(() => this.#checkProgress(), options.unreadAnswerMs ?? 30_000).unref();
     });
-    server.on('drop', () => options.onTurnedAway?.('connection_bound'));
+    server.on('drop', () => options.onRejected?.('connection_bound'));
     server.on('request', serve);
     // H7: without these two, node sends 100 Continue before anybody has looked, and 417 where another value stands.
     server.on('checkContinue', serve);
@@ -116,7 +116,7 @@ class HttpListener implements Listener {
   }
 
   get inFlight(): number {
-    return this.#places.taken;
+    return this.#slots.taken;
   }
 
   present(pair: TlsPair): void {
@@ -144,7 +144,7 @@ class HttpListener implements Listener {
 
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#shakingHands.values()) socket.destroy();
+    for (const socket of this.#handshakes.values()) socket.destroy();
     await closed;
     // The server is closed when it has let go of its sockets, and they tell their answers somewhat later.
     for (const socket of this.#connections.keys()) await new Promise((resolve) => socket.once('close', resolve));
@@ -158,11 +158,11 @@ class HttpListener implements Listener {
     for (const connection of this.#connections.values()) connection.checkProgress();
   }
 
-  #shakeHands(socket: Socket): void {
+  #trackHandshake(socket: Socket): void {
     const peer = peerOf(socket);
-    this.#shakingHands.set(peer, socket);
+    this.#handshakes.set(peer, socket);
     socket.on('close', () => {
-      if (this.#shakingHands.get(peer) === socket) this.#shakingHands.delete(peer);
+      if (this.#handshakes.get(peer) === socket) this.#handshakes.delete(peer);
     });
   }
 
@@ -178,14 +178,14 @@ class HttpListener implements Listener {
     const connection = this.#connections.get(request.socket);
     if (connection?.began(response) !== true) return;
     const isHttp1 = request.httpVersionMajor === 1;
-    const place = isHttp1 ? this.#places.take(request) : undefined;
+    const slot = isHttp1 ? this.#slots.take(request) : undefined;
     response.on('close', () => {
-      if (place) this.#places.leave(place);
-      connection.answered(response);
+      if (slot) this.#slots.leave(slot);
+      connection.responded(response);
     });
-    if (place === 'vital') this.#options.handle(request, response);
-    else if (place) this.#arrivals.do(() => this.#handOver(request, response));
-    else if (isHttp1) this.#shed(request, response);
+    if (slot === 'vital') this.#options.handle(request, response);
+    else if (slot) this.#arrivals.do(() => this.#handOver(request, response));
+    else if (isHttp1) this.#reject(request, response);
     else this.#refuseVersion(request, response);
   }
 
@@ -194,44 +194,44 @@ class HttpListener implements Listener {
     if (!response.destroyed && !request.socket.destroyed) this.#options.handle(request, response);
   }
 
-  #shed(request: IncomingMessage, response: ServerResponse): void {
-    this.#options.onTurnedAway?.('request_bound');
+  #reject(request: IncomingMessage, response: ServerResponse): void {
+    this.#options.onRejected?.('request_bound');
     // Who comes again at once is answered no faster than this: a flood of refusals must not take all of the turn either.
-    if (this.#sheds.waiting >= SHED_WAITING_MAX) request.socket.destroy();
-    else this.#sheds.do(() => this.#answerShed(request, response));
+    if (this.#rejections.waiting >= REJECTIONS_WAITING_MAX) request.socket.destroy();
+    else this.#rejections.do(() => this.#respondRejected(request, response));
   }
 
-  #answerShed(request: IncomingMessage, response: ServerResponse): void {
+  #respondRejected(request: IncomingMessage, response: ServerResponse): void {
     // Spread, so that those who were sent away together do not come back together.
     const retryAfter = 1 + Math.floor((this.#options.random ?? Math.random)() * 5);
-    answerFixed(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
+    sendFixedResponse(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
   }
 
   /** The parser takes HTTP/0.9, and 2.0 where it is written in a request line: neither can have been meant (H21). */
   #refuseVersion(request: IncomingMessage, response: ServerResponse): void {
-    this.#options.onTurnedAway?.('below_routing');
+    this.#options.onRejected?.('below_routing');
     response.shouldKeepAlive = false;
-    answerFixed(request, response, this.#options.belowRouting, {});
+    sendFixedResponse(request, response, this.#options.belowRouting, {});
   }
 
   #refuse(socket: Socket): void {
     const refused = this.#connections.get(socket)?.refuse(this.#options.belowRouting);
-    if (refused === true) this.#options.onTurnedAway?.('below_routing');
+    if (refused === true) this.#options.onRejected?.('below_routing');
   }
 
   #refuseConnect(socket: Socket): void {
     socket.on('error', () => {});
-    this.#connections.get(socket)?.abandonAnswersOnClose();
+    this.#connections.get(socket)?.destroyResponsesOnClose();
     this.#refuse(socket);
   }
 }
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-function answerFixed(
+function sendFixedResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body }: FixedAnswer,
+  { status, body }: FixedResponse,
   more: OutgoingHttpHeaders,
 ): void {
   const headers = {
@@ -240,7 +240,7 @@ function answerFixed(
     'X-Request-Id': requestIdOf(request),
     ...more,
   };
-  answer(request, response, status, headers, body);
+  sendResponse(request, response, status, headers, body);
 }
 
 function isProtocolError({ code }: NodeJS.ErrnoException): boolean {

@@ -24,7 +24,7 @@ export const verifyAudit = route({
   async handle({ accountId }, { auditVerifier }) {
     const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));
     const { head, faults, ...counts } = found;
-    const newest = head && { number: head.number, digest: head.digest, at: dateTime(head.at) };
-    return { status: 200, body: { ...counts, ...(newest && { head: newest }), faults: faults.map(faultBody) } };
+    const headBody = head && { number: head.number, digest: head.digest, at: dateTime(head.at) };
+    return { status: 200, body: { ...counts, ...(headBody && { head: headBody }), faults: faults.map(faultBody) } };
   },
 });

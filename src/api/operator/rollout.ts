@@ -6,7 +6,7 @@ export const readRollout = route({
   path: '/operator/v1/accounts/:accountId/rollout',
   async handle({ accountId }, { rollouts }) {
     const { revision, devices, applied, failed, pending, stale, failures } = await rollouts.of(accountId);
-    const told = failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) }));
-    return { status: 200, body: { revision, devices, applied, failed, pending, stale, failures: told } };
+    const failureBodies = failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) }));
+    return { status: 200, body: { revision, devices, applied, failed, pending, stale, failures: failureBodies } };
   },
 });

@@ -19,10 +19,10 @@ export function chargeAccount(
   window: RateWindow,
   metrics: RateDecisionMetrics,
 ): MaybePromise<undefined> {
-  return andThen(window.charge(accountId), (decision) => tellDecision(exchange, decision, metrics));
+  return andThen(window.charge(accountId), (decision) => applyDecision(exchange, decision, metrics));
 }
 
-function tellDecision(exchange: Exchange, decision: RateDecision, metrics: RateDecisionMetrics): undefined {
+function applyDecision(exchange: Exchange, decision: RateDecision, metrics: RateDecisionMetrics): undefined {
   metrics.rateDecided(decision.admitted);
   const seconds = String(decision.freesInSeconds);
   exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${decision.left};t=${seconds}`];

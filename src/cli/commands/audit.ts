@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import process from 'node:process';
-import { CommandFault, EXIT, oweStdout } from '../terminal/exit.ts';
+import { CommandFault, EXIT, requireWholeStdout } from '../terminal/exit.ts';
 import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
 import { printable, table } from '../terminal/table.ts';
@@ -55,7 +55,7 @@ export async function verifyAudit(
   env: NodeJS.ProcessEnv,
   { account, output }: { account?: string; output: 'table' | 'json' },
 ): Promise<void> {
-  oweStdout();
+  requireWholeStdout();
   const client = new ServiceClient(connectionOf(env));
   const ids = account === undefined ? await accountIds(client) : [account];
   const found: Verification[] = [];

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import process from 'node:process';
 import { readBackup } from '../../domain/backup/file-format.ts';
 import { writeNewFile } from '../../service/new-file.ts';
-import { CommandFault, EXIT, oweStdout, say } from '../terminal/exit.ts';
+import { CommandFault, EXIT, requireWholeStdout, say } from '../terminal/exit.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
@@ -13,7 +13,7 @@ import { onInterruption } from '../terminal/signals.ts';
 export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { force: boolean }): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
   const toStdout = path === '-';
-  if (toStdout) oweStdout();
+  if (toStdout) requireWholeStdout();
   if (toStdout && process.stdout.isTTY) {
     throw new CommandFault('A backup is nothing to be read on a terminal: name a file, or redirect it.', EXIT.usage);
   }

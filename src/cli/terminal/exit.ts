@@ -46,11 +46,11 @@ function exitCodeOf(error: unknown): number {
   return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
 }
 
-let stdoutOwed = false;
+let wholeStdoutRequired = false;
 
 /** From here on it is a fault where stdout is not read to its end: half a backup is none, and a verdict comes last. */
-export function oweStdout(): void {
-  stdoutOwed = true;
+export function requireWholeStdout(): void {
+  wholeStdoutRequired = true;
 }
 
 /**
@@ -59,17 +59,17 @@ export function oweStdout(): void {
  */
 export function stdoutFailed(error: NodeJS.ErrnoException): number {
   const { code = 'unknown' } = error;
-  if (code === 'EPIPE' && !stdoutOwed) return EXIT.ok;
+  if (code === 'EPIPE' && !wholeStdoutRequired) return EXIT.ok;
   say(`muster: stdout: ${code === 'EPIPE' ? 'nobody reads it to its end' : fileTrouble(code)}`);
   return EXIT.failed;
 }
 
-const IN_WORDS = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable, Busy];
+const MEANT_FOR_PEOPLE = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable, Busy];
 
 /** Of a fault of the system (a file, a connection), and of our own. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unexpected fault';
-  if (IN_WORDS.some((kind) => error instanceof kind)) return error.message;
+  if (MEANT_FOR_PEOPLE.some((kind) => error instanceof kind)) return error.message;
   const { code, path } = error as NodeJS.ErrnoException;
   if (code !== undefined && path !== undefined) return `${path}: ${fileTrouble(code)}`;
   if (code !== undefined && code in FILE_TROUBLE) return fileTrouble(code);

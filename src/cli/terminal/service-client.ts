@@ -2,9 +2,9 @@ import { CommandFault } from './exit.ts';
 import type { Connection } from './service-address.ts';
 
 /** Above every deadline of the service: the longest is that of a verification. */
-const ANSWER_MS_MAX = 150_000;
+const RESPONSE_MS_MAX = 150_000;
 
-interface Question {
+interface RequestOptions {
   readonly method?: 'GET' | 'POST';
   readonly accept?: string;
   /** Ends the wait, and the reading of the answer. */
@@ -19,29 +19,29 @@ export class ServiceClient {
     this.#connection = connection;
   }
 
-  async json<T>(path: string, question: Question = {}): Promise<T> {
-    const response = await this.#ask(path, { ...question, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-    return (await response.json().catch(() => this.#lost())) as T;
+  async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.#send(path, { ...options, signal: AbortSignal.timeout(RESPONSE_MS_MAX) });
+    return (await response.json().catch(() => this.#brokeOff())) as T;
   }
 
-  async text(path: string, question: Question = {}): Promise<{ text: string; headers: Headers }> {
-    const response = await this.#ask(path, { ...question, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-    return { text: await response.text().catch(() => this.#lost()), headers: response.headers };
+  async text(path: string, options: RequestOptions = {}): Promise<{ text: string; headers: Headers }> {
+    const response = await this.#send(path, { ...options, signal: AbortSignal.timeout(RESPONSE_MS_MAX) });
+    return { text: await response.text().catch(() => this.#brokeOff()), headers: response.headers };
   }
 
   /** An answer without a bound in size or time. */
-  async *stream(path: string, question: Question = {}): AsyncGenerator<Uint8Array, void> {
-    const { body } = await this.#ask(path, question);
+  async *stream(path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void> {
+    const { body } = await this.#send(path, options);
     if (!body) return;
     try {
       yield* body as AsyncIterable<Uint8Array>;
     } catch {
-      question.signal?.throwIfAborted();
-      this.#lost();
+      options.signal?.throwIfAborted();
+      this.#brokeOff();
     }
   }
 
-  async #ask(path: string, { method = 'GET', accept, signal }: Question): Promise<Response> {
+  async #send(path: string, { method = 'GET', accept, signal }: RequestOptions): Promise<Response> {
     const { url, token } = this.#connection;
     const headers = { authorization: `Bearer ${token.reveal()}`, ...(accept !== undefined && { accept }) };
     const request = { method, headers, redirect: 'error', ...(signal && { signal }) } as const;
@@ -50,10 +50,10 @@ export class ServiceClient {
       throw error instanceof CommandFault ? error : new CommandFault(unreachable(url, error));
     });
     if (response.ok) return response;
-    throw new CommandFault(await this.#refused(response));
+    throw new CommandFault(await this.#refusalOf(response));
   }
 
-  async #refused(response: Response): Promise<string> {
+  async #refusalOf(response: Response): Promise<string> {
     const { url } = this.#connection;
     const body = (await response.json().catch(() => undefined)) as { error?: { message?: unknown } } | undefined;
     const message = body?.error?.message;
@@ -64,7 +64,7 @@ export class ServiceClient {
     return `${url} answers ${response.status}, and not as Muster's ops listener does: look at MUSTER_OPS_URL.`;
   }
 
-  #lost(): never {
+  #brokeOff(): never {
     throw new CommandFault(`The connection to ${this.#connection.url} broke off; try again.`);
   }
 }

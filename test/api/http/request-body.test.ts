@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BODY_LIMITS, parseJsonObject, readBody } from '../../../src/api/http/request-body.ts';
-import { answer } from '../../../src/api/http/response.ts';
+import { sendResponse } from '../../../src/api/http/response.ts';
 import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';
 import { hold, openTestListener, type TestListener } from '../../support/http/test-listener.ts';
 
@@ -21,7 +21,7 @@ async function report(request: IncomingMessage, response: ServerResponse): Promi
   if (body.kind === 'unreadable') text = `unreadable: ${body.why}`;
   if (body.kind === 'bytes')
     text = body.bytes.length > 100 ? `${body.bytes.length} bytes` : `"${body.bytes.toString()}"`;
-  answer(request, response, body.kind === 'too_large' ? 413 : 200, [], text);
+  sendResponse(request, response, body.kind === 'too_large' ? 413 : 200, [], text);
 }
 
 function openReporter(): Promise<TestListener> {

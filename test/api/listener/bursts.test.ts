@@ -1,7 +1,7 @@
+import type { Rejection } from '../../../src/api/listener/metrics.ts';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { answer } from '../../../src/api/http/response.ts';
-import type { Rejection } from '../../../src/api/listener/metrics.ts';
+import { sendResponse } from '../../../src/api/http/response.ts';
 import { connectRaw, exchange } from '../../support/http/raw-http.ts';
 import { hold, openTestListener, OVERLOADED } from '../../support/http/test-listener.ts';
 import { countedTurns } from '../../support/time/event-loop-turns.ts';
@@ -16,7 +16,7 @@ test('requests that come all at once are handed over in pieces, one a turn here,
     perTurnMax: 1,
     handle(request, response) {
       handedOver.push({ target: request.url ?? '', turn: turns.count() });
-      answer(request, response, 200, [], 'done');
+      sendResponse(request, response, 200, [], 'done');
     },
   });
   await using connection = await connectRaw(service.port);
@@ -74,7 +74,7 @@ test('what is vital is served where all else is shed, and has a bound of its own
   const { request, response } = await service.request(1);
   expect(request.url).toBe('/livez');
   expect((await exchange(service.port, 'GET /livez HTTP/1.1\r\n\r\n')).body).toBe(OVERLOADED);
-  answer(request, response, 200, [], 'alive');
+  sendResponse(request, response, 200, [], 'alive');
   expect((await probe.answer()).body).toBe('alive');
 });
 
@@ -83,7 +83,7 @@ test('refusals are written in pieces, too: a flood of them leaves the event loop
   await using service = await openTestListener({
     concurrencyMax: 1,
     handle: hold,
-    onTurnedAway: (reason) => rejected.push(reason),
+    onRejected: (reason) => rejected.push(reason),
   });
   await using busy = await connectRaw(service.port);
   await busy.send(GET);

@@ -1,8 +1,8 @@
+import type { Rejection } from '../../../src/api/listener/metrics.ts';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { answer, DRAIN_BYTES_MAX, DRAIN_MS, requestIdOf } from '../../../src/api/http/response.ts';
-import type { Rejection } from '../../../src/api/listener/metrics.ts';
+import { DRAIN_BYTES_MAX, DRAIN_MS, requestIdOf, sendResponse } from '../../../src/api/http/response.ts';
 import { isListening } from '../../support/http/listening.ts';
 import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
 import { echo, hold, NOT_FOUND, openTestListener, OVERLOADED } from '../../support/http/test-listener.ts';
@@ -89,7 +89,7 @@ describe('refused below routing (H21)', () => {
     ],
   ])('%s', async (_what, bytes) => {
     const rejected: Rejection[] = [];
-    await using service = await openTestListener({ onTurnedAway: (reason) => rejected.push(reason) });
+    await using service = await openTestListener({ onRejected: (reason) => rejected.push(reason) });
     await using connection = await connectRaw(service.port);
     await connection.send(bytes);
     await expectRefusal(connection);
@@ -186,7 +186,7 @@ describe('refused below routing (H21)', () => {
     await using service = await openTestListener({
       ...PATIENT,
       handle: hold,
-      onTurnedAway: (reason) => rejected.push(reason),
+      onRejected: (reason) => rejected.push(reason),
     });
     await using connection = await connectRaw(service.port);
     await connection.send(`GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n${bytes}`);
@@ -300,7 +300,7 @@ describe('requests on one connection', () => {
   test('an answer that the client does not take is given up', async () => {
     await using service = await openTestListener({
       unreadAnswerMs: 20,
-      handle: (request, response) => answer(request, response, 200, [], Buffer.alloc(50_000_000)),
+      handle: (request, response) => sendResponse(request, response, 200, [], Buffer.alloc(50_000_000)),
     });
     await using connection = await connectRaw(service.port);
     connection.socket.pause();
@@ -334,12 +334,12 @@ describe('bounds', () => {
     [0.999, '5'],
   ])('a request above the bound is sent away with a spread Retry-After (%d → %s s)', async (random, retryAfter) => {
     const rejected: Rejection[] = [];
-    const onTurnedAway = (reason: Rejection): void => void rejected.push(reason);
+    const onRejected = (reason: Rejection): void => void rejected.push(reason);
     await using service = await openTestListener({
       concurrencyMax: 2,
       handle: hold,
       random: () => random,
-      onTurnedAway,
+      onRejected,
     });
     await using connection = await connectRaw(service.port);
     await connection.send('GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n');
@@ -364,8 +364,8 @@ describe('bounds', () => {
 
   test('a connection above the bound is closed', async () => {
     const rejected: Rejection[] = [];
-    const onTurnedAway = (reason: Rejection): void => void rejected.push(reason);
-    await using service = await openTestListener({ connectionsMax: 1, onTurnedAway });
+    const onRejected = (reason: Rejection): void => void rejected.push(reason);
+    await using service = await openTestListener({ connectionsMax: 1, onRejected });
     await using first = await connectRaw(service.port);
     await using second = await connectRaw(service.port);
     expect(await second.rest()).toBe('');
@@ -424,7 +424,7 @@ describe('drain', () => {
   test('an answer that is complete but not yet taken is not cut off', async () => {
     const body = Buffer.alloc(20_000_000, 'x');
     await using service = await openTestListener({
-      handle: (request, response) => answer(request, response, 200, [], body),
+      handle: (request, response) => sendResponse(request, response, 200, [], body),
     });
     await using connection = await connectRaw(service.port);
     connection.socket.pause();
@@ -472,7 +472,7 @@ describe('answer', () => {
   ])('%s', async (_what, method, status, body, length, received) => {
     const headers = ['ETag', '"1"'];
     await using service = await openTestListener({
-      handle: (request, response) => answer(request, response, status, headers, body),
+      handle: (request, response) => sendResponse(request, response, status, headers, body),
     });
     await using connection = await connectRaw(service.port);
     for (const round of [1, 2]) {
@@ -489,8 +489,8 @@ describe('answer', () => {
     await using connection = await connectRaw(service.port);
     await connection.send('GET /a HTTP/1.1\r\n\r\n');
     const { request, response } = await service.request(0);
-    answer(request, response, 200, { ETag: '"1"' }, 'first');
-    answer(request, response, 502, {}, 'second');
+    sendResponse(request, response, 200, { ETag: '"1"' }, 'first');
+    sendResponse(request, response, 502, {}, 'second');
     expect((await connection.answer()).body).toBe('first');
     await connection.send('GET /b HTTP/1.1\r\n\r\n');
     const next = await service.request(1);
@@ -515,7 +515,7 @@ describe('answer', () => {
 
   test.each(['HEAD', 'POST'] as const)('the answer to %s does not wait for the rest of the body', async (method) => {
     await using service = await openTestListener({
-      handle: (request, response) => answer(request, response, method === 'HEAD' ? 200 : 204, [], 'x'),
+      handle: (request, response) => sendResponse(request, response, method === 'HEAD' ? 200 : 204, [], 'x'),
     });
     await using connection = await connectRaw(service.port);
     await connection.send(`${method} /a HTTP/1.1\r\nContent-Length: 3\r\n\r\n`);
@@ -526,7 +526,7 @@ describe('answer', () => {
 
   test('a 413 says close, and closes when the body has come to its end', async () => {
     await using service = await openTestListener({
-      handle: (request, response) => answer(request, response, 413, [], 'large'),
+      handle: (request, response) => sendResponse(request, response, 413, [], 'large'),
     });
     await using connection = await connectRaw(service.port);
     await connection.send('POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc');
@@ -544,7 +544,7 @@ describe('answer', () => {
   ])('a body that stops coming, %s, is waited upon for a second', async (_what, start, connectionHeader, status) => {
     ownTime();
     await using service = await openTestListener({
-      handle: (request, response) => answer(request, response, status, [], 'x'),
+      handle: (request, response) => sendResponse(request, response, status, [], 'x'),
     });
     await using connection = await connectRaw(service.port);
     await connection.send(`POST /a HTTP/1.1\r\n${start}`);
@@ -560,7 +560,7 @@ describe('answer', () => {
   test('a body that never ends: the client reads its 413, 1 MiB is read away, then it is cut off', async () => {
     ownTime();
     await using service = await openTestListener({
-      handle: (request, response) => answer(request, response, 413, [], 'large'),
+      handle: (request, response) => sendResponse(request, response, 413, [], 'large'),
     });
     await using connection = await connectRaw(service.port);
     await connection.send('POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answer } from '../../../src/api/http/response.ts';
+import { sendResponse } from '../../../src/api/http/response.ts';
 import { openListener, type Listener, type ListenerOptions } from '../../../src/api/listener/listener.ts';
 
 export const NOT_FOUND = '{"error":{"code":"not_found","message":"Not found."}}';
@@ -51,7 +51,7 @@ export async function openTestListener(options: Partial<ListenerOptions> = {}): 
 }
 
 export function echo(request: IncomingMessage, response: ServerResponse): void {
-  answer(request, response, 200, ['Content-Type', 'text/plain'], `${request.method} ${request.url}`);
+  sendResponse(request, response, 200, ['Content-Type', 'text/plain'], `${request.method} ${request.url}`);
 }
 
 /** A handler that leaves the request unanswered: the test answers it. */

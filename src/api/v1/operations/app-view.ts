@@ -3,25 +3,25 @@ import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import { dateTime } from '../../../time/date-time.ts';
 
 /** Section 2.1: the one place that spells an app's answer, as JSON. */
-export const appJson = (app: AppEntry, seen: LastSeenBySlot): string => spelled(app, lastSeenAt(app.record, seen));
+export const appJson = (app: AppEntry, seen: LastSeenBySlot): string => render(app, lastSeenAt(app.record, seen));
 
-interface Spelled {
+interface Rendered {
   readonly contact: number | null;
   readonly json: string;
 }
-const lastSpelled = new WeakMap<AppEntry, Spelled>();
+const lastRendered = new WeakMap<AppEntry, Rendered>();
 
 /** As `appJson`, for an app that is asked for by itself: memory gives the same entry again until it has changed. */
-export function keptAppJson(app: AppEntry, seen: LastSeenBySlot): string {
+export function cachedAppJson(app: AppEntry, seen: LastSeenBySlot): string {
   const contact = lastSeenAt(app.record, seen);
-  const last = lastSpelled.get(app);
+  const last = lastRendered.get(app);
   if (last?.contact === contact) return last.json;
-  const json = spelled(app, contact);
-  lastSpelled.set(app, { contact, json });
+  const json = render(app, contact);
+  lastRendered.set(app, { contact, json });
   return json;
 }
 
-function spelled({ id, record }: AppEntry, contact: number | null): string {
+function render({ id, record }: AppEntry, contact: number | null): string {
   return JSON.stringify({
     appId: id,
     name: record.name,

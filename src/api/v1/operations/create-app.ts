@@ -13,8 +13,8 @@ export const createApp = route({
   idempotency: { malformed: 'invalid_name' },
 
   async handle({ caller, body: { name = '' }, idempotencyKey: key }, { apps }) {
-    const asked = key === undefined ? undefined : { key, path: '/v1/apps', question: name };
-    const created = await apps.create(caller, name, asked);
+    const idempotency = key === undefined ? undefined : { key, path: '/v1/apps', question: name };
+    const created = await apps.create(caller, name, idempotency);
     return {
       status: 201,
       body: {

@@ -8,8 +8,8 @@ export const issueEnrollCode = route({
   idempotency: { malformed: 'ignored' },
 
   async handle({ caller, appId, idempotencyKey: key }, { apps }) {
-    const asked = key === undefined ? undefined : { key, path: `/v1/apps/${appId}/enroll-code`, question: '' };
-    const { enrollCode, expiresAt, replayed } = await apps.issueCode(caller, appId, asked);
+    const idempotency = key === undefined ? undefined : { key, path: `/v1/apps/${appId}/enroll-code`, question: '' };
+    const { enrollCode, expiresAt, replayed } = await apps.issueCode(caller, appId, idempotency);
     return {
       status: 201,
       body: { enrollCode: enrollCode.reveal(), expiresAt: dateTime(expiresAt) },

@@ -3,7 +3,7 @@ import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
 import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 
-const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+const CACHED_BYTES_MAX = 64 * 1024 * 1024;
 /** What an entry costs beside its body, roughly. */
 const ENTRY_BYTES = 300;
 
@@ -12,10 +12,10 @@ export const listApps = route({
   method: 'get',
   path: '/v1/apps',
 
-  handle: ({ account }) => andThen(bodies.of(account), (body) => ({ status: 200, body })),
+  handle: ({ account }) => andThen(bodyCache.of(account), (body) => ({ status: 200, body })),
 });
 
-interface Kept {
+interface CachedBody {
   readonly version: number;
   readonly body: Buffer;
 }
@@ -24,48 +24,48 @@ interface Kept {
  * A list of 1000 apps takes longer to spell than all else of its request together, and mostly nothing has changed
  * since it was asked for last. Kept by the account's version, the least recently used going first.
  */
-class Bodies {
-  readonly #kept = new Map<string, Kept>();
+class BodyCache {
+  readonly #cached = new Map<string, CachedBody>();
   #bytes = 0;
 
   of(account: AccountReader): MaybePromise<Buffer> {
     const version = account.appsVersion;
-    const kept = this.#kept.get(account.id);
-    if (kept && kept.version === version) return this.#used(account.id, kept);
+    const cached = this.#cached.get(account.id);
+    if (cached && cached.version === version) return this.#used(account.id, cached);
     return andThen(listJson(account), (json) => {
       const body = Buffer.from(json);
       // What memory counts did not change while it was read: it answers at once.
-      if (version !== undefined) this.#keep(account.id, version, body);
+      if (version !== undefined) this.#put(account.id, version, body);
       return body;
     });
   }
 
-  #used(accountId: string, kept: Kept): Buffer {
-    this.#kept.delete(accountId);
-    this.#kept.set(accountId, kept);
-    return kept.body;
+  #used(accountId: string, cached: CachedBody): Buffer {
+    this.#cached.delete(accountId);
+    this.#cached.set(accountId, cached);
+    return cached.body;
   }
 
   /** By id, not by the account's memory: that is dropped when it is listed anew, and must not live on here. */
-  #keep(accountId: string, version: number, body: Buffer): void {
+  #put(accountId: string, version: number, body: Buffer): void {
     this.#drop(accountId);
-    this.#kept.set(accountId, { version, body });
+    this.#cached.set(accountId, { version, body });
     this.#bytes += body.length + ENTRY_BYTES;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= KEPT_BYTES_MAX) return;
+    for (const oldest of this.#cached.keys()) {
+      if (this.#bytes <= CACHED_BYTES_MAX) return;
       this.#drop(oldest);
     }
   }
 
   #drop(accountId: string): void {
-    const kept = this.#kept.get(accountId);
-    if (!kept) return;
-    this.#kept.delete(accountId);
-    this.#bytes -= kept.body.length + ENTRY_BYTES;
+    const cached = this.#cached.get(accountId);
+    if (!cached) return;
+    this.#cached.delete(accountId);
+    this.#bytes -= cached.body.length + ENTRY_BYTES;
   }
 }
 
-const bodies = new Bodies();
+const bodyCache = new BodyCache();
 
 const listJson = (account: AccountReader): MaybePromise<string> =>
   andThen(account.apps(), (apps) =>

@@ -1,6 +1,6 @@
 import { andThen } from '../../../concurrency/maybe-promise.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import { keptAppJson } from './app-view.ts';
+import { cachedAppJson } from './app-view.ts';
 import { route } from './route.ts';
 
 /** Section 4.3: GET /v1/apps/{appId}. */
@@ -11,6 +11,6 @@ export const readApp = route({
   handle: ({ account, appId }) =>
     andThen(account.app(appId), (app) => {
       if (!app) throw new Refusal('not_found');
-      return andThen(account.seen(), (seen) => ({ status: 200, body: keptAppJson(app, seen) }));
+      return andThen(account.seen(), (seen) => ({ status: 200, body: cachedAppJson(app, seen) }));
     }),
 });

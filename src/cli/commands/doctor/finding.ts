@@ -5,7 +5,7 @@ export interface Finding {
   readonly says: string;
 }
 
-export type Tell = (finding: Finding) => void;
+export type Report = (finding: Finding) => void;
 
 type Words = (says: string) => Finding;
 

@@ -12,7 +12,7 @@ import { systemClock } from '../../../time/clock.ts';
 import { DAY_MS } from '../../../time/utc-days.ts';
 import { VERSION } from '../../../version.ts';
 import { fileTrouble, wordsOf } from '../../terminal/exit.ts';
-import { finding, type Tell } from './finding.ts';
+import { finding, type Report } from './finding.ts';
 
 const NODE_MAJOR = 24;
 const MIB = 1024 * 1024;
@@ -22,19 +22,19 @@ const FREE_FAIL_BYTES = 64 * MIB;
 const FREE_WARN_BYTES = 1024 * MIB;
 
 /** What lies on this machine: the program, the key file, the data directory, the ports. */
-export async function lookAtMachine(config: Config, serviceRuns: boolean, tell: Tell): Promise<KeyRing | undefined> {
+export async function checkMachine(config: Config, serviceRuns: boolean, report: Report): Promise<KeyRing | undefined> {
   const program = finding('version');
   if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
-    tell(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
-  } else tell(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
-  const keyRing = lookAtKeyFile(config, tell);
-  lookAtCertificates(config, tell);
-  if (config.store.kind === 'sqlite') await lookAtDisk(dirname(config.store.path), tell);
-  if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await lookAtPort(name, address, tell);
+    report(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
+  } else report(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
+  const keyRing = checkKeyFile(config, report);
+  checkCertificates(config, report);
+  if (config.store.kind === 'sqlite') await checkDisk(dirname(config.store.path), report);
+  if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await checkPort(name, address, report);
   return keyRing;
 }
 
-function lookAtKeyFile({ keyFilePath, dataDir }: Config, tell: Tell): KeyRing | undefined {
+function checkKeyFile({ keyFilePath, dataDir }: Config, report: Report): KeyRing | undefined {
   const keyFile = finding('key file');
   const path = keyFilePath ?? keptKeyPath(dataDir);
   try {
@@ -44,18 +44,18 @@ function lookAtKeyFile({ keyFilePath, dataDir }: Config, tell: Tell): KeyRing | 
     // What a platform mounts is not ours, and ours to read by its group.
     const exposed = uid === process.getuid?.() ? 0o077 : 0o007;
     const has = `${path} has key ${keyRing.numbers.join(', ')}`;
-    if ((mode & exposed) === 0) tell(keyFile.ok(has));
-    else tell(keyFile.warn(`${has}, and others may read it (mode ${mode.toString(8)}): chmod 600 ${path}`));
+    if ((mode & exposed) === 0) report(keyFile.ok(has));
+    else report(keyFile.warn(`${has}, and others may read it (mode ${mode.toString(8)}): chmod 600 ${path}`));
     return keyRing;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && keyFilePath === undefined) tell(keyFile.ok(`${path} is made at the first start`));
-    else tell(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
+    if (code === 'ENOENT' && keyFilePath === undefined) report(keyFile.ok(`${path} is made at the first start`));
+    else report(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
     return undefined;
   }
 }
 
-function lookAtCertificates({ tls }: Config, tell: Tell): void {
+function checkCertificates({ tls }: Config, report: Report): void {
   const certificate = finding('certificate');
   for (const [listener, paths] of Object.entries(tls)) {
     if (!paths) continue;
@@ -63,43 +63,43 @@ function lookAtCertificates({ tls }: Config, tell: Tell): void {
       const pair = { cert: readFileSync(paths.certificate), key: readFileSync(paths.key) };
       const leftMs = parseCertificate(pair).expiresAt - systemClock.now();
       const says = `that of the ${listener} listener is valid for ${Math.floor(leftMs / DAY_MS)} days`;
-      if (leftMs <= 0) tell(certificate.fail(`that of the ${listener} listener has expired: renew it`));
-      else if (leftMs < CERTIFICATE_WARN_MS) tell(certificate.warn(`${says}: see why it was not renewed`));
-      else tell(certificate.ok(says));
+      if (leftMs <= 0) report(certificate.fail(`that of the ${listener} listener has expired: renew it`));
+      else if (leftMs < CERTIFICATE_WARN_MS) report(certificate.warn(`${says}: see why it was not renewed`));
+      else report(certificate.ok(says));
     } catch (error) {
-      tell(certificate.fail(`${listener}: ${wordsOf(error)}`));
+      report(certificate.fail(`${listener}: ${wordsOf(error)}`));
     }
   }
 }
 
-async function lookAtDisk(directory: string, tell: Tell): Promise<void> {
+async function checkDisk(directory: string, report: Report): Promise<void> {
   const disk = finding('disk');
   try {
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     const { bavail, bsize } = await statfs(directory);
     const free = bavail * bsize;
     const says = `${directory} has ${Math.floor(free / MIB)} MiB free`;
-    if (free < FREE_FAIL_BYTES) tell(disk.fail(`${says}: the store cannot write for long; make room`));
+    if (free < FREE_FAIL_BYTES) report(disk.fail(`${says}: the store cannot write for long; make room`));
     else if (free < FREE_WARN_BYTES)
-      tell(disk.warn(`${says}: a purge builds the store's file anew and needs its size`));
-    else tell(disk.ok(says));
+      report(disk.warn(`${says}: a purge builds the store's file anew and needs its size`));
+    else report(disk.ok(says));
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') tell(disk.ok(`${directory} is made at the first start`));
-    else tell(disk.fail(`${directory}: ${fileTrouble(code)}`));
+    if (code === 'ENOENT') report(disk.ok(`${directory} is made at the first start`));
+    else report(disk.fail(`${directory}: ${fileTrouble(code)}`));
   }
 }
 
-async function lookAtPort(name: string, { host, port }: ListenAddress, tell: Tell): Promise<void> {
+async function checkPort(name: string, { host, port }: ListenAddress, report: Report): Promise<void> {
   const listener = finding('port');
   const server = createServer().listen(port, host);
   try {
     await once(server, 'listening');
-    tell(listener.ok(`${host}:${port} is free for ${name}`));
+    report(listener.ok(`${host}:${port} is free for ${name}`));
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be listened on (${code})`;
-    tell(listener.fail(`${host}:${port} ${why}: set MUSTER_${name.toUpperCase()}_LISTEN`));
+    report(listener.fail(`${host}:${port} ${why}: set MUSTER_${name.toUpperCase()}_LISTEN`));
   } finally {
     server.close();
   }

@@ -2,66 +2,66 @@ import { systemClock } from '../../../time/clock.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import { connectionOf, opsUrl } from '../../terminal/service-address.ts';
 import { ServiceClient, unreachable } from '../../terminal/service-client.ts';
-import { finding, type Tell } from './finding.ts';
+import { finding, type Report } from './finding.ts';
 
-const LOOK_MS_MAX = 5000;
+const CHECK_MS_MAX = 5000;
 const CLOCK_WARN_MS = 5000;
 const CLOCK_FAIL_MS = 30_000;
 /** The date in an answer has whole seconds. */
 const DATE_ROUNDING_MS = 1000;
 
 /** The running service, as its ops listener shows it. */
-export async function lookAtService(
+export async function checkService(
   env: NodeJS.ProcessEnv,
   mustRun: boolean,
-  tell: Tell,
+  report: Report,
 ): Promise<{ readonly runs: boolean }> {
   const service = finding('service');
   let url: string;
   try {
     url = opsUrl(env);
   } catch (error) {
-    tell(service.fail(wordsOf(error)));
+    report(service.fail(wordsOf(error)));
     return { runs: false };
   }
   const asked = systemClock.now();
-  const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(LOOK_MS_MAX) }).catch((error: unknown) => {
-    tell(service[mustRun ? 'fail' : 'warn'](unreachable(url, error)));
+  const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CHECK_MS_MAX) }).catch((error: unknown) => {
+    report(service[mustRun ? 'fail' : 'warn'](unreachable(url, error)));
   });
   if (!ready) return { runs: false };
   const { reason } = ((await ready.json().catch(() => undefined)) ?? {}) as { reason?: unknown };
-  if (ready.status === 200) tell(service.ok(`${url} is ready`));
-  else if (typeof reason === 'string') tell(service.fail(`${url} is not ready: ${reason}`));
-  else tell(service.fail(`${url} answers ${ready.status}, and not as Muster does: look at MUSTER_OPS_URL`));
-  lookAtClock(ready.headers.get('date'), asked, tell);
-  await lookAtToken(env, tell);
+  if (ready.status === 200) report(service.ok(`${url} is ready`));
+  else if (typeof reason === 'string') report(service.fail(`${url} is not ready: ${reason}`));
+  else report(service.fail(`${url} answers ${ready.status}, and not as Muster does: look at MUSTER_OPS_URL`));
+  checkClock(ready.headers.get('date'), asked, report);
+  await checkToken(env, report);
   return { runs: true };
 }
 
 /** This machine's clock against the service's, which may be on another one. */
-function lookAtClock(date: string | null, asked: number, tell: Tell): void {
+function checkClock(date: string | null, asked: number, report: Report): void {
   const clock = finding('clock');
   const told = Date.parse(date ?? '');
-  if (Number.isNaN(told)) return tell(clock.warn('the service does not tell its time'));
+  if (Number.isNaN(told)) return report(clock.warn('the service does not tell its time'));
   const answered = systemClock.now();
   const [earliest, latest] = [told - answered, told + DATE_ROUNDING_MS - asked];
   const off = earliest > 0 ? earliest : Math.min(latest, 0);
   const says = `the service's clock is ${(Math.abs(off) / 1000).toFixed(0)} s ${off < 0 ? 'behind' : 'ahead of'} this one`;
-  if (Math.abs(off) > CLOCK_FAIL_MS) tell(clock.fail(`${says}: set both by NTP; nights and codes go by the clock`));
-  else if (Math.abs(off) > CLOCK_WARN_MS) tell(clock.warn(`${says}: look at NTP on both`));
-  else tell(clock.ok('the service has the same time as this machine'));
+  if (Math.abs(off) > CLOCK_FAIL_MS) report(clock.fail(`${says}: set both by NTP; nights and codes go by the clock`));
+  else if (Math.abs(off) > CLOCK_WARN_MS) report(clock.warn(`${says}: look at NTP on both`));
+  else report(clock.ok('the service has the same time as this machine'));
 }
 
-async function lookAtToken(env: NodeJS.ProcessEnv, tell: Tell): Promise<void> {
+async function checkToken(env: NodeJS.ProcessEnv, report: Report): Promise<void> {
   const token = finding('token');
   const keys = finding('keys');
   try {
     const client = new ServiceClient(connectionOf(env));
     const { writing, known } = await client.json<{ writing: number; known: number[] }>('/operator/v1/keys');
-    tell(token.ok('the service takes the operator token'));
-    if (known.includes(writing)) tell(keys.ok(`key ${writing} writes, and the service knows it`));
-    else tell(keys.fail(`key ${writing} writes, and the service's key file does not have it: add its line`));
+    report(token.ok('the service takes the operator token'));
+    if (known.includes(writing)) report(keys.ok(`key ${writing} writes, and the service knows it`));
+    else report(keys.fail(`key ${writing} writes, and the service's key file does not have it: add its line`));
   } catch (error) {
-    tell(token.fail(wordsOf(error)));
+    report(token.fail(wordsOf(error)));
   }
 }

@@ -12,7 +12,7 @@ import { openConfiguredStore } from '../../../service/open-store.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { wordsOf } from '../../terminal/exit.ts';
-import { finding, type Tell } from './finding.ts';
+import { finding, type Report } from './finding.ts';
 
 const FULLNESS_WARN = 0.7;
 /** A replica announces its clock every few seconds, and its record may be that old. */
@@ -24,56 +24,56 @@ interface Known {
 }
 
 /** The store itself; an embedded one only while no service holds it. */
-export async function lookAtStore(config: Config, known: Known, tell: Tell): Promise<void> {
+export async function checkStore(config: Config, known: Known, report: Report): Promise<void> {
   const found = finding('store');
   const { store: choice } = config;
   if (choice.kind === 'sqlite' && known.serviceRuns) {
-    return tell(found.ok('held by the running service: what it says above tells of the store'));
+    return report(found.ok('held by the running service: what it says above tells of the store'));
   }
   if (choice.kind === 'sqlite' && !existsSync(choice.path)) {
-    return tell(found.ok(`${choice.path} is made at the first start`));
+    return report(found.ok(`${choice.path} is made at the first start`));
   }
   try {
-    await using store = await openConfiguredStore(config, (message) => tell(found.warn(message)));
-    await lookInside(store, known, tell);
+    await using store = await openConfiguredStore(config, (message) => report(found.warn(message)));
+    await checkOpened(store, known, report);
   } catch (error) {
-    tell(found.fail(wordsOf(error)));
+    report(found.fail(wordsOf(error)));
   }
 }
 
-async function lookInside(store: Store, { keyRing }: Known, tell: Tell): Promise<void> {
+async function checkOpened(store: Store, { keyRing }: Known, report: Report): Promise<void> {
   const found = finding('store');
-  tell(found.ok(store.backend === 'etcd' ? 'etcd answers, in a version that will do' : 'the file opens'));
-  await lookAtFormat(store, tell);
+  report(found.ok(store.backend === 'etcd' ? 'etcd answers, in a version that will do' : 'the file opens'));
+  await checkFormat(store, report);
   const fullness = store.fullness();
   const says = `the store is ${Math.floor(fullness * 100)} % full`;
-  if (fullness >= LIMITS.storeFullnessMax) tell(found.fail(`${says}: what grows it is refused; raise the quota`));
-  else if (fullness >= FULLNESS_WARN) tell(found.warn(`${says}: raise the quota before it is 80 %`));
+  if (fullness >= LIMITS.storeFullnessMax) report(found.fail(`${says}: what grows it is refused; raise the quota`));
+  else if (fullness >= FULLNESS_WARN) report(found.warn(`${says}: raise the quota before it is 80 %`));
   if (keyRing) {
     const missing = keyMissing((await readActiveKey(store))?.record, keyRing);
-    if (missing !== undefined) tell(finding('keys').fail(missing));
+    if (missing !== undefined) report(finding('keys').fail(missing));
   }
-  await lookAtReplicas(store, tell);
+  await checkReplicas(store, report);
 }
 
-async function lookAtFormat(store: Store, tell: Tell): Promise<void> {
+async function checkFormat(store: Store, report: Report): Promise<void> {
   const found = finding('format');
-  if (await store.get(KEYS.restoring)) return tell(found.fail(`a restore was not finished. ${EMPTY_IT}`));
+  if (await store.get(KEYS.restoring)) return report(found.fail(`a restore was not finished. ${EMPTY_IT}`));
   const entry = await store.get(KEYS.format);
-  if (!entry) return tell(found.ok('the store is empty, and takes its format at the first start'));
+  if (!entry) return report(found.ok('the store is empty, and takes its format at the first start'));
   const { format } = parseRecord(formatSchema, entry).record;
-  if (format === FORMAT) tell(found.ok(`${format}, as this program has it`));
-  else if (format < FORMAT) tell(found.ok(`${format}; the next start brings it to ${FORMAT}`));
-  else tell(found.fail(`${format} is of a newer Muster; this one knows up to ${FORMAT}: start that version`));
+  if (format === FORMAT) report(found.ok(`${format}, as this program has it`));
+  else if (format < FORMAT) report(found.ok(`${format}; the next start brings it to ${FORMAT}`));
+  else report(found.fail(`${format} is of a newer Muster; this one knows up to ${FORMAT}: start that version`));
 }
 
-async function lookAtReplicas(store: Store, tell: Tell): Promise<void> {
+async function checkReplicas(store: Store, report: Report): Promise<void> {
   const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
   const now = systemClock.now();
   for (const entry of entries) {
     const { replicaId, clock } = parseRecord(replicaSchema, entry).record;
     if (Math.abs(clock - now) <= CLOCK_FAIL_MS) continue;
     const off = `${Math.round(Math.abs(clock - now) / 1000)} s ${clock < now ? 'behind' : 'ahead of'}`;
-    tell(finding('clock').fail(`replica ${replicaId.slice(0, 8)} is ${off} this machine: set both by NTP`));
+    report(finding('clock').fail(`replica ${replicaId.slice(0, 8)} is ${off} this machine: set both by NTP`));
   }
 }

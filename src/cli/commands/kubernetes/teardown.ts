@@ -16,7 +16,7 @@ export interface TeardownOptions {
 const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
 /** What hangs on an account goes before it. */
 const STAGES = [['fleetapps', 'fleetapikeys', 'fleetotelconfigs'], ['fleetaccounts']] as const;
-const LOOK_EVERY_MS = 2_000;
+const POLL_EVERY_MS = 2_000;
 const PAGE = 500;
 const NAMED_MAX = 5;
 
@@ -51,7 +51,7 @@ async function removeAll(api: CustomObjectsApi, plurals: readonly string[], unti
     if (left.length === 0) return;
     for (const resource of left) if (!resource.leaving) await remove(api, resource);
     if (systemClock.monotonic() >= until) throw new CommandFault(stuck(left));
-    await systemClock.sleep(LOOK_EVERY_MS);
+    await systemClock.sleep(POLL_EVERY_MS);
   }
 }
 
