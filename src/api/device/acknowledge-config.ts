@@ -10,7 +10,7 @@ import type { DeviceDeps } from './deps.ts';
 const body = z.object({
   revision: z.int().min(0),
   status: z.enum(['applied', 'failed']),
-  // Longer words of a daemon are cut, not refused: the state matters more than the prose.
+  // A longer error text of a daemon is cut, not refused: the state matters more than the prose.
   error: z
     .string()
     .refine(
@@ -22,7 +22,10 @@ const body = z.object({
 });
 const refuse = { revision: 'invalid_request', status: 'invalid_request', error: 'invalid_request' } as const;
 
-/** POST /device/v1/config/ack. */
+/**
+ * POST /device/v1/config/ack.
+ * @throws Refusal, HttpRefusal, StoreUnavailable
+ */
 export async function acknowledgeConfig(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const found = await authenticated(exchange, deps);
   const { revision, status, error } = await readJson(exchange, body, refuse, 'invalid_request');

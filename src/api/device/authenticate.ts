@@ -7,8 +7,9 @@ import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import type { DeviceDeps } from './deps.ts';
 
 /**
- * The app whose credential the request bears, as of now or later, within its rate.
- * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `rate_limited` or `overloaded`; StoreUnavailable
+ * Finds the app whose credential the request has, as of now or later, and checks its rate (A12).
+ * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `rate_limited` or `overloaded`;
+ * StoreUnavailable
  */
 export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromise<FoundApp> {
   const hash = credentialHashOf(exchange);
@@ -28,8 +29,9 @@ function credentialHashOf({ request }: Exchange): string {
 }
 
 /**
- * A daemon that was refused before and has nothing in its favour knocks: it waits for a read that others ask for, and
- * costs none. Its refusal, like anybody's, is what the store said after it came.
+ * A daemon that was refused before, and that memory does not know as active, retries with a rejected credential: it
+ * waits for a read that others ask for, and costs none. Its refusal, like every other, rests on what the store said
+ * after the request came.
  */
 function readerFor(hash: string, deps: DeviceDeps): MaybePromise<FleetReader> {
   const knocks = deps.refusedLately.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.status !== 'active';
@@ -37,7 +39,7 @@ function readerFor(hash: string, deps: DeviceDeps): MaybePromise<FleetReader> {
   return reader instanceof Promise ? inPieces(reader, deps) : reader;
 }
 
-/** One answer of the store lets all go on who waited for it: they do so in pieces. */
+/** One answer of the store lets all requests go on that waited for it: they do so in pieces. */
 async function inPieces(asked: Promise<FleetReader>, { turns }: DeviceDeps): Promise<FleetReader> {
   const reader = await asked;
   await turns.turn();
@@ -45,8 +47,9 @@ async function inPieces(asked: Promise<FleetReader>, { turns }: DeviceDeps): Pro
 }
 
 /**
- * As `authenticated`, for a request that was authenticated before and has waited since: thousands may have.
- * @throws HttpRefusal `overloaded` beside the others
+ * As `authenticated`, without the rate, for a request that was authenticated before and has waited since: thousands may
+ * have.
+ * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `overloaded`; StoreUnavailable
  */
 export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): Promise<FoundApp> {
   const reader = await inPieces(Promise.resolve(deps.fleet.current()), deps);
@@ -67,14 +70,17 @@ function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybeP
   }
 }
 
-/** While memory is behind, each of a herd would read the store: only so many may at once, and the others come again. */
+/**
+ * While memory is behind, every daemon of a herd would read the store: only so many may at once, and the others are
+ * told to retry.
+ */
 async function fromStore(reader: FleetReader, hash: string, { storeReads }: DeviceDeps): Promise<FoundApp> {
   const found = storeReads.tryRun(async () => authenticateDevice(reader, hash));
   if (!found) throw new HttpRefusal('overloaded');
   return await found;
 }
 
-/** Spread over a quarter more, so that daemons that were refused together do not return together. */
+/** The Retry-After is spread over a quarter more, so that daemons that were refused together do not return together. */
 function rateLimited(waitSeconds: number, chance: number): HttpRefusal {
   return new HttpRefusal('rate_limited', [
     'Retry-After',

@@ -13,7 +13,7 @@ import type { DetectionMetrics } from '../../domain/review-queue/detections.ts';
 import type { ExchangeDeps } from '../http/exchange.ts';
 import type { PollMetrics } from './metrics.ts';
 
-/** What the handlers of the device plane use. */
+/** The services and values that the handlers of the device plane use. */
 export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<ExchangeDeps, 'metrics'> {
   readonly metrics: EnrollmentDeps['metrics'] & ExchangeDeps['metrics'] & PollMetrics & DetectionMetrics;
   readonly configs: DeviceConfigs;
@@ -21,9 +21,9 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly rate: DeviceRate;
   readonly waits: ChangeWaits;
   readonly refusedLately: RefusedLately;
-  /** Bounds who is authenticated by the store itself. */
+  /** Bounds the requests that are authenticated by reads of the store. */
   readonly storeReads: Semaphore;
-  /** For what many requests wait for together. */
+  /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
   /** Aborts when the process is asked to end: held polls are then answered. */

@@ -10,7 +10,7 @@ import { reportDetections } from './report-detections.ts';
 interface DeviceRoute {
   readonly method: 'GET' | 'POST';
   readonly handle: (exchange: Exchange, deps: DeviceDeps) => MaybePromise<void>;
-  /** Called before the refusal is told. */
+  /** Called before the refusal is sent. */
   readonly refused?: (error: unknown, deps: DeviceDeps) => void;
 }
 
@@ -46,7 +46,7 @@ export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, 
   };
 }
 
-/** Without the query; of an absolute-form target (RFC 9112, 3.2.2) the path. */
+/** The path of a target without its query, of an absolute-form one too (RFC 9112, 3.2.2). */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
   const target = query < 0 ? url : url.slice(0, query);

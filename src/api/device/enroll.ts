@@ -12,7 +12,7 @@ const body = z.object({
   enrollCode: z.string(),
   platform: asciiText(LIMITS.deviceTextCharactersMax).default(''),
   agentVersion: asciiText(LIMITS.deviceTextCharactersMax).default(''),
-  // O11: a device that says nothing is private.
+  // O11: a device that does not say how it is connected is private.
   connection: z.enum(['cloud', 'private']).default('private'),
   credentialHash: z
     .string()
@@ -28,7 +28,10 @@ const refuse = {
   credentialHash: 'invalid_request',
 } as const;
 
-/** POST /device/v1/enroll. */
+/**
+ * POST /device/v1/enroll.
+ * @throws Refusal, HttpRefusal, StoreUnavailable
+ */
 export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');
   const credentialHash = hex === undefined ? undefined : hashFromHex(hex);

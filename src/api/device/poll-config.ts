@@ -11,7 +11,10 @@ import type { PollResult } from './metrics.ts';
 /** Held polls have a route of their own in the metrics: how long they are held says nothing of how fast others are. */
 export const HELD_ROUTE = '/device/v1/config (held)';
 
-/** GET /device/v1/config. */
+/**
+ * GET /device/v1/config. A poll with `Prefer: wait` whose configuration is unchanged is held.
+ * @throws Refusal, HttpRefusal, StoreUnavailable
+ */
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
   return andThen(authenticated(exchange, deps), (found) => {
     deps.heartbeats.seen(found.app, deps.clock.now());
@@ -26,6 +29,7 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
   });
 }
 
+/** Counts a poll that ends in an error, by its reason. */
 export function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
   const code = error instanceof Refusal || error instanceof HttpRefusal ? error.code : '';
   deps.metrics.pollEnded(RESULT_OF_CODE.get(code) ?? 'unavailable');
@@ -54,7 +58,10 @@ function respond(
   exchange.reply({ status: 200, body: config.body(), headers });
 }
 
-/** How long a revision took to a daemon that had an older one; a daemon that has none is new, and did not wait for it. */
+/**
+ * Records how long a revision took to reach a daemon that had an older one. A daemon that has none is new, and did not
+ * wait for it.
+ */
 function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | undefined): void {
   if (config.changedAt === undefined || known === undefined) return;
   const had = entityTags(known).map((etag) => revisionOfEtag(etag));
@@ -63,8 +70,8 @@ function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | 
 }
 
 /**
- * Holds the poll until the configuration is another one, the time is up, or the process ends. Whatever wakes it, the
- * credential is checked again before anything is told.
+ * Holds the poll until the configuration has changed, the time is up, or the process ends. The credential is checked
+ * again before the response, whatever woke the poll.
  */
 async function hold(
   exchange: Exchange,
@@ -75,15 +82,15 @@ async function hold(
 ): Promise<DeviceConfig> {
   const over = new AbortController();
   const { signal } = over;
-  // Daemons that came together have waited long enough together: they are answered in pieces.
+  // Daemons that came together are answered in pieces.
   const timer = setTimeout(() => deps.turns.do(() => over.abort()), waitMs);
   exchange.response.once('close', () => over.abort());
-  // It may have closed while the poll was authenticated: then nobody tells again.
+  // The response may have closed while the poll was authenticated: no event tells that again.
   if (exchange.response.destroyed) over.abort();
   try {
     let found = first;
     for (;;) {
-      // Taken before the state is read: a change in between must not be slept through.
+      // The wait begins before the state is read, so that no change in between is missed.
       const change = deps.waits.next(found, signal);
       const now = await exchange.inTime(currentConfig(exchange, deps));
       found = now.found;
@@ -102,7 +109,7 @@ async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ fo
   return { found, config: await deps.configs.of(found) };
 }
 
-/** RFC 7240: `Prefer: wait=N`, in seconds. Where too many polls are held already, this one is answered at once. */
+/** RFC 7240: `Prefer: wait=N`, in milliseconds. 0 where too many polls are held already. */
 function waitOf(exchange: Exchange, deps: DeviceDeps): number {
   if (exchange.request.headers['prefer'] === undefined) return 0;
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
@@ -110,7 +117,7 @@ function waitOf(exchange: Exchange, deps: DeviceDeps): number {
   return Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000;
 }
 
-/** Compared weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was told, to the letter. */
+/** Compares weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was sent, to the letter. */
 const matches = (known: string | undefined, { etag }: DeviceConfig): boolean =>
   known !== undefined && (known === etag || known.trim() === '*' || entityTags(known).includes(etag));
 
@@ -119,7 +126,10 @@ const entityTags = (known: string): readonly string[] => known.match(/"[^"]*"/g)
 
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 
-/** Muster-Platform and Muster-Agent-Version: optional, and ignored where they are not what enrollment would take. */
+/**
+ * Records Muster-Platform and Muster-Agent-Version. Both are optional, and ignored where enrollment would not accept
+ * them.
+ */
 function recordReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
   const report = (name: string): string | undefined => {
     const value = exchange.request.headers[name];

@@ -11,7 +11,7 @@ import type { DeviceDeps } from './deps.ts';
 
 const name = asciiText(LIMITS.detectionNameCharactersMax).min(1);
 
-// Longer evidence is cut, not refused: that something was seen matters more than all of what was seen.
+// Longer evidence is cut, not refused: the detection matters more than the whole of its evidence.
 const evidenceText = (codePointsMax: number) =>
   z
     .string()
@@ -43,7 +43,10 @@ const body = z.object({
 });
 const refuse = { events: 'invalid_request' } as const;
 
-/** POST /device/v1/detections. */
+/**
+ * POST /device/v1/detections.
+ * @throws Refusal, HttpRefusal, StoreUnavailable
+ */
 export async function reportDetections(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const found = await authenticated(exchange, deps);
   refusePrivate(found);

@@ -5,11 +5,11 @@ import { apiKeyId, bearerToken, isCredential, tokenHash } from '../../domain/cre
 import { fieldsOf } from './exchange.ts';
 
 /**
- * What a request's Authorization field says. It says nothing of whether that holds: whose it is, and whether it works
- * now, is asked of the fleet by each request (A12).
+ * The content of a request's Authorization field. It does not tell whether the token is valid: each request asks the
+ * fleet whose token it is and whether it works now (A12).
  */
 export class Bearer {
-  /** Undefined where there is no field, more than one, or one that is none (H16). */
+  /** Undefined without a field, with several of them, and with one that is no bearer token (H16). */
   readonly token: string | undefined;
   #hash: string | undefined;
   #keyId: string | undefined;
@@ -19,12 +19,12 @@ export class Bearer {
     this.token = bearerToken(fields);
   }
 
-  /** Of a well-formed API key. */
+  /** The id in a well-formed API key; undefined for any other token. */
   get keyId(): string | undefined {
     return (this.#keyId ??= this.token === undefined ? undefined : apiKeyId(this.token));
   }
 
-  /** Of a well-formed credential of a daemon. */
+  /** The hash of a well-formed credential of a daemon; undefined for any other token. */
   get credentialHash(): string | undefined {
     if (this.#hash === undefined && this.token !== undefined && isCredential(this.token)) {
       this.#hash = tokenHash(this.token);
@@ -32,7 +32,7 @@ export class Bearer {
     return this.#hash;
   }
 
-  /** Whether the token has this hash; in constant time, until it once had. */
+  /** Tells whether the token has this hash: in constant time until it first does, and from memory after that. */
   matches(stored: string): boolean {
     if (this.token === undefined) return false;
     if (this.#matched === stored) return true;
@@ -54,9 +54,10 @@ interface CachedBearer {
   readonly field: string;
   readonly bearer: Bearer;
 }
-/** A client keeps its connection and says the same on it: shape, checksum and hash are found out once. */
+/** A client sends the same field with each request of its connection: shape, checksum and hash are computed once. */
 const lastBearers = new WeakMap<Socket, CachedBearer>();
 
+/** The bearer token of a request. It is parsed once for each connection and field. */
 export function bearerOf(request: IncomingMessage): Bearer {
   const fields = fieldsOf(request, 'authorization');
   const [field] = fields;

@@ -11,14 +11,15 @@ const ENCODINGS = new Map<string, Encoding>([
   ['br', 'br'],
 ]);
 
-/** What Content-Encoding says; undefined for an encoding that is unknown, and for several on top of each other (H7). */
+/** The encoding that a Content-Encoding header names; undefined for an unknown one and for several at once (H7). */
 export function encodingOf(header: string | undefined): Encoding | undefined {
   return header === undefined ? 'identity' : ENCODINGS.get(header.trim().toLowerCase());
 }
 
 /**
- * Inflates a body that is wholly here, and so is small. Never holds more than `bytesMax` inflated bytes and one step of
- * the decoder, whatever the body would grow to (H7). Truncated, corrupt, or followed by anything else is `corrupt`.
+ * Inflates a body that has arrived whole and is therefore small. Memory never holds more than `bytesMax` inflated bytes
+ * and one step of the decoder, whatever the body would grow to (H7).
+ * @returns `corrupt` for a body that is truncated, malformed, or followed by anything else
  */
 export function inflate(
   raw: Buffer,

@@ -3,12 +3,12 @@ import type { RefusalCode } from '../../domain/refusal.ts';
 interface ErrorRow {
   readonly status: number;
   readonly message: string;
-  /** Seconds of `Retry-After`, spread over the range, where the caller is told no better. */
+  /** Seconds of `Retry-After`, spread over the range, for a refusal that names no time of its own. */
   readonly retryAfter?: readonly [from: number, to: number];
 }
 
 /**
- * Section 7 of the specification and the errors of the device and operator listeners: the only place where a status is
+ * Section 7 of the specification, and the errors of the device and operator listeners: the only place where a status is
  * written. A refusal without a row, or a row without a refusal, does not compile.
  */
 export const ERRORS = {
@@ -33,7 +33,7 @@ export const ERRORS = {
   invalid_credential: {
     status: 401,
     message: 'The credential is missing, malformed, unknown or revoked; enroll again with a new code.',
-    // A daemon that was cut off keeps knocking: rarely is enough.
+    // A daemon that was revoked keeps retrying: rarely is enough.
     retryAfter: [1800, 3600],
   },
   overloaded: { status: 503, message: 'Too many requests at once; retry later.', retryAfter: [1, 5] },
@@ -44,10 +44,15 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** The JSON text of an error. @param message replaces the sentence of the table */
 export const errorBody = (code: ErrorCode, message: string = ERRORS[code].message): string =>
   JSON.stringify({ error: { code, message } });
 
-/** A row's `Retry-After`, drawn from its range, so that those who were refused together do not return together. */
+/**
+ * The `Retry-After` of a row in seconds, drawn from its range, so that clients that were refused together do not return
+ * together.
+ * @param jitter gives a number in [0, 1)
+ */
 export function retryAfterOf(code: ErrorCode, random: () => number): number | undefined {
   const row: ErrorRow = ERRORS[code];
   if (!row.retryAfter) return undefined;

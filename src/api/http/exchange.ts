@@ -24,18 +24,20 @@ export interface ExchangeDeps {
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
   readonly metrics: RequestMetrics;
-  /** In [0, 1), for spreading what clients do next. */
+  /** A number in [0, 1) that spreads the retries of clients. */
   readonly jitter: () => number;
 }
 
 export interface Reply {
   readonly status: number;
-  /** An object is sent as JSON; a text or buffer is JSON already. */
+  /** An object is sent as JSON; a text or a buffer is JSON already. */
   readonly body?: object | string | Buffer;
   readonly headers?: readonly string[];
 }
 
-/** An error below the rules that has a code of its own: the size of a body, the load of a listener. */
+/**
+ * An error that the domain does not know and that has a code of its own: the size of a body, the load of a listener.
+ */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly code: ErrorCode;
@@ -51,14 +53,17 @@ export class HttpRefusal extends Error {
 
 const SLOW_SECONDS = 1;
 
-/** One request and its answer: what every answer bears (H17), how it is counted, and what an error becomes (H15). */
+/**
+ * One request and its response: the headers that every response has (H17), its metrics, and the response to an error
+ * (H15).
+ */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** The route's template, for metrics: never a path with an id in it. */
+  /** The template of the route, for metrics: never a path with an id in it. */
   route = '(none)';
-  /** Headers that every answer of this exchange bears from here on, as a flat list. */
+  /** Headers that the response of this exchange gets from here on, as a flat list of names and values. */
   headers: readonly string[] = [];
   readonly #listener: string;
   readonly #deps: ExchangeDeps;
@@ -76,7 +81,10 @@ export class Exchange {
     this.requestId = requestIdOf(request);
   }
 
-  /** @param actor who asks, for the audit */
+  /**
+   * The origin of a change, for the audit, with the deadline by which the store must have answered.
+   * @param actor the principal that makes the request
+   */
   origin(actor: string): Origin {
     return {
       actor,
@@ -86,15 +94,16 @@ export class Exchange {
     };
   }
 
-  /** Authentication, which came first, is done: what it took counts against the time of the store. */
+  /** Marks the end of authentication: the time that it took counts against the time of the store. */
   authenticated(): void {
     this.#storeMs = this.#deps.clock.monotonic() - this.#startedAt;
   }
 
   /**
-   * H15: bounds what the store may take of this request, all in all; the client's time for its body is not counted.
+   * H15: bounds the time that the store may take for this request, all in all; the client's time for its body is not
+   * counted.
    * @param deadlineMs longer only for a route that bounds each of its many steps by a call of its own
-   * @throws StoreUnavailable when the time is up; what was begun may still happen, as after any outage
+   * @throws StoreUnavailable when the time is up; work that was begun may still happen, as after any outage
    */
   async inTime<T>(work: Promise<T>, deadlineMs = this.#deps.deadlines.requestMs): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
@@ -107,11 +116,15 @@ export class Exchange {
     }
   }
 
-  /** What memory gives at once is there; only what the store is asked for can be late. */
+  /**
+   * As `inTime`, for work that memory may answer at once: only a promise can be late.
+   * @throws StoreUnavailable when the time is up
+   */
   inTimeIfLate<T>(work: MaybePromise<T>): MaybePromise<T> {
     return work instanceof Promise ? this.inTime(work) : work;
   }
 
+  /** Sends the whole response, once. @param code the error's code, for metrics */
   reply({ status, body, headers = [] }: Reply, code = ''): void {
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
@@ -120,7 +133,10 @@ export class Exchange {
     this.#ended(status, code);
   }
 
-  /** A long answer in pieces, each asked for when the client has taken those before. Rejects as the pieces do. */
+  /**
+   * Sends a long response in pieces; each is asked for when the client has taken those before.
+   * @throws whatever the pieces throw; the connection is then closed under the response
+   */
   async stream(headers: readonly string[], pieces: AsyncIterable<string>): Promise<void> {
     const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     this.response.writeHead(200, all);
@@ -146,6 +162,7 @@ export class Exchange {
     this.refuse('upstream_unavailable');
   }
 
+  /** Responds with an error of the table. @param message replaces the sentence of the table */
   refuse(code: ErrorCode, message?: string, headers: readonly string[] = []): void {
     const { status } = ERRORS[code];
     const all = [...headers];
@@ -172,7 +189,7 @@ export class Exchange {
 const isSendable = (body: Reply['body']): body is string | Buffer | undefined =>
   body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
 
-/** Every field of that name, in order: node keeps only the first of some. The name is in lower case. */
+/** Every field of that name in order, of which node itself keeps only the first for some. The name is in lower case. */
 export function fieldsOf(request: IncomingMessage, name: string): string[] {
   const { rawHeaders } = request;
   const fields: string[] = [];

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Exchange } from './exchange.ts';
 
-/** An Express that routes and does nothing else: no header, no ETag, no query parser of its own. */
+/** Makes an Express app that only routes: it sends no header and no ETag and parses no query. */
 export function bareExpress(): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
@@ -13,8 +13,8 @@ export function bareExpress(): Express {
 }
 
 /**
- * What a listener hands its requests to. Express is given every target as the path it is: its own parser would mend some
- * (a backslash before a fragment), and a target without a path it answers in HTML, or never.
+ * The handler of a listener that an Express app serves. Express is given every target as a plain path: its own parser
+ * would change some (a backslash before a fragment), and it answers a target without a path in HTML, or never.
  */
 export function servedBy(app: Express): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
@@ -23,10 +23,13 @@ export function servedBy(app: Express): (request: IncomingMessage, response: Ser
   };
 }
 
-/** Also of an absolute-form target (RFC 9112, 3.2.2); of any other, `*` for one, `/`, where no route is. */
+/**
+ * Path and query of a target, of an absolute-form one too (RFC 9112, 3.2.2). Any other form, such as `*`, gives `/`,
+ * where no route is.
+ */
 export function pathAndQuery(target: string): string {
   const path = target.startsWith('/') ? target : (/^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? '/');
-  // A fragment is what would wake that parser.
+  // A `#` would make Express use its own parser.
   return path.replaceAll('#', '%23');
 }
 
@@ -35,7 +38,9 @@ interface Routed {
   readonly path: string;
 }
 
-/** H10: a known path with another method is 404, and says which methods there are. Call after the routes. */
+/**
+ * H10: a known path with another method is 404, and `Allow` lists its methods. To be called after the routes are added.
+ */
 export function refuseOtherMethods(
   app: Express,
   routes: readonly Routed[],

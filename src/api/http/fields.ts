@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { textFault } from './text.ts';
 
-/** A text of Unicode code points, without lone surrogates (A1). */
+/** A schema for a text of at most so many Unicode code points, without lone surrogates (A1). */
 export const text = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
   z.string().check((ctx) => {
     const fault = textFault(ctx.value, { codePointsMax });
@@ -11,7 +11,7 @@ export const text = ({ codePointsMax }: { codePointsMax: number }): z.ZodString 
     ctx.issues.push({ code: 'custom', message, input: undefined });
   });
 
-/** Printable ASCII without control characters. */
+/** A schema for printable ASCII without control characters. */
 export const asciiText = (charactersMax: number): z.ZodString =>
   z
     .string()

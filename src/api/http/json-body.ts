@@ -4,12 +4,12 @@ import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { HttpRefusal, type Exchange } from './exchange.ts';
 import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
 
-/** The code of a field's refusal; a field without one does not compile. */
+/** The code with which each field is refused; a field without one does not compile. */
 export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in keyof Shape]: RefusalCode };
 
 /**
- * Reads and judges a whole body before anything is done with it (H1, H2, H7). An absent body is `{}`: what it lacks, its
- * fields say.
+ * Reads and validates a whole body before anything is done with it (H1, H2, H7). An absent body counts as `{}`, so that
+ * the fields say what is missing.
  * @param broken the code for a body that is no JSON object
  * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large`
  */
@@ -45,7 +45,7 @@ function judge<Shape extends z.core.$ZodShape>(
 ): z.infer<z.ZodObject<Shape>> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  // O3: several wrong fields are told in the order of the table, which is the order of the shape.
+  // O3: the first wrong field in the order of the table is told, which is the order of the shape.
   for (const field of Object.keys(schema.shape)) {
     const issue = parsed.error.issues.find((fault) => fault.path[0] === field);
     // Zod's own words name the rule and the type that came, never the value.

@@ -4,7 +4,7 @@ import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
 import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
 
 export interface BodyLimits {
-  /** Of the body as sent, and of what it inflates to. */
+  /** The limit of the body as it is sent, and of the body after inflation. */
   readonly bytesMax: number;
   /** The longest wait for the next byte. */
   readonly stallMs: number;
@@ -14,7 +14,10 @@ export interface BodyLimits {
 /** H7 and H21. */
 export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, totalMs: 30_000 };
 
-/** `bytes` are inflated, UTF-8, and without a byte order mark. `why` is a sentence for the client. */
+/**
+ * The result of reading a body. `bytes` are inflated, UTF-8, and without a byte order mark; `why` is a sentence for the
+ * client.
+ */
 export type ReadBody =
   | { readonly kind: 'empty' }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
@@ -27,8 +30,8 @@ const BROKE_OFF = unreadable('The body broke off.');
 const TOO_SLOW = unreadable('The body did not come in time.');
 
 /**
- * Reads the body of a request, once. Never rejects, never holds more than the limit, and sends `100 Continue` only where
- * the client waits for it and the body will be read. Whatever it leaves unread is for `sendResponse` to drain.
+ * Reads the body of a request, once. Never rejects, never holds more than the limit, and sends `100 Continue` only
+ * where the client waits for it and the body will be read. `sendResponse` drains the part that is left unread.
  */
 export function readBody(
   request: IncomingMessage,
@@ -37,7 +40,7 @@ export function readBody(
 ): Promise<ReadBody> {
   const encoding = judgeHead(request, limits);
   if (typeof encoding !== 'string') return Promise.resolve(encoding);
-  // Most bodies have come by the time that their request is authenticated.
+  // Most bodies have arrived when their request is authenticated.
   if (request.complete) return Promise.resolve(decode(readAll(request), encoding, limits));
   sendContinue(request, response);
   return new Promise((resolve) => {
@@ -46,8 +49,9 @@ export function readBody(
 }
 
 /**
- * What is certain before a byte of the body is read, or the encoding to read it by. Content-Length comes first (H7); the
- * parser has checked its digits.
+ * Judges the head before a byte of the body is read.
+ * @returns the encoding of the body, or the result where it is not to be read. Content-Length comes first (H7); the
+ * parser has checked its digits
  */
 function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Encoding {
   const { headers } = request;
@@ -102,7 +106,7 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
     settled = true;
     clearTimeout(timer);
     request.off('data', take).off('end', end);
-    // What is left must wait in the socket, not flow past: `sendResponse` drains it, and counts.
+    // The rest must wait in the socket and not flow past: `sendResponse` drains it, and counts.
     request.pause();
     give(body);
   };
@@ -139,9 +143,9 @@ export type ParsedObject =
   | { readonly kind: 'not_object' };
 
 /**
- * Parses what `readBody` gave as one JSON object (H2). Of a repeated key the last wins. The object has no prototype, so
- * that `value['constructor']` is what the client sent or undefined, and a key `__proto__` is a key like any other (H5);
- * objects inside it are ordinary, and are for a schema to read.
+ * Parses the bytes of `readBody` as one JSON object (H2); the last of several equal keys wins. The object has no
+ * prototype, so that `value['constructor']` is the client's or undefined, and a key `__proto__` is a key like any other
+ * (H5); objects inside it are ordinary, and are for a schema to read.
  */
 export function parseJsonObject(bytes: Buffer): ParsedObject {
   let value: unknown;

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** H7: of a body that nobody wants, this much is read away so that the client can read its answer. */
+/** H7: so many bytes of an unread body are drained, so that the client can read its response. */
 export const DRAIN_BYTES_MAX = 1_048_576;
 export const DRAIN_MS = 1_000;
 
 /**
- * Sends the whole answer, with its Content-Length; HEAD, 204 and 304 go without a body. Headers are an object or a flat
- * list of names and values, without Content-Length. The first answer of a request wins: a second one, and one whose
- * client is gone, do nothing.
+ * Sends the whole response with its Content-Length; HEAD, 204 and 304 go without a body. Headers are an object or a
+ * flat list of names and values, without Content-Length. The first response to a request wins: a second one, and one
+ * whose client is gone, do nothing.
  *
- * Where the request's body is still on its way, the answer goes out at once and the end of the exchange waits until
- * the rest has come, at most 1 MiB and 1 s of it (H7). Left alone, node would read such a rest without limit where the
- * connection stays open, and would reset the connection, often before the client has read the answer, where not.
+ * While the request's body is still on its way, the response goes out at once and the end of the exchange waits for the
+ * rest of the body, at most 1 MiB and 1 s of it (H7). By itself node would read such a rest without limit where the
+ * connection stays open, and elsewhere reset the connection, often before the client has read the response.
  */
 export function sendResponse(
   request: IncomingMessage,
@@ -28,7 +28,7 @@ export function sendResponse(
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   response.writeHead(status, lengthless ? asGiven(headers) : withLength(headers, bytes));
   const content = lengthless || request.method === 'HEAD' ? undefined : body;
-  // Where every character is one byte, it is ASCII, and node has a shorter way for it.
+  // A text whose characters are one byte each is ASCII, for which node has a shorter way.
   if (!unread) response.end(content, bytes === content?.length ? 'latin1' : 'utf8');
   else endAfterRest(request, response, content);
 }
@@ -36,16 +36,16 @@ export function sendResponse(
 const RUN = randomUUID().slice(0, 13);
 let idsMade = 0;
 
-/** Unique, not secret: drawing a new one for each request would be felt. */
+/** An id that is unique and not secret. Random bytes for each request would cost noticeably more. */
 export const freshId = (): string => `${RUN}-${(idsMade += 1).toString(36)}`;
 
-/** The caller's X-Request-Id where H17 lets it pass, or a fresh one. */
+/** The caller's X-Request-Id where H17 admits it, or a fresh one. */
 export function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers['x-request-id'];
   return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : freshId();
 }
 
-// `complete` alone will not do: a handler that answers at once runs before the parser says so even of a bare GET.
+// `complete` alone is not enough: a handler that responds at once runs before the parser sets it, even for a bare GET.
 function bodyIsOnItsWay(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const { headers } = request;
@@ -82,7 +82,8 @@ function endAfterRest(request: IncomingMessage, response: ServerResponse, conten
   let drained = 0;
   const count = (chunk: Buffer): void => {
     drained += chunk.length;
-    // The timer closes: with the reading stopped the client has the rest of the second to read its answer.
+    // The timer closes the connection: once reading has stopped, the client has the rest of the second to read its
+    // response.
     if (drained > DRAIN_BYTES_MAX) request.pause();
   };
   const finish = (): void => {
@@ -95,7 +96,7 @@ function endAfterRest(request: IncomingMessage, response: ServerResponse, conten
   };
   const timer = setTimeout(finish, DRAIN_MS);
   response.on('close', finish);
-  // A body that broke off never ends, but its client may have said that it will send no more.
+  // A body that broke off never ends, but its client may have ended its side of the connection.
   if (socket.readableEnded) finish();
   else {
     socket.on('end', finish);

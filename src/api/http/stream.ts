@@ -4,8 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../domain/limits.ts';
 
 /**
- * Sends the pieces and ends the answer. A piece is asked for only when the client has taken most of what came before:
- * memory holds one of them. A client that is gone, or takes nothing for `LIMITS.streamStalledMs`, ends the iteration.
+ * Sends the pieces and ends the response. A piece is asked for only when the client has taken most of those before, so
+ * that memory holds one of them. The iteration ends when the client is gone or takes nothing for
+ * `LIMITS.streamStalledMs`.
+ * @throws whatever the pieces throw; the response is then broken off
  */
 export async function sendPieces(response: ServerResponse, pieces: AsyncIterable<string>): Promise<void> {
   const closed = new AbortController();
@@ -15,7 +17,7 @@ export async function sendPieces(response: ServerResponse, pieces: AsyncIterable
       if (response.destroyed) return;
       if (!response.write(piece)) await taken(response, closed.signal);
       if (response.destroyed) return;
-      // Where the pieces are there at once, and the client is fast, others must have their turn.
+      // Pieces that are ready at once, with a fast client, would leave no turn of the event loop to other requests.
       await nextTurn();
     }
     response.end();

@@ -1,4 +1,4 @@
-/** What is wrong with a text, as a JSON Schema counts: in Unicode code points (A1). */
+/** The fault of a text, with its length counted in Unicode code points as JSON Schema does (A1). */
 export type TextFault = 'too_long' | 'lone_surrogate';
 
 /**

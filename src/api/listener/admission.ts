@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 
 export interface AdmissionOptions {
-  /** Requests in flight, without those that are parked. */
+  /** The most requests in flight, parked ones not counted. */
   readonly concurrencyMax: number;
   /** How many requests in flight only wait and cost nothing meanwhile: held polls, which have a bound of their own. */
   readonly parked?: () => number;
-  /** Requests that are not shed with the others: they have as many places again, of their own. */
+  /** Vital requests are not rejected with the others: they have as many slots again, of their own. */
   readonly isVital?: (request: IncomingMessage) => boolean;
 }
 
 export type Slot = 'ordinary' | 'vital';
 
-/** The places of a listener for requests in flight. */
+/** The slots of a listener for requests in flight. */
 export class AdmissionSlots {
   readonly #options: AdmissionOptions;
   readonly #taken: Record<Slot, number> = { ordinary: 0, vital: 0 };
@@ -24,7 +24,10 @@ export class AdmissionSlots {
     return this.#taken.ordinary + this.#taken.vital;
   }
 
-  /** @returns undefined where there is none left: the request is to be shed */
+  /**
+   * Takes a slot for a request; the caller returns it by `leave`.
+   * @returns undefined where none is free: the request is to be rejected
+   */
   take(request: IncomingMessage): Slot | undefined {
     const { concurrencyMax, parked, isVital } = this.#options;
     const slot: Slot = isVital?.(request) === true ? 'vital' : 'ordinary';

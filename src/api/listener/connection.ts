@@ -3,23 +3,23 @@ import type { Socket } from 'node:net';
 import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from '../http/response.ts';
 
-/** An answer that is the same for everyone; the body is JSON. */
+/** A response that is the same for everyone; the body is JSON. */
 export interface FixedResponse {
   readonly status: number;
   readonly body: string;
 }
 
-/** What a listener keeps of one TCP connection: which answers it owes, and how the connection is to end. */
+/** The state of one TCP connection: its pending responses, and how it is to end. */
 export class Connection {
   readonly #socket: Socket;
-  /** Answers that are not yet with the kernel, oldest first; more than one where the client pipelines. */
+  /** Responses that the kernel does not have yet, oldest first; more than one where the client pipelines. */
   readonly #pending: ServerResponse[] = [];
-  /** Still there after its answer where its body is not yet through. */
+  /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
   #ended: ServerResponse | undefined;
   #bytesReadWhenIdle = 0;
   #closing = false;
-  /** HTTP has ended on this connection: what still arrives is thrown away. */
+  /** HTTP has ended on this connection: bytes that still arrive are discarded. */
   #discarding = false;
   #refusal: FixedResponse | undefined;
 
@@ -28,14 +28,15 @@ export class Connection {
   }
 
   /**
-   * Takes note of a request; false where it must not be served because an answer before it ended the connection (RFC
-   * 9112, 9.6): its own answer could never be sent.
+   * Registers a request.
+   * @returns false where it must not be served because a response before it ends the connection (RFC 9112, 9.6): its
+   * own could never be sent
    */
   began(response: ServerResponse): boolean {
     const before = this.#pending.at(-1);
     if (before?.headersSent === true && !before.shouldKeepAlive) return false;
     if (this.#closing) {
-      // Only the newest may close: an answer that closes is the last one that its client gets.
+      // Only the newest response may close: no other reaches the client after one that closes.
       if (before !== undefined) before.shouldKeepAlive = true;
       response.shouldKeepAlive = false;
     }
@@ -44,6 +45,7 @@ export class Connection {
     return true;
   }
 
+  /** The kernel has the response, or its connection is closed. */
   responded(response: ServerResponse): void {
     if (this.#pending[0] === response) this.#pending.shift();
     else this.#pending.splice(this.#pending.indexOf(response), 1);
@@ -54,13 +56,15 @@ export class Connection {
     else if (this.#closing || this.#discarding) this.#socket.destroySoon();
   }
 
-  /** The listener is about to drain: the next answer ends the connection, and an idle one may still ask. */
+  /**
+   * The listener is about to drain: the next response ends the connection, and an idle client may still send a request.
+   */
   leave(): void {
     this.#closing = true;
     if (this.#pending.length > 0 && this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
   }
 
-  /** The listener drains: an idle connection ends now, another one with its answers. */
+  /** The listener drains: an idle connection ends now, another one with its responses. */
   close(): void {
     this.leave();
     const idle = this.#pending.length === 0 && this.#socket.bytesRead === this.#bytesReadWhenIdle;
@@ -68,16 +72,16 @@ export class Connection {
   }
 
   /**
-   * The client will send no more. It may still be reading, so what it is owed is sent; but it may as well be gone, and
-   * then a held poll must not keep its place until its time is over.
+   * The client has ended its side. It may still be reading, so pending responses are sent; but it may also be gone, and
+   * then a held poll must not keep its slot until its time is over.
    */
   halfClosed(patienceMs: number): void {
     if (this.#pending.length > 0) this.#destroyIn(patienceMs);
   }
 
   /**
-   * Called every now and then: an answer that is complete, and that its client has not taken between one call and the
-   * next, will never be, and must not keep its place for ever.
+   * Called at regular intervals. A complete response that the client has not taken between two calls will never be
+   * taken, and must not keep its slot for ever.
    */
   checkProgress(): void {
     const response = this.#pending[0];
@@ -86,7 +90,7 @@ export class Connection {
     this.#ended = ended;
   }
 
-  /** Where node has let go of the socket (CONNECT), nobody else tells the open answers that it closed. */
+  /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
   destroyResponsesOnClose(): void {
     this.#socket.on('close', () => {
       for (const response of this.#pending.slice()) response.destroy();
@@ -94,9 +98,9 @@ export class Connection {
   }
 
   /**
-   * H21: what arrives here is no request. Whoever asked before gets an answer, then this gets the refusal, then the
-   * connection closes. Where it is the body of a request that went wrong, that request's own answer stands for it, and
-   * this is false. The parser reports the same trouble again and again: only the first time counts.
+   * H21: the bytes on this connection are no request. Requests before them get their responses, then the refusal is
+   * sent, and the connection closes. The parser reports the same fault again and again: only the first report counts.
+   * @returns false where the bytes are the body of a request that went wrong, whose own response stands for the refusal
    */
   refuse(refusal: FixedResponse): boolean {
     if (this.#discarding) return false;
@@ -113,7 +117,7 @@ export class Connection {
     return true;
   }
 
-  // Reading on, within the bound of H7, is what keeps the kernel from resetting the connection under the answer.
+  // The connection is read further, within the bound of H7: otherwise the kernel would reset it under the response.
   #discardInput(): void {
     this.#discarding = true;
     let discarded = 0;

@@ -1,36 +1,39 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
-/** Times in milliseconds; all of them have defaults that fit the decisions. */
 export interface TlsPair {
-  /** PEM: the server's own certificate, then those between it and the authority. */
+  /** PEM: the server's own certificate, then the intermediate ones. */
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
 export interface HttpServerOptions {
-  /** HTTPS with this certificate; without it HTTP. */
+  /** HTTPS with this certificate; HTTP where it is absent. */
   readonly tls?: TlsPair;
   readonly connectionsMax?: number;
-  /** H21: the time for a complete request head. */
+  /** H21: the time for a complete request head, in milliseconds. */
   readonly headerTimeoutMs?: number;
-  /** How often the time of the heads is looked at; a head is refused at most this much late. */
+  /** How often the heads are checked, in milliseconds; a head is refused at most this much late. */
   readonly headerCheckMs?: number;
-  /** For a next request. Longer than the 60 s of common load balancers: who closes first must be who sends. */
+  /**
+   * Milliseconds that an idle connection stays open. It is longer than the 60 s of common load balancers: the side that
+   * sends must be the side that closes first.
+   */
   readonly keepAliveMs?: number;
 }
 
 const HEADER_BYTES_MAX = 16_384;
-/** A backstop for a body that nobody reads; who reads one has its own, shorter limits (H7, H21). */
+/** A backstop for an unread body; a reader has its own, shorter limits (H7, H21). */
 const REQUEST_TIMEOUT_MS = 60_000;
 /** A handshake has the time of a request's head (H21). */
 export const TLS = { minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout: 10_000 } as const;
 
+/** A server of HTTP/1.1 with the limits of H7 and H21, which does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const settings = {
-    // Not to be loosened by a flag of the process.
+    // Set here so that no flag of the process loosens it.
     httpValidation: 'strict',
-    // A missing Host is node's own 400 otherwise; no route depends on it.
+    // Otherwise node itself responds 400 to a missing Host; no route depends on it.
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: options.headerTimeoutMs ?? 10_000,
@@ -38,23 +41,23 @@ export function createHttpServer(options: HttpServerOptions): Server {
     connectionsCheckingInterval: options.headerCheckMs ?? 1_000,
     keepAliveTimeout: options.keepAliveMs ?? 65_000,
     keepAlive: true,
-    // A fifth of the price of a small GET. Such a request is over before it is handled and says nothing when its client
-    // leaves: its response does.
+    // This saves a fifth of the cost of a small GET. Such a request has ended before it is handled and emits nothing
+    // when its client leaves: its response does.
     optimizeEmptyRequests: true,
   } as const;
   const server = options.tls ? createTlsServer({ ...settings, ...TLS, ...options.tls }) : createServer(settings);
-  // 0 is without limit: above another number node drops headers in silence, perhaps the second Authorization of H16.
-  // What bounds them is their size.
+  // 0 is without limit. Above any other number node drops headers silently, perhaps the second Authorization of H16;
+  // their size is bounded instead.
   server.maxHeadersCount = 0;
   if (options.connectionsMax !== undefined) server.maxConnections = options.connectionsMax;
-  // A client that has sent its FIN may still be reading: without this its answer is lost unless it was there at once.
+  // A client that has sent its FIN may still be reading: without this only a response that was ready would reach it.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
 /**
- * Connections that the kernel holds until they are accepted, which is one in each turn of the event loop. It drops what
- * is above, and the client tries again after 1, 3, 7, … 63 s: with node's 511 a herd took over a minute. The system may
- * allow less (net.core.somaxconn).
+ * Connections that the kernel holds until they are accepted, one in each turn of the event loop. It drops further ones,
+ * and the client tries again after 1, 3, 7, … 63 s: with node's 511 a herd took over a minute. The system may allow
+ * less (net.core.somaxconn).
  */
 const BACKLOG_MAX = 4096;
 
@@ -65,7 +68,7 @@ const LISTEN_ERRORS = new Map([
   ['ENOTFOUND', 'the host name is unknown'],
 ]);
 
-/** Rejects with one sentence that names listener and address. */
+/** @throws Error in one sentence that names listener and address */
 export async function listen(server: Server, name: string, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);

@@ -13,46 +13,55 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** Must answer every request it is given, by `answer` or otherwise, and must not throw. */
+  /** Must respond to every request it is given, by `sendResponse` or otherwise, and must not throw. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** H21. */
+  /** The response to bytes that are no request (H21). */
   readonly belowRouting: FixedResponse;
-  /** Sent with a Retry-After, spread over 1–5 s, to a request above the bound. */
+  /** The response to a request above the bound, sent with a Retry-After that is spread over 1–5 s. */
   readonly overloaded: FixedResponse;
-  /** Requests handed over in one turn of the event loop; the others wait for the next ones. All at once without it. */
+  /**
+   * Requests handed over in one turn of the event loop; the others wait for the next turns. Without it there is no
+   * bound.
+   */
   readonly perTurnMax?: number;
-  /** An answer that the client does not take is given up after once to twice this time. */
+  /** A response that the client does not take is given up after once to twice this time, in milliseconds. */
   readonly unreadAnswerMs?: number;
-  /** How long a client that has said it will send no more is waited upon. */
+  /** How long, in milliseconds, a client that has ended its side may still take its responses. */
   readonly halfClosedMs?: number;
-  /** For metrics. */
+  /** Called for each rejection, for metrics. */
   onRejected?(reason: Rejection): void;
-  /** In [0, 1). */
+  /** A number in [0, 1) that spreads the Retry-After. */
   readonly random?: () => number;
 }
 
 export interface Listener extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** Requests that were handed over and whose answer has not left yet. */
+  /** Requests that were handed over and whose response has not left yet. */
   readonly inFlight: number;
-  /** What new connections are shown from now on; open ones go on. Only of a listener that was opened with TLS. */
+  /**
+   * New connections get this certificate from now on; open ones go on.
+   * @throws TypeError for a listener that was opened without TLS
+   */
   present(pair: TlsPair): void;
-  /** Goes on serving, but every answer from now on ends its connection: clients come back, and find others. */
+  /**
+   * Goes on serving, but every response from now on ends its connection: clients reconnect, and find other replicas.
+   */
   leave(): void;
   /**
-   * Accepts no more, closes what is idle, lets answers in flight complete with `Connection: close`, and destroys what is
-   * left after the grace. Resolves when every connection is closed.
+   * Accepts no more connections, closes idle ones, lets responses in flight complete with `Connection: close`, and
+   * destroys the rest after the grace. Resolves when every connection is closed; never rejects.
+   * @param graceMs milliseconds
    */
   drain(graceMs: number): Promise<void>;
 }
 
-/** Refusals of requests above the bound that are written in one turn of the event loop; the others wait their turn. */
+/** Requests above the bound that are responded to in one turn of the event loop; the others wait for the next turns. */
 const REJECTIONS_PER_TURN_MAX = 32;
-/** Above it a connection is closed without an answer. */
+/** Above so many waiting rejections a connection is closed without a response. */
 const REJECTIONS_WAITING_MAX = 10_000;
 
-/** Opens a listener; rejects with one sentence that names listener and address. */
+/** @throws Error in one sentence that names listener and address */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
   const server = createHttpServer(options);
   const listener = new HttpListener(server, options);
@@ -67,7 +76,7 @@ class HttpListener implements Listener {
   readonly #slots: AdmissionSlots;
   readonly #arrivals: TurnQueue;
   readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
-  /** Of TLS: those that still shake hands, by the address of the other side. */
+  /** TLS connections whose handshake is not over, by the peer's address. */
   readonly #handshakes = new Map<string, Socket>();
   #leaving = false;
   #progressTimer: NodeJS.Timeout | undefined;
@@ -93,7 +102,7 @@ class HttpListener implements Listener {
     });
     server.on('drop', () => options.onRejected?.('connection_bound'));
     server.on('request', serve);
-    // H7: without these two, node sends 100 Continue before anybody has looked, and 417 where another value stands.
+    // H7: without these two, node sends 100 Continue before the request was judged, and 417 to any other expectation.
     server.on('checkContinue', serve);
     server.on('checkExpectation', serve);
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#refuseConnect(socket));
@@ -101,7 +110,7 @@ class HttpListener implements Listener {
       if (isProtocolError(error)) this.#refuse(socket);
       else socket.destroy();
     });
-    // Called by close(). Node's own would cut off an answer that is complete but not yet flushed.
+    // Called by close(). Node's own function would cut off a response that is complete but not yet flushed.
     server.closeIdleConnections = () => {
       for (const connection of this.#connections.values()) connection.close();
     };
@@ -146,7 +155,7 @@ class HttpListener implements Listener {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#handshakes.values()) socket.destroy();
     await closed;
-    // The server is closed when it has let go of its sockets, and they tell their answers somewhat later.
+    // The server is closed when it has let go of its sockets, and they close their responses somewhat later.
     for (const socket of this.#connections.keys()) await new Promise((resolve) => socket.once('close', resolve));
   }
 
@@ -190,24 +199,25 @@ class HttpListener implements Listener {
   }
 
   #handOver(request: IncomingMessage, response: ServerResponse): void {
-    // Its client may have left while it waited.
+    // The client may have left while its request waited.
     if (!response.destroyed && !request.socket.destroyed) this.#options.handle(request, response);
   }
 
   #reject(request: IncomingMessage, response: ServerResponse): void {
     this.#options.onRejected?.('request_bound');
-    // Who comes again at once is answered no faster than this: a flood of refusals must not take all of the turn either.
+    // A client that retries at once is served no faster than this: a flood of rejections must not take the whole turn
+    // either.
     if (this.#rejections.waiting >= REJECTIONS_WAITING_MAX) request.socket.destroy();
     else this.#rejections.do(() => this.#respondRejected(request, response));
   }
 
   #respondRejected(request: IncomingMessage, response: ServerResponse): void {
-    // Spread, so that those who were sent away together do not come back together.
+    // Spread, so that clients that were rejected together do not return together.
     const retryAfter = 1 + Math.floor((this.#options.random ?? Math.random)() * 5);
     sendFixedResponse(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
   }
 
-  /** The parser takes HTTP/0.9, and 2.0 where it is written in a request line: neither can have been meant (H21). */
+  /** The parser accepts HTTP/0.9, and 2.0 in a request line: no client can have meant either (H21). */
   #refuseVersion(request: IncomingMessage, response: ServerResponse): void {
     this.#options.onRejected?.('below_routing');
     response.shouldKeepAlive = false;

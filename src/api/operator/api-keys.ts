@@ -11,7 +11,7 @@ const keyBody = ({ keyId, name, createdAt }: ApiKey): { keyId: string; name: str
   createdAt: dateTime(createdAt),
 });
 
-/** The only answer that ever holds an API key. */
+/** The only response that ever holds an API key. */
 export const createApiKey = route({
   method: 'post',
   path: '/operator/v1/accounts/:accountId/api-keys',

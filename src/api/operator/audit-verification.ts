@@ -2,7 +2,7 @@ import type { AuditFault } from '../../domain/audit/faults.ts';
 import { dateTime } from '../../time/date-time.ts';
 import { route } from './route.ts';
 
-/** An audit of a million entries is read in that time, and more. */
+/** A verification of more than a million entries ends within this time. */
 const DEADLINE_MS = 120_000;
 
 const faultBody = ({ what, block, entry, at, says }: AuditFault): object => ({
@@ -16,7 +16,7 @@ const faultBody = ({ what, block, entry, at, says }: AuditFault): object => ({
 /** A forged key may claim an instant that no date has. */
 const instantText = (at: number): string | null => (Number.isNaN(new Date(at).getTime()) ? null : dateTime(at));
 
-/** For `muster audit verify`. Each of its many reads has the deadline of the store. */
+/** Serves `muster audit verify`. Each of its many reads has the deadline of the store. */
 export const verifyAudit = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/audit/verification',

@@ -5,9 +5,9 @@ import type { Exchange } from '../http/exchange.ts';
 export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
 
 /**
- * A stream, and so no operation like the others: it takes as long as it takes, within `LIMITS.streamStalledMs` for each
- * piece. `?count=true` has the header say how many entries follow.
- * `overloaded` while another one is under way. Throws StoreUnavailable.
+ * Streams a backup; it is no `OperatorRoute` since it has no deadline but `LIMITS.streamStalledMs` for each piece. With
+ * `?count=true` the header says how many entries follow. It is `overloaded` while another backup is under way.
+ * @throws StoreUnavailable
  */
 export async function sendBackup(exchange: Exchange, query: URLSearchParams, backups: Backups): Promise<void> {
   exchange.route = BACKUP.path;

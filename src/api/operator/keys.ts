@@ -7,7 +7,7 @@ const statusBody = (status: KeyStatus): object => ({
   awaitingRetirement: Object.fromEntries(status.awaitingRetirement),
 });
 
-/** Numbers alone: no key, and nothing made from one, is ever answered. */
+/** Responds with numbers only: never with a key, nor with anything made from one. */
 export const readKeys = route({
   method: 'get',
   path: '/operator/v1/keys',

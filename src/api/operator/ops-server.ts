@@ -19,12 +19,12 @@ import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
 import { readUsage } from './usage.ts';
 
 export interface OpsDeps extends ExchangeDeps {
-  /** Each is valid: the old and the new one while they are changed. */
+  /** Each is valid, so that the old and the new token work while they are changed. */
   readonly operatorTokens: readonly Secret[];
   readonly registry: Registry;
-  /** In words what keeps the replica from serving; undefined when it is ready. */
+  /** Tells in words why the replica must not serve; undefined when it is ready. */
   readonly unready: () => string | undefined;
-  /** In words what is wrong without keeping the replica from serving. */
+  /** Tells in words what is wrong although the replica serves; undefined when nothing is. */
   readonly degraded: () => string | undefined;
   readonly services: OperatorServices;
 }
@@ -86,7 +86,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     const reason = deps.unready();
     const exchange = exchangeOf(response);
     exchange.route = '/readyz';
-    // Not an error of the API: a probe's answer, read by a kubelet or a load balancer.
+    // This is not an error of the API but the response to a probe, read by a kubelet or a load balancer.
     const degraded = deps.degraded();
     const body = { status: 'ready', ...(degraded !== undefined && { degraded }) };
     if (reason === undefined) exchange.reply({ status: 200, body });
@@ -163,7 +163,7 @@ async function bodyOf<Shape extends z.core.$ZodShape>(
 
 const queryOf = ({ url }: Request): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
-/** Compares digests: equal lengths whatever was sent, in constant time, and with every token. */
+/** Compares digests, which have one length whatever was sent, in constant time and with every token. */
 function operatorCheck(tokens: readonly Secret[]): (token: string | undefined) => boolean {
   const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
   const valid = tokens.map((token) => digest(token.reveal()));

@@ -14,6 +14,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
 import type { Reply } from '../http/exchange.ts';
 
+/** The services that the operator API uses. */
 export interface OperatorServices {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
@@ -28,13 +29,13 @@ export interface OperatorServices {
 
 export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
 
-/** What may stand in a path, by the name it has there; another shape is 404. */
+/** The shapes of the ids in a path, by name; another shape is 404. */
 const PATH_IDS = {
   accountId: ACCOUNT_ID,
   keyId: /^[a-z0-9]{12}$/,
   entryId: ENTRY_ID,
 } as const;
-/** Of the path; `''` where it has none of that name. */
+/** The ids in the path; `''` for a name that the path does not have. */
 export type PathIds = { readonly [Name in keyof typeof PATH_IDS]: string };
 
 /** @throws Refusal `not_found` */
@@ -51,27 +52,33 @@ export interface OperatorRequest<Body> extends PathIds {
   readonly origin: Origin;
   readonly body: Body;
   readonly query: URLSearchParams;
-  /** Which of these media types the client likes best (RFC 9110, 12.5.1); the first where it does not say. */
+  /**
+   * The media type among these that the client prefers (RFC 9110, 12.5.1); the first one where it has no preference.
+   */
   readonly accepts: (types: readonly string[]) => string | undefined;
-  /** For a route with a deadline of its own: one step of many, with the time that a whole request has otherwise. */
+  /** Bounds one step of many by the time of a whole request, in a route with a deadline of its own. */
   readonly inTime: InTime;
 }
 
-/** One operation of the operator's. Every wrong field is `invalid_request`. */
+/**
+ * One operation of the operator API. Every wrong field is `invalid_request`. Its handler throws Refusal and
+ * StoreUnavailable.
+ */
 export interface OperatorRoute<Shape extends z.core.$ZodShape> {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   readonly path: string;
   readonly body?: z.ZodObject<Shape>;
-  /** Longer than that of other requests (H15), where the work has many steps, each bounded by `inTime`. */
+  /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
   readonly deadlineMs?: number;
   handle(request: OperatorRequest<z.infer<z.ZodObject<Shape>>>, services: OperatorServices): Promise<Reply> | Reply;
 }
 
+/** Gives a route the type of its schema's shape where it is written. */
 export const route = <Shape extends z.core.$ZodShape>(definition: OperatorRoute<Shape>): OperatorRoute<Shape> =>
   definition;
 
 const pageSchema = z.object({
-  // Digits alone: a number of JavaScript may also be 1e2 or 0x10.
+  // Only digits pass: a number of JavaScript may also be 1e2 or 0x10.
   limit: z
     .string()
     .regex(/^\d{1,6}$/)
@@ -84,7 +91,10 @@ const pageSchema = z.object({
     .optional(),
 });
 
-/** `limit` and `after` of a list. */
+/**
+ * Reads `limit` and `after` of a list.
+ * @throws Refusal `invalid_request`
+ */
 export function pageOf(query: URLSearchParams): { limit: number; after: string | undefined } {
   const parsed = pageSchema.safeParse(Object.fromEntries(query));
   if (parsed.success) return { limit: parsed.data.limit, after: parsed.data.after };

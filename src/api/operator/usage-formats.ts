@@ -10,6 +10,7 @@ export const JSON_TYPE = 'application/json';
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 export const EVENTS_TYPE = 'application/cloudevents-batch+json';
 
+/** A month of usage as a JSON object. */
 export const usageBody = ({
   month,
   currency,
@@ -34,7 +35,7 @@ export const usageBody = ({
   ...(next !== undefined && { next }),
 });
 
-/** RFC 4180: a header line, then a row a night. */
+/** RFC 4180: a header line, then a row for each night. */
 export async function usageCsv({ month, accounts }: Usage): Promise<string> {
   const rows = await eachNight(accounts, ({ accountId, name }, { day, activeDaemons, late }) =>
     [month, accountId, csvText(name), day, activeDaemons, late].join(','),
@@ -42,16 +43,19 @@ export async function usageCsv({ month, accounts }: Usage): Promise<string> {
   return ['month,accountId,name,day,activeDaemons,late', ...rows, ''].join('\r\n');
 }
 
-/** What a spreadsheet takes for a formula, in full width too, also after blanks. */
+/** Matches a text that a spreadsheet takes for a formula, in full width too, also after blanks. */
 const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
 
-/** A name is somebody's choice and opens in a spreadsheet: an apostrophe before a formula makes it the text that it is. */
+/** Anybody may have chosen a name, and it opens in a spreadsheet: an apostrophe before a formula keeps it a text. */
 function csvText(name: string): string {
   const text = FORMULA.test(name) ? `'${name}` : name;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** CloudEvents 1.0, the JSON batch format. `source` and `id` together name a night for good: it may be sent again. */
+/**
+ * CloudEvents 1.0, the JSON batch format. `source` and `id` together identify a night for good, so that it may be sent
+ * again.
+ */
 export async function usageEvents({ accounts }: Usage): Promise<string> {
   const events = await eachNight(accounts, ({ accountId }, night) => JSON.stringify(nightEvent(accountId, night)));
   return `[${events.join(',')}]`;
@@ -73,7 +77,7 @@ function nightEvent(accountId: string, night: LedgerRecord): object {
 
 const ACCOUNTS_A_TURN = 50;
 
-/** The texts of all nights. Requests of others have their turn in between. */
+/** The texts of all nights. Other requests have their turn of the event loop in between. */
 async function eachNight(
   accounts: readonly AccountUsage[],
   textOf: (account: AccountUsage, night: LedgerRecord) => string,

@@ -8,7 +8,7 @@ import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } fr
 
 const PATH = '/operator/v1/usage';
 
-/** M5: a month of the ledger, in money. */
+/** M5: a month of the ledger, with its amounts of money. */
 export const readUsage = route({
   method: 'get',
   path: PATH,
@@ -36,7 +36,7 @@ function questionOf(query: URLSearchParams): UsageQuestion {
   return { month, of: query.has('limit') || query.has('after') ? pageOf(query) : 'all' };
 }
 
-/** What a row or an event cannot say of the whole, the headers do. */
+/** The headers carry what the rows and events cannot: whether the month is complete, and the next page. */
 function headersOf({ month, complete, next }: Usage, query: URLSearchParams, type: string): string[] {
   const headers = ['Content-Type', type, 'Vary', 'Accept', 'Muster-Usage-Complete', String(complete)];
   if (next === undefined) return headers;

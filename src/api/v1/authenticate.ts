@@ -12,9 +12,9 @@ export interface Authenticated {
 }
 
 /**
- * Section 5: whose key this is, as of now or later: no key that was revoked before passes (A12). A key of a wrong shape
- * or checksum costs no read.
- * @throws Refusal `invalid_key` or `account_disabled`; StoreUnavailable: authentication fails closed (H15)
+ * Section 5: finds the account of the request's API key, as of now or later: no key that was revoked before passes
+ * (A12). A key of a wrong shape or checksum costs no read.
+ * @throws Refusal `invalid_key` or `account_disabled`; StoreUnavailable, since authentication fails closed (H15)
  */
 export function authenticate(request: IncomingMessage, fleet: Fleet): MaybePromise<Authenticated> {
   const bearer = bearerOf(request);

@@ -42,7 +42,7 @@ export const ROUTES = [
   purgeOtelConfig,
 ] as const;
 
-/** What the steps before the route have found out. */
+/** The results of the steps before the route. */
 interface Locals {
   exchange: Exchange;
   caller: Authenticated;
@@ -52,8 +52,8 @@ const localsOf = (response: Response): Locals => response.locals as Locals;
 type Operate = (exchange: Exchange, caller: Authenticated, appId: string) => void;
 
 /**
- * The gateway of `/v1`: the order of its steps is the order of the checks (H1). Who calls, and whether the account has a
- * request left, is settled before the route is looked for: that comes next, and a stranger is told nothing of it.
+ * The gateway of `/v1`: the order of its steps is the order of the checks (H1). The caller and the account's rate are
+ * settled before the route is looked up, so that a stranger learns nothing of the routes.
  */
 export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const app = bareExpress();
@@ -129,7 +129,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
       const idempotencyKey = idempotencyKeyOf(of, exchange.request);
       const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
       const reply = of.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
-      // What is read from memory is there; only what asks the store can be late.
+      // A read from memory is complete at once; only a call of the store can be late.
       const asksStore = of.method !== 'get' || !reader.atOnce;
       return asksStore ? exchange.inTimeIfLate(reply) : reply;
     });
@@ -143,14 +143,14 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
   }
 }
 
-/** H9: what is elsewhere on the listener is nobody's, and needs no key to be told so. */
+/** H9: any other path of the listener is 404 without a key. */
 const isUnderV1 = (url: string): boolean => url === '/v1' || url.startsWith('/v1/') || url.startsWith('/v1?');
 
 function bodyOf<Shape extends z.core.$ZodShape>(
   { body, refuse }: Route<Shape>,
   exchange: Exchange,
 ): MaybePromise<z.infer<z.ZodObject<Shape>>> {
-  // A route without a body never looks at it; its handler has no field to read (H6).
+  // A route without a body never reads it; its handler has no field to read (H6).
   if (!body || !refuse) return {} as z.infer<z.ZodObject<Shape>>;
   // H2: a body that is no object is refused with the code of the first field.
   const [broken] = Object.values<(typeof refuse)[keyof Shape]>(refuse);

@@ -10,8 +10,8 @@ export interface RateDecisionMetrics {
 const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;
 
 /**
- * H13, H14: charges the account, and lets every answer of this exchange tell what is left.
- * @throws HttpRefusal `rate_limited`, with the seconds until a place frees
+ * H13, H14: charges the account, and adds the fields of the rate limit to the response of this exchange.
+ * @throws HttpRefusal `rate_limited`, with the seconds until a request is free; StoreUnavailable
  */
 export function chargeAccount(
   exchange: Exchange,

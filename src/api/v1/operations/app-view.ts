@@ -2,7 +2,7 @@ import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
 import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import { dateTime } from '../../../time/date-time.ts';
 
-/** Section 2.1: the one place that spells an app's answer, as JSON. */
+/** Section 2.1: an app as JSON. This is the only place that renders it. */
 export const appJson = (app: AppEntry, seen: LastSeenBySlot): string => render(app, lastSeenAt(app.record, seen));
 
 interface Rendered {
@@ -11,7 +11,10 @@ interface Rendered {
 }
 const lastRendered = new WeakMap<AppEntry, Rendered>();
 
-/** As `appJson`, for an app that is asked for by itself: memory gives the same entry again until it has changed. */
+/**
+ * As `appJson`, for an app that is read by itself: memory gives the same entry again until it has changed, so its JSON
+ * is kept.
+ */
 export function cachedAppJson(app: AppEntry, seen: LastSeenBySlot): string {
   const contact = lastSeenAt(app.record, seen);
   const last = lastRendered.get(app);

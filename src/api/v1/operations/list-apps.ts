@@ -4,7 +4,7 @@ import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 
 const CACHED_BYTES_MAX = 64 * 1024 * 1024;
-/** What an entry costs beside its body, roughly. */
+/** Rough cost of an entry beside its body. */
 const ENTRY_BYTES = 300;
 
 /** Section 4.2: GET /v1/apps. */
@@ -21,8 +21,8 @@ interface CachedBody {
 }
 
 /**
- * A list of 1000 apps takes longer to spell than all else of its request together, and mostly nothing has changed
- * since it was asked for last. Kept by the account's version, the least recently used going first.
+ * Rendering a list of 1000 apps takes longer than the rest of its request, and mostly nothing has changed since the
+ * last one. Bodies are kept by the account's version; the least recently used one goes first.
  */
 class BodyCache {
   readonly #cached = new Map<string, CachedBody>();
@@ -34,7 +34,7 @@ class BodyCache {
     if (cached && cached.version === version) return this.#used(account.id, cached);
     return andThen(listJson(account), (json) => {
       const body = Buffer.from(json);
-      // What memory counts did not change while it was read: it answers at once.
+      // An account that memory counts did not change during the read: memory answers at once.
       if (version !== undefined) this.#put(account.id, version, body);
       return body;
     });
@@ -46,7 +46,10 @@ class BodyCache {
     return cached.body;
   }
 
-  /** By id, not by the account's memory: that is dropped when it is listed anew, and must not live on here. */
+  /**
+   * The key is the id, not the account's memory: that is dropped when the account is listed anew, and must not live on
+   * here.
+   */
   #put(accountId: string, version: number, body: Buffer): void {
     this.#drop(accountId);
     this.#cached.set(accountId, { version, body });
@@ -75,7 +78,7 @@ const listJson = (account: AccountReader): MaybePromise<string> =>
     }),
   );
 
-/** H18. */
+/** H18: in the order of creation. */
 function byCreation(a: AppEntry, b: AppEntry): number {
   return a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1);
 }

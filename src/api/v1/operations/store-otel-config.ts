@@ -11,7 +11,7 @@ const shape = z.object({
   evidenceLevel: z.enum(['hashes', 'redacted', 'full'], 'must be hashes, redacted or full').default('hashes'),
 });
 
-/** O2. Judged even when other fields are wrong, so that the first wrong one in the table's order is told (O3). */
+/** O2: judged even when other fields are wrong, so that the first wrong field in the table's order is told (O3). */
 const fields = shape.refine(({ enabled, endpoint }) => !enabled || (endpoint !== undefined && endpoint !== ''), {
   path: ['endpoint'],
   message: 'endpoint is required when enabled is true.',
@@ -38,7 +38,7 @@ export const storeOtelConfig = route({
   },
 });
 
-/** A text judged by a rule that says in words what is wrong with it; the words never repeat the value. */
+/** A schema for a text that a rule judges. The rule's sentence never repeats the value. */
 function judged(fault: (value: string) => string | undefined, passes?: (value: string) => boolean): z.ZodString {
   return z.string('must be a string').check((ctx) => {
     const message = passes?.(ctx.value) === true ? undefined : fault(ctx.value);
