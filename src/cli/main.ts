@@ -3,8 +3,8 @@ import { muster } from './program.ts';
 import { failed, stdoutFailed } from './terminal/exit.ts';
 
 /*
- * The command `muster`. Data goes to stdout; progress and words to stderr. The process ends by running out of work, so
- * that nothing it has written is cut off.
+ * The command `muster`. Data goes to stdout; progress and messages go to stderr. The process ends by running out of
+ * work, so that no output is cut off.
  */
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(stdoutFailed(error)));

@@ -18,7 +18,7 @@ const CONNECTION = `
 Asks the running service: its ops listener at MUSTER_OPS_URL (default: where MUSTER_OPS_LISTEN says), with the token of
 MUSTER_OPERATOR_TOKEN, MUSTER_OPERATOR_TOKEN_FILE or the embedded store's data directory.`;
 
-/** Every command with its words; what each needs is loaded when it is called. */
+/** Every command with its description; the code that a command needs is loaded when it is called. */
 export function muster(env: NodeJS.ProcessEnv): Command {
   const program = new Command('muster')
     .description('The control plane of a fleet of daemons. Configured by the environment (docs/CONFIGURATION.md).')

@@ -20,22 +20,24 @@ export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
-  /** For tests whose subject is no outage: a machine under strain is as slow as one. */
+  /** For tests without an outage: a busy machine is as slow as one. */
   readonly deadlines?: Deadlines;
-  /** Aborts when the process is asked to end, perhaps before it has begun. */
+  /** Aborts when the process is asked to end, perhaps before it has started. */
   readonly signal?: AbortSignal;
-  /** For tests that bring trouble to the store. */
+  /** For tests that bring faults to the store. */
   readonly wrapStore?: (store: Store) => Store;
 }
 
+/** The parts that listeners and loops stand on, while the process runs. */
 export interface Core extends Foundation {
   readonly keyFile: KeyFile;
   readonly operatorTokens: readonly Secret[];
 }
 
 /**
- * What all of a process stands on: store, memory, keys, clocks and metrics.
- * @throws ConfigError when the key file is none; Error in words when the store cannot be used
+ * Opens the parts that the whole process stands on: secrets, store, registry of replicas, memory and metrics. They are
+ * closed by `opened`.
+ * @throws ConfigError when the key file or the token file cannot be used; Error in words when the store cannot
  */
 export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
@@ -55,7 +57,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
-  // Only now does a migration wait for this replica; one that began before is seen here.
+  // From here on a migration waits for this replica; one that began before is seen here.
   await refuseNewerFormat(store);
   metrics.clockTrusted(() => clockWatch.trusted());
   const services = createFleetServices({ store, clock, log, metrics, deadlines, keyRing, random });
@@ -77,7 +79,10 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   };
 }
 
-/** An embedded store keeps beside its data what is not configured; with etcd the configuration was refused before. */
+/**
+ * With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
+ * them.
+ */
 async function secretsOf(
   config: Config,
   log: Log,

@@ -2,7 +2,7 @@ import { LiveKeyRing, parseKeyRing, type KeyRing } from '../domain/keys/key-ring
 import type { Log } from '../log.ts';
 import { boundedContent, watchedFile, type WatchedFile } from './watched-file.ts';
 
-/** The hundred keys that a file may have, and remarks on each, fit in it by far. */
+/** A file of a hundred keys with a remark on each is far smaller. */
 const FILE_BYTES_MAX = 65_536;
 
 /** After a `reread` a key that was added to the file is known, and one that was removed is gone, at once. */

@@ -4,8 +4,10 @@ import type { Core } from './core.ts';
 import { createBindingServices, type DomainServices } from './domain-services.ts';
 
 /**
- * What the operator of custom resources stands on, where this replica has the role. The client of Kubernetes is loaded
- * only then.
+ * Makes what the operator of custom resources needs, where this replica has the role. The client of Kubernetes is
+ * loaded only then.
+ * @param wrap for tests that bring faults to the API server
+ * @returns undefined without the role
  * @throws Error in words when there is no usable kubeconfig
  */
 export async function openOperator(

@@ -17,23 +17,27 @@ import { watchedCertificate, type Certificate, type CertificateFiles } from './t
 export type ListenerName = 'api' | 'device' | 'ops';
 
 export interface ListenerBounds {
-  /** Requests in flight, held polls not counted; one above it is exposeExpiry to come back later. */
+  /** Requests in flight, held polls not counted; a further one is told to retry later. */
   readonly concurrencyMax: number;
-  /** Open connections; one above it is closed at once. */
+  /** Open connections; a further one is closed at once. */
   readonly connectionsMax: number;
 }
 
-/** A connection costs memory and a file descriptor even where nobody speaks on it. */
+/** A connection costs memory and a file descriptor even while it is idle. */
 const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, device: 100_000, ops: 1_000 };
 
-/** Of a kubelet and of Prometheus: an overload must not have the replica killed, nor hide itself. */
+/**
+ * The requests of a kubelet and of Prometheus are vital: an overload must neither get the replica killed nor hide
+ * itself.
+ */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {
-  /** Of those that speak TLS: to be read again. */
+  /** The certificates of the TLS listeners, to be read again from time to time. */
   readonly certificates: readonly CertificateFiles[];
 };
 
+/** The addresses of the listeners; port 0 where this process has not the role. */
 export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAddress> {
   const address = (listener: Listener | undefined): ListenAddress => ({
     host: listener?.host ?? '',
@@ -42,7 +46,7 @@ export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAd
   return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
 }
 
-/** Requests in flight by listener, held polls among them; of those that are open here. */
+/** Requests in flight by open listener, held polls among them. */
 export function inFlightOf(listeners: Listeners): readonly (readonly [listener: ListenerName, requests: number])[] {
   const all = [
     ['api', listeners.api],
@@ -52,20 +56,23 @@ export function inFlightOf(listeners: Listeners): readonly (readonly [listener: 
   return all.flatMap(([name, listener]) => (listener ? [[name, listener.inFlight] as const] : []));
 }
 
-/** What the listeners have in common with the loops. */
+/** The services and signals that the listeners share with the loops. */
 export interface ListenerDeps {
   readonly rateWindow: RateWindow;
   readonly device: DeviceServices;
   readonly domain: DomainServices;
-  /** Others are to take over: not ready any more, and still serving. */
+  /** Aborts when others are to take over: the replica is no longer ready and still serves. */
   readonly leaving: AbortSignal;
   readonly stopping: AbortSignal;
-  /** In words what is wrong without keeping the replica from serving. */
+  /** Tells in words what is wrong although the replica serves; undefined when nothing is. */
   readonly degraded: () => string | undefined;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
 }
 
-/** @throws Error in words when a port cannot be used */
+/**
+ * Opens the listeners of this replica's roles, and the ops listener always. They are closed by `opened`.
+ * @throws ConfigError when a certificate cannot be used; Error in words when a port cannot
+ */
 export async function openListeners(
   core: Core,
   { bounds, ...shared }: ListenerDeps,
@@ -183,6 +190,7 @@ function unreadyReason(
   if (leaving.aborted) return 'draining';
   if (!watchCache.ready) return 'the store does not answer, or the watch cache is being filled';
   const serves = config.roles.has('api') || config.roles.has('device');
-  // Requests are none of Kubernetes' business: a replica that serves them goes on when the API server is away.
+  // The API and the device plane do not need Kubernetes: a replica that serves them stays ready when the API server is
+  // away.
   return keyMissing(fleet.memory.activeKey()?.record, keyRing) ?? (serves ? undefined : degraded());
 }

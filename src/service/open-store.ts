@@ -8,7 +8,7 @@ import { StoreUnavailable, type Store } from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** Which store to open; this file is the only one that names the back-ends. */
+/** The store to open; this file is the only one that names the back-ends. */
 export type StoreChoice =
   { readonly kind: 'sqlite'; readonly path: string } | ({ readonly kind: 'etcd' } & EtcdOptions);
 
@@ -19,7 +19,10 @@ export interface RetryDeps {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A store that is started together with the service answers within this time; after that a supervisor restarts us. */
+/**
+ * A store that is started together with the service answers within this time; after it a supervisor restarts the
+ * process.
+ */
 const RETRY_FOR_MS = 30_000;
 const PAUSE_MS = 1000;
 
@@ -30,7 +33,7 @@ export async function openStore(choice: StoreChoice): Promise<Store> {
 
 /**
  * Opens the store that the configuration names; an embedded one is created where there is none.
- * @param warn is called with each sentence about what is not as it should be, but will do
+ * @param warn is called with each sentence about a fault that the service can live with
  * @throws StoreUnavailable, or Error in words when the store is there but cannot be used
  */
 export async function openConfiguredStore(
@@ -56,8 +59,8 @@ export async function openConfiguredStore(
 }
 
 /**
- * Opens the store of a service that starts, and tries again while it does not answer, for 30 s at most.
- * @throws StoreUnavailable when the time is over, or the store refuses; whatever else `open` throws, at once
+ * Opens the store of a service that starts, and tries again for at most 30 s while it does not answer.
+ * @throws StoreUnavailable when the time is over, or the store refuses; any other error of `open` at once
  */
 export async function openWithRetry(open: () => Promise<Store>, deps: RetryDeps): Promise<Store> {
   const { clock, log, signal } = deps;

@@ -5,10 +5,13 @@ import { FORMAT } from '../domain/records/records.ts';
 import { createLog } from '../log.ts';
 import { startService, type Service } from './service.ts';
 
-/** What else goes on while the service runs; it ends when the signal aborts. */
+/** Other work while the service runs; it ends when the signal aborts. */
 export type Work = (service: Service, signal: AbortSignal) => Promise<void>;
 
-/** The configuration; undefined, with exit code 2 and words on stderr, when it is wrong. */
+/**
+ * Reads the configuration.
+ * @returns undefined, with exit code 2 and words on stderr, when it is wrong
+ */
 export function configured(environment: NodeJS.ProcessEnv): Config | undefined {
   try {
     return readConfig(environment);
@@ -27,9 +30,9 @@ const OUTDATED =
   'a newer Muster has raised the format of the records in the store, and this program ends: start that version in its place';
 
 /**
- * Runs the service until SIGTERM, SIGINT, a fault that nobody caught, or a store that a newer Muster has taken over; then
- * answers what is under way and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and where it is
- * outdated, 2 when the configuration turns out to be wrong.
+ * Runs the service until SIGTERM, SIGINT, an uncaught fault, or a store that a newer Muster has taken over; then lets
+ * the requests in flight complete and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and where the
+ * program is outdated, 2 when the configuration turns out to be wrong.
  */
 export async function run(config: Config, work?: Work): Promise<void> {
   const log = createLog(config.logLevel);
@@ -42,13 +45,13 @@ export async function run(config: Config, work?: Work): Promise<void> {
     ending.abort();
   };
   const failed = (what: string, error: unknown): undefined => end(what, { err: error });
-  // A signal that comes again changes nothing, since npm passes on the one that the terminal has sent already.
+  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
-  // The process never runs on after a fault that nobody caught: what is under way is answered, then it ends.
+  // The process never goes on after an uncaught fault: requests in flight are completed, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
   const service = await startService({ config, log, signal: ending.signal }).catch((error: unknown) => {
-    // Nothing was under way yet.
+    // No request was in flight yet.
     if (ending.signal.aborted && !faulty) return log.info({ err: error }, 'asked to end before it had started');
     if (error instanceof ConfigError) return misconfigured(error);
     process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -60,11 +63,11 @@ export async function run(config: Config, work?: Work): Promise<void> {
   });
   if (work && !ending.signal.aborted) {
     await work(service, ending.signal).catch((error: unknown) => {
-      // What was under way when the end came may say so.
+      // Work that the end interrupts may reject.
       if (!ending.signal.aborted) failed('muster cannot go on', error);
     });
   }
   if (!ending.signal.aborted) await once(ending.signal, 'abort');
-  // Nobody is to be sent to a process with a fault for a while.
+  // A process with a fault leaves at once, so that no more clients reach it.
   await service.stop(faulty).catch((error: unknown) => failed('muster could not stop cleanly', error));
 }

@@ -26,13 +26,13 @@ export interface Service {
   readonly device: ListenAddress;
   readonly ops: ListenAddress;
   /**
-   * Resolves to the format of the store's records when a newer Muster has raised it above what this program knows: it
-   * must end. Never rejects.
+   * Resolves to the format of the store's records when a newer Muster has raised it above the one that this program
+   * knows: the process must end then. Never rejects.
    */
   readonly outdated: Promise<number>;
   /**
-   * Leaves the rotation, answers what is under way, writes what is in memory, and closes. Idempotent.
-   * @param atOnce without the delay in which it is not ready and still serves
+   * Leaves the rotation, lets requests in flight complete, writes what is in memory, and closes. Idempotent.
+   * @param atOnce without the delay in which the replica is not ready and still serves
    */
   stop(atOnce?: boolean): Promise<void>;
 }
@@ -40,22 +40,23 @@ export interface Service {
 export interface ServiceOptions extends CoreOptions {
   /** For tests that fill a listener. */
   readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;
-  /** For tests that bring trouble to the API server of Kubernetes. */
+  /** For tests that bring faults to the API server of Kubernetes. */
   readonly wrapKubernetes?: (api: KubeApi) => KubeApi;
-  /** For tests: off, every controller works at once and unfenced. */
+  /** For tests: without election every controller works at once and unfenced. */
   readonly election?: boolean;
 }
 
 const DRAIN_MS = 10_000;
 
 /**
- * The composition root: config → store → memory → listeners → loops.
- * @throws ConfigError when the key file is none; Error in words when the store or a port cannot be used
+ * Starts the service: core → domain services → listeners → loops.
+ * @throws ConfigError when a file of the configuration cannot be used; Error in words when the store or a port cannot;
+ * the signal's reason when it aborted meanwhile
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const core = await openCore(options, opened);
-  // Asked to end while it waited for the store: it need not begin.
+  // The process may have been asked to end while it waited for the store.
   options.signal?.throwIfAborted();
   const { config, log, clock, store, watchCache } = core;
   const leaving = new AbortController();
@@ -87,8 +88,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
     ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
-    // At once, and not after the delay: whoever stays may lead. Of an embedded store nobody stays, and what is purged
-    // until the end is forgotten in time (O10).
+    // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
+    // replica stays, and purges until the end must leave the history in time (O10).
     ...(config.roles.has('controller')
       ? [
           runController(
@@ -112,7 +113,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (config.drainDelayMs > 0 && !atOnce) await leave();
     log.info({}, 'muster is stopping');
     stopping.abort();
-    // The ops listener stays until the others are done: /readyz says that the replica drains, /livez that it lives.
+    // The ops listener closes last: until then /readyz says that the replica drains, and /livez that it lives.
     await Promise.all([listeners.api?.drain(DRAIN_MS), listeners.device?.drain(DRAIN_MS)]);
     await listeners.ops.drain(DRAIN_MS);
     await loops;
@@ -145,10 +146,10 @@ function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, 
   });
 }
 
-/** What is mounted may change while the service runs. */
+/** Mounted files may change while the service runs. */
 const FILES_EVERY_MS = 10_000;
 
-/** What every replica does, whatever its roles. */
+/** The loops of every replica, whatever its roles. */
 function replicaLoops(
   core: Core,
   { certificates }: Listeners,
@@ -156,12 +157,12 @@ function replicaLoops(
   signal: AbortSignal,
 ): Promise<void>[] {
   const { keyFile, replicas, store } = core;
-  // It keeps its pace through an outage: once the store is back, a rotation relies on who is on the registry.
+  // The pace stays the same through an outage: once the store is back, a rotation relies on the registry.
   const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
     runLoop(core, { name: 'key-file', everyMs: FILES_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
     runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
-    // A look and no watch: one that is silent would go unnoticed.
+    // The format is read and not watched: a watch that is silent would go unnoticed.
     runLoop(
       core,
       {

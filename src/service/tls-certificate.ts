@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../time/clock.ts';
 import { boundedContent, fileFault, watchedFile, type WatchedFile } from './watched-file.ts';
 
-/** A long chain with large keys fits in it by far. */
+/** A long chain with large keys is far smaller. */
 const FILE_BYTES_MAX = 1_048_576;
 
 export interface Certificate {

@@ -31,6 +31,7 @@ const accountBody = ({
   ...(managedBy && { managedBy: `${managedBy.namespace}/${managedBy.name}` }),
 });
 
+/** POST /operator/v1/accounts. */
 export const createAccount = route({
   method: 'post',
   path: '/operator/v1/accounts',
@@ -40,6 +41,7 @@ export const createAccount = route({
   },
 });
 
+/** GET /operator/v1/accounts, page by page. */
 export const listAccounts = route({
   method: 'get',
   path: '/operator/v1/accounts',
@@ -49,6 +51,7 @@ export const listAccounts = route({
   },
 });
 
+/** GET /operator/v1/accounts/{accountId}. */
 export const readAccount = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId',
@@ -57,6 +60,7 @@ export const readAccount = route({
   },
 });
 
+/** PATCH /operator/v1/accounts/{accountId}; absent fields stay as they are. */
 export const changeAccount = route({
   method: 'patch',
   path: '/operator/v1/accounts/:accountId',

@@ -11,7 +11,7 @@ const keyBody = ({ keyId, name, createdAt }: ApiKey): { keyId: string; name: str
   createdAt: dateTime(createdAt),
 });
 
-/** The only response that ever holds an API key. */
+/** POST /operator/v1/accounts/{accountId}/api-keys: the only response that ever holds an API key. */
 export const createApiKey = route({
   method: 'post',
   path: '/operator/v1/accounts/:accountId/api-keys',
@@ -23,6 +23,7 @@ export const createApiKey = route({
   },
 });
 
+/** GET /operator/v1/accounts/{accountId}/api-keys. */
 export const listApiKeys = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/api-keys',
@@ -31,6 +32,7 @@ export const listApiKeys = route({
   },
 });
 
+/** DELETE /operator/v1/accounts/{accountId}/api-keys/{keyId}. */
 export const revokeApiKey = route({
   method: 'delete',
   path: '/operator/v1/accounts/:accountId/api-keys/:keyId',

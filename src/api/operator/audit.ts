@@ -1,6 +1,7 @@
 import { dateTime } from '../../time/date-time.ts';
 import { pageOf, route } from './route.ts';
 
+/** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
 export const listAudit = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/audit',

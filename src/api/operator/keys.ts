@@ -7,7 +7,7 @@ const statusBody = (status: KeyStatus): object => ({
   awaitingRetirement: Object.fromEntries(status.awaitingRetirement),
 });
 
-/** Responds with numbers only: never with a key, nor with anything made from one. */
+/** GET /operator/v1/keys: numbers only, never a key, nor anything made from one. */
 export const readKeys = route({
   method: 'get',
   path: '/operator/v1/keys',
@@ -16,6 +16,7 @@ export const readKeys = route({
   },
 });
 
+/** POST /operator/v1/keys/rotation: the newest key of the key file becomes the active one. */
 export const rotateKeys = route({
   method: 'post',
   path: '/operator/v1/keys/rotation',

@@ -31,6 +31,7 @@ function statusOf(query: URLSearchParams): ReviewStatus | undefined {
   return status;
 }
 
+/** GET /operator/v1/accounts/{accountId}/review-queue, page by page. */
 export const listReviewQueue = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/review-queue',
@@ -40,6 +41,7 @@ export const listReviewQueue = route({
   },
 });
 
+/** PATCH /operator/v1/accounts/{accountId}/review-queue/{entryId}. */
 export const decideReview = route({
   method: 'patch',
   path: '/operator/v1/accounts/:accountId/review-queue/:entryId',

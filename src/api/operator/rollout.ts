@@ -1,6 +1,7 @@
 import { dateTime } from '../../time/date-time.ts';
 import { route } from './route.ts';
 
+/** GET /operator/v1/accounts/{accountId}/rollout: how far the current configuration has come. */
 export const readRollout = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/rollout',

@@ -16,7 +16,10 @@ interface AuditEntry {
 
 const PAGE = 1000;
 
-/** `muster audit list`: who did what in an account, oldest first; written page by page, since there may be many. */
+/**
+ * `muster audit list`: the entries of an account's audit, oldest first, written page by page since there may be many.
+ * @throws CommandFault, ConfigError
+ */
 export async function listAudit(
   env: NodeJS.ProcessEnv,
   { account, output }: { account: string; output: 'table' | 'json' },
@@ -50,7 +53,10 @@ interface Verification {
   readonly faultCount: number;
 }
 
-/** `muster audit verify`: whether an entry was removed, added or changed since the leader sealed it. */
+/**
+ * `muster audit verify`: tells whether an entry was removed, added or changed since the leader sealed it.
+ * @throws CommandFault, with exit code 3 where one was; ConfigError
+ */
 export async function verifyAudit(
   env: NodeJS.ProcessEnv,
   { account, output }: { account?: string; output: 'table' | 'json' },

@@ -9,7 +9,10 @@ import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
 import { onInterruption } from '../terminal/signals.ts';
 
-/** `muster backup FILE`: asks the running service for a snapshot, checks it while it comes, and writes it. */
+/**
+ * `muster backup FILE`: asks the running service for a snapshot, checks it while it arrives, and writes it.
+ * @throws CommandFault, ConfigError; BadBackup when the snapshot is damaged
+ */
 export async function backup(env: NodeJS.ProcessEnv, path: string, { force }: { force: boolean }): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
   const toStdout = path === '-';

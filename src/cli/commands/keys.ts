@@ -14,7 +14,11 @@ interface KeyStatus {
   readonly removable: readonly number[];
 }
 
-/** `muster keys status`: by key, what is sealed under it, who knows it, and whether its line may go. */
+/**
+ * `muster keys status`: by key, how much is sealed under it, which replicas know it, and whether its line may be
+ * removed.
+ * @throws CommandFault, ConfigError
+ */
 export async function keyStatus(env: NodeJS.ProcessEnv, { output }: { output: 'table' | 'json' }): Promise<void> {
   const status = await new ServiceClient(connectionOf(env)).json<KeyStatus>('/operator/v1/keys');
   process.stdout.write(output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : tableOf(status));
@@ -42,7 +46,10 @@ function stateOf(number: number, status: Pick<KeyStatus, 'writing' | 'known' | '
   return number > status.writing ? 'ready for `muster keys rotate`' : 'reads';
 }
 
-/** `muster keys rotate`: the newest key of the key file writes from now on. */
+/**
+ * `muster keys rotate`: makes the newest key of the key file the active one.
+ * @throws CommandFault, ConfigError
+ */
 export async function rotateKeys(env: NodeJS.ProcessEnv): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
   const { writing, before } = await client.json<{ writing: number; before: number }>('/operator/v1/keys/rotation', {

@@ -17,7 +17,10 @@ import { onInterruption } from '../terminal/signals.ts';
 /** The file is read once to check it, once for nearly everything, and once for what the audit's chains do not reach. */
 const READS = 3;
 
-/** `muster restore FILE`: writes a backup into the configured store, which must be empty and in nobody's hands. */
+/**
+ * `muster restore FILE`: writes a backup into the configured store, which must be empty and used by no service.
+ * @throws ConfigError, BadBackup, RestoreFault, StoreUnavailable, CommandFault
+ */
 export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepCodes: boolean }): Promise<void> {
   const config = readConfig(env);
   const { size } = statSync(path);
@@ -55,7 +58,7 @@ async function opened(config: Config): Promise<Store> {
 
 type Reading = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 
-/** Passes the bytes on until the signal aborts, and tells how many there were, over all readings. */
+/** Passes the bytes on until the signal aborts, and reports their number over all readings. */
 function counting(progress: Progress, signal: AbortSignal): Reading {
   let done = 0;
   return async function* counted(bytes) {
@@ -67,7 +70,7 @@ function counting(progress: Progress, signal: AbortSignal): Reading {
   };
 }
 
-/** A store that was tried out has made its own key 1: the number alone does not tell that it is another key. */
+/** A store that was tried out has its own key 1: the number alone does not tell that it is another key. */
 function opensBy({ keyFile, dataDir }: Config, random: RandomSource): RestoreRules['opens'] {
   const kept = keptKeyPath(dataDir);
   const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
@@ -77,7 +80,7 @@ function opensBy({ keyFile, dataDir }: Config, random: RandomSource): RestoreRul
     try {
       return openHeader(envelope, accountId, record) !== undefined;
     } catch {
-      // A key that is newer than all of these.
+      // The record is sealed under a key that is newer than all of these.
       return false;
     }
   };

@@ -41,7 +41,10 @@ export interface UsageOptions {
 const PATH = '/operator/v1/usage';
 const PAGE_ACCOUNTS = 500;
 
-/** `muster usage`: a month of the ledger, of one account or of all. */
+/**
+ * `muster usage`: a month of the ledger, for one account or all.
+ * @throws CommandFault, ConfigError
+ */
 export async function usage(env: NodeJS.ProcessEnv, { month, account, output }: UsageOptions): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
   const of = account === undefined ? { limit: String(PAGE_ACCOUNTS) } : { accountId: account };
@@ -54,7 +57,7 @@ export async function usage(env: NodeJS.ProcessEnv, { month, account, output }: 
 
 const incomplete = (month: string): string => `${month} is not complete: some of its nights are yet to be metered.`;
 
-/** Each account is rounded for itself, so that the totals of pages add up. */
+/** Each account is rounded separately, so that the totals of pages add up. */
 async function readPages(client: ServiceClient, first: string): Promise<Usage> {
   const pages: Usage[] = [];
   let path: string | undefined = first;
@@ -77,7 +80,7 @@ async function readPages(client: ServiceClient, first: string): Promise<Usage> {
   };
 }
 
-/** As the service spells it; of the pages after the first, without the line of names. */
+/** Writes the service's own CSV; pages after the first go without the header line. */
 async function writeCsv(client: ServiceClient, first: string): Promise<void> {
   let path: string | undefined = first;
   let complete = true;

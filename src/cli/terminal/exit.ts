@@ -10,15 +10,15 @@ import { StoreUnavailable } from '../../store/port.ts';
 /** Exit codes of the command; docs/CLI.md has the same table. */
 export const EXIT = {
   ok: 0,
-  /** It could not be done. */
+  /** The command could not do its work. */
   failed: 1,
-  /** The command line or the configuration is wrong: nothing was tried. */
+  /** The command line or the configuration is wrong; nothing was tried. */
   usage: 2,
-  /** It was done, and what was looked at is not as it should be. */
+  /** The check was made, and found a fault. */
   bad: 3,
 } as const;
 
-/** Ends the command with words for the person at the terminal. */
+/** Ends the command with a sentence for the person at the terminal. */
 export class CommandFault extends Error {
   override readonly name = 'CommandFault';
   readonly exitCode: number;
@@ -29,12 +29,13 @@ export class CommandFault extends Error {
   }
 }
 
+/** Writes a line to stderr. */
 export const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** One line for a person and an exit code: never a stack, never the value of a variable. */
+/** Writes one line for a person and sets the exit code: never a stack, never the value of a variable. */
 export function failed(error: unknown): void {
   process.exitCode = exitCodeOf(error);
-  // Commander has said it.
+  // Commander has written its own message.
   if (error instanceof CommanderError) return;
   if (error instanceof ConfigError) say(`muster: the configuration is wrong.\n${error.message}`);
   else say(`muster: ${wordsOf(error)}`);
@@ -48,14 +49,14 @@ function exitCodeOf(error: unknown): number {
 
 let wholeStdoutRequired = false;
 
-/** From here on it is a fault where stdout is not read to its end: half a backup is none, and a verdict comes last. */
+/** From here on it is a fault when stdout is not read to its end: half a backup is none, and a verdict comes last. */
 export function requireWholeStdout(): void {
   wholeStdoutRequired = true;
 }
 
 /**
- * What reads stdout may have had enough, as `head` does; that is no fault of a list.
- * @returns the exit code: there is nothing left that could be done
+ * Decides what an error of stdout means: a reader may close it early, as `head` does, which is no fault of a list.
+ * @returns the exit code, since nothing is left to do
  */
 export function stdoutFailed(error: NodeJS.ErrnoException): number {
   const { code = 'unknown' } = error;
@@ -66,7 +67,7 @@ export function stdoutFailed(error: NodeJS.ErrnoException): number {
 
 const MEANT_FOR_PEOPLE = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable, Busy];
 
-/** Of a fault of the system (a file, a connection), and of our own. */
+/** An error in words: those of the system (a file, a connection) and the project's own. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unexpected fault';
   if (MEANT_FOR_PEOPLE.some((kind) => error instanceof kind)) return error.message;

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { Presets, SingleBar } from 'cli-progress';
 
-/** How far a long command has come: a bar on stderr, and only where that is a terminal. */
+/** The progress of a long command: a bar on stderr, and only where that is a terminal. */
 export interface Progress extends Disposable {
   readonly shown: boolean;
   total(total: number): void;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { ConfigError, parseOperatorTokens } from '../../config/config.ts';
 import { Secret } from '../../domain/credentials/secret.ts';
 
-/** Where the running service is, and what opens it. */
+/** The address of the running service, and the token that opens it. */
 export interface Connection {
-  /** Without a slash at the end. */
+  /** The URL has no slash at its end. */
   readonly url: string;
   readonly token: Secret;
 }
@@ -15,7 +15,7 @@ type Environment = NodeJS.ProcessEnv;
 const given = (env: Environment, name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
 
 /**
- * From the same variables that the service has. A token is never an argument: others could read it in the list of
+ * Takes both from the variables that the service has. A token is never an argument: others could read it in the list of
  * processes and in the history of the shell.
  * @throws ConfigError
  */
@@ -32,7 +32,7 @@ export function opsUrl(env: Environment): string {
   return url.replace(/\/+$/, '');
 }
 
-/** An address for all interfaces is reached at this machine's own. */
+/** The URL of a listen address; one for all interfaces is reached at this machine's own. */
 function listening(address: string): string {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at).replace(/^\[|\]$/g, ''), address.slice(at + 1)];

@@ -1,17 +1,17 @@
 import { CommandFault } from './exit.ts';
 import type { Connection } from './service-address.ts';
 
-/** Above every deadline of the service: the longest is that of a verification. */
+/** Milliseconds, more than every deadline of the service: the longest is that of a verification. */
 const RESPONSE_MS_MAX = 150_000;
 
 interface RequestOptions {
   readonly method?: 'GET' | 'POST';
   readonly accept?: string;
-  /** Ends the wait, and the reading of the answer. */
+  /** Ends the wait, and the reading of the response. */
   readonly signal?: AbortSignal;
 }
 
-/** Asks the running service by its ops listener. Every method throws CommandFault with what to do. */
+/** The client of the running service's ops listener. Every method throws CommandFault that says what to do. */
 export class ServiceClient {
   readonly #connection: Connection;
 
@@ -29,7 +29,7 @@ export class ServiceClient {
     return { text: await response.text().catch(() => this.#brokeOff()), headers: response.headers };
   }
 
-  /** An answer without a bound in size or time. */
+  /** A response without a bound in size or time. */
   async *stream(path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void> {
     const { body } = await this.#send(path, options);
     if (!body) return;
@@ -46,7 +46,7 @@ export class ServiceClient {
     const headers = { authorization: `Bearer ${token.reveal()}`, ...(accept !== undefined && { accept }) };
     const request = { method, headers, redirect: 'error', ...(signal && { signal }) } as const;
     const response = await fetch(`${url}${path}`, request).catch((error: unknown) => {
-      // Why the caller gave up is its own to say.
+      // A caller that gives up has a reason of its own.
       throw error instanceof CommandFault ? error : new CommandFault(unreachable(url, error));
     });
     if (response.ok) return response;
@@ -69,7 +69,7 @@ export class ServiceClient {
   }
 }
 
-/** In words why nobody answered there. */
+/** Tells in words why there was no response. */
 export function unreachable(url: string, error: unknown): string {
   const code = (((error as Error).cause ?? error) as NodeJS.ErrnoException).code;
   const why = code === 'ECONNREFUSED' ? 'nothing listens there' : (code ?? (error as Error).name);

@@ -2,15 +2,15 @@ import process from 'node:process';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Aborts where somebody stops the command. */
+/** Aborts when somebody stops the command. */
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 
 /**
- * Lets a command end by itself when it is stopped: in words, and with the terminal as it was. A second signal of the
- * same kind kills it.
- * @param reason what the signal aborts with
+ * Lets a stopped command end by itself, in words and with the terminal as it was. A second signal of the same kind
+ * kills it.
+ * @param reason the reason of the aborted signal
  */
 export function onInterruption(reason: Error): Interruption {
   const controller = new AbortController();

@@ -1,4 +1,7 @@
-/** Rows in columns for people; numbers stand to the right. No colour, no lines: it is read by `awk`, too. */
+/**
+ * Renders rows in columns for people; numbers stand to the right. It has no colour and no lines, since `awk` reads it,
+ * too.
+ */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const texts = [head, ...rows].map((row) => row.map((cell) => printable(String(cell))));
   const widths = head.map((_name, column) => Math.max(...texts.map((row) => (row[column] ?? '').length)));
@@ -14,5 +17,5 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
 
 const isNumeric = (cell: string | number | undefined): boolean => /^-?\d+(?:\.\d+)?$/.test(String(cell));
 
-/** What others have chosen, as the name of an account, must not move the cursor or colour the terminal. */
+/** A text that others have chosen, such as an account's name, must not move the cursor or colour the terminal. */
 export const printable = (text: string): string => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');

@@ -8,8 +8,9 @@ import { checkService } from './service.ts';
 import { checkStore } from './store.ts';
 
 /**
- * `muster doctor`: looks, and changes nothing. Exit code 3 where something fails.
- * @param running the service is known to run elsewhere, as in a cluster: it must answer, and its ports are not here
+ * `muster doctor`: checks, and changes nothing.
+ * @param running the service is known to run elsewhere, as in a cluster: it must respond, and its ports are not here
+ * @throws CommandFault with exit code 3 where a check fails
  */
 export async function doctor(env: NodeJS.ProcessEnv, { running }: { readonly running: boolean }): Promise<void> {
   requireWholeStdout();

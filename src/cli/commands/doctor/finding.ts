@@ -1,4 +1,4 @@
-/** What one look found: in words what is wrong and what to do, where anything is. */
+/** The result of one check: in words what is wrong and what to do, where anything is. */
 export interface Finding {
   readonly level: 'ok' | 'warn' | 'fail';
   readonly what: string;
@@ -9,6 +9,7 @@ export type Report = (finding: Finding) => void;
 
 type Words = (says: string) => Finding;
 
+/** Makes the findings of one subject, by level. */
 export const finding = (what: string): Readonly<Record<Finding['level'], Words>> => ({
   ok: (says: string): Finding => ({ level: 'ok', what, says }),
   warn: (says: string): Finding => ({ level: 'warn', what, says }),

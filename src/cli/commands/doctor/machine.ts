@@ -16,12 +16,15 @@ import { finding, type Report } from './finding.ts';
 
 const NODE_MAJOR = 24;
 const MIB = 1024 * 1024;
-/** cert-manager renews at a third of the time that is left; of 90 days these are the last. */
+/** cert-manager renews a certificate of 90 days when 30 are left: with 14 left a renewal has failed. */
 const CERTIFICATE_WARN_MS = 14 * DAY_MS;
 const FREE_FAIL_BYTES = 64 * MIB;
 const FREE_WARN_BYTES = 1024 * MIB;
 
-/** What lies on this machine: the program, the key file, the data directory, the ports. */
+/**
+ * Checks this machine: the program, the key file, the certificates, the data directory, the ports.
+ * @returns the keys of the key file where it can be read
+ */
 export async function checkMachine(config: Config, serviceRuns: boolean, report: Report): Promise<KeyRing | undefined> {
   const program = finding('version');
   if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
@@ -41,7 +44,7 @@ function checkKeyFile({ keyFilePath, dataDir }: Config, report: Report): KeyRing
     const keyRing = parseKeyRing(readFileSync(path, 'utf8'));
     const { mode: type, uid } = statSync(path);
     const mode = type & 0o777;
-    // What a platform mounts is not ours, and ours to read by its group.
+    // A file that a platform mounts belongs to another user, and its group may read it.
     const exposed = uid === process.getuid?.() ? 0o077 : 0o007;
     const has = `${path} has key ${keyRing.numbers.join(', ')}`;
     if ((mode & exposed) === 0) report(keyFile.ok(has));

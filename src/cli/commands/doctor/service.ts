@@ -7,10 +7,13 @@ import { finding, type Report } from './finding.ts';
 const CHECK_MS_MAX = 5000;
 const CLOCK_WARN_MS = 5000;
 const CLOCK_FAIL_MS = 30_000;
-/** The date in an answer has whole seconds. */
+/** The date of a response has whole seconds. */
 const DATE_ROUNDING_MS = 1000;
 
-/** The running service, as its ops listener shows it. */
+/**
+ * Checks the running service through its ops listener.
+ * @param mustRun it is a fault when the service cannot be reached
+ */
 export async function checkService(
   env: NodeJS.ProcessEnv,
   mustRun: boolean,
@@ -38,7 +41,7 @@ export async function checkService(
   return { runs: true };
 }
 
-/** This machine's clock against the service's, which may be on another one. */
+/** Compares this machine's clock with the service's, which may run on another one. */
 function checkClock(date: string | null, asked: number, report: Report): void {
   const clock = finding('clock');
   const told = Date.parse(date ?? '');

@@ -15,7 +15,7 @@ import { wordsOf } from '../../terminal/exit.ts';
 import { finding, type Report } from './finding.ts';
 
 const FULLNESS_WARN = 0.7;
-/** A replica announces its clock every few seconds, and its record may be that old. */
+/** A replica announces its clock every few seconds, so that its record may be that old. */
 const CLOCK_FAIL_MS = 30_000;
 
 interface Known {
@@ -23,7 +23,7 @@ interface Known {
   readonly serviceRuns: boolean;
 }
 
-/** The store itself; an embedded one only while no service holds it. */
+/** Checks the store itself; an embedded one only while no service holds it. */
 export async function checkStore(config: Config, known: Known, report: Report): Promise<void> {
   const found = finding('store');
   const { store: choice } = config;

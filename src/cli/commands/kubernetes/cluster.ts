@@ -5,7 +5,7 @@ import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
 const NOWHERE = 'http://localhost:8080';
 
 /**
- * The cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
+ * Finds the cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
  * @throws CommandFault with the exit code of wrong usage where there is none
  */
 export function cluster(): KubeConfig {
@@ -15,17 +15,18 @@ export function cluster(): KubeConfig {
   } catch (error) {
     throw new CommandFault(`The kubeconfig cannot be used: ${wordsOf(error)}`, EXIT.usage);
   }
-  // The client's guess where it found nothing.
+  // The client falls back to this address where it finds no cluster.
   if ((config.getCurrentCluster()?.server ?? NOWHERE) === NOWHERE) {
     throw new CommandFault('No cluster: run it in a pod, or set KUBECONFIG.', EXIT.usage);
   }
   return config;
 }
 
+/** The HTTP status of an API server's refusal; undefined for any other error. */
 export const statusOf = (error: unknown): number | undefined =>
   error instanceof ApiException ? error.code : undefined;
 
-/** What the API server said, without the request: that may have held a secret. */
+/** The API server's refusal in words, without the request, which may have held a secret. */
 export function refusedBy(error: unknown, doing: string): CommandFault {
   if (!(error instanceof ApiException)) return new CommandFault(`${doing}: ${wordsOf(error)}`);
   return new CommandFault(`${doing}: the API server answered ${error.code}${messageIn(error.body)}`);

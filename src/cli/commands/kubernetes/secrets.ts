@@ -7,15 +7,16 @@ import { cluster, refusedBy, statusOf } from './cluster.ts';
 export interface SecretsOptions {
   readonly name: string;
   readonly namespace: string;
-  /** Under which keys of the Secret the operator's token and the key file lie. */
+  /** The keys of the Secret under which the operator's token and the key file lie. */
   readonly tokenKey: string;
   readonly keysKey: string;
 }
 
 /**
- * `muster kubernetes secrets`: makes the Secret with an operator token and a key file where there is none. It is created
- * or left alone, never read and never changed: data is encrypted under what lies there, so it may run again at any time,
+ * `muster kubernetes secrets`: creates the Secret with an operator token and a key file where there is none. An
+ * existing one is neither read nor changed, since data is encrypted under its keys; so it may run again at any time,
  * beside others, and with a right to create and no other (ADR 0021).
+ * @throws CommandFault
  */
 export async function makeSecrets({ name, namespace, tokenKey, keysKey }: SecretsOptions): Promise<void> {
   const random = systemRandom();

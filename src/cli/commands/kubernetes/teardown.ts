@@ -4,9 +4,9 @@ import { CommandFault, say } from '../../terminal/exit.ts';
 import { cluster, refusedBy, statusOf } from './cluster.ts';
 
 export interface TeardownOptions {
-  /** How long the finalizers have. */
+  /** Seconds that the finalizers have. */
   readonly timeoutSeconds: number;
-  /** Whether the custom resources go. */
+  /** Tells whether the custom resources are deleted. */
   readonly resources: boolean;
   /** A Secret to delete in the end, with its namespace. */
   readonly secret?: string;
@@ -14,7 +14,7 @@ export interface TeardownOptions {
 }
 
 const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
-/** What hangs on an account goes before it. */
+/** Resources that belong to an account are deleted before it. */
 const STAGES = [['fleetapps', 'fleetapikeys', 'fleetotelconfigs'], ['fleetaccounts']] as const;
 const POLL_EVERY_MS = 2_000;
 const PAGE = 500;
@@ -29,7 +29,8 @@ interface Resource {
 
 /**
  * `muster kubernetes teardown`: deletes every custom resource and waits until its finalizer has run, while the operator
- * that runs them is still there. For the time before an uninstall that takes the definitions along.
+ * that runs them is still there. To be called before an uninstall that removes the definitions, too.
+ * @throws CommandFault, also when the time is over
  */
 export async function teardown(options: TeardownOptions): Promise<void> {
   const config = cluster();
@@ -81,7 +82,7 @@ async function list(api: CustomObjectsApi, plural: string): Promise<Resource[]> 
       next = page.metadata.continue || undefined;
     } while (next !== undefined);
   } catch (error) {
-    // Where the definition is not there, nothing of it is.
+    // Without its definition no resource is there.
     if (statusOf(error) !== 404) throw refusedBy(error, `${plural} cannot be listed`);
   }
   return found;
