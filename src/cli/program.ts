@@ -65,7 +65,7 @@ function addRestore(program: Command, env: NodeJS.ProcessEnv): void {
   program
     .command('restore')
     .description('write a backup into an empty store, with the service stopped')
-    .argument('<file>', 'what `muster backup` wrote; it is checked as a whole before anything is written')
+    .argument('<file>', 'a file that `muster backup` wrote; it is checked as a whole before anything is written')
     .option('--keep-codes', 'leave enrollment codes open that were open when the backup was made', false)
     .addHelpText(
       'after',
@@ -78,12 +78,12 @@ function addRestore(program: Command, env: NodeJS.ProcessEnv): void {
 }
 
 const output = (...formats: readonly string[]): Option =>
-  new Option('-o, --output <format>', 'how stdout is written').choices(formats).default('table');
+  new Option('-o, --output <format>', 'the format of stdout').choices(formats).default('table');
 
 function addUsage(program: Command, env: NodeJS.ProcessEnv): void {
   program
     .command('usage')
-    .description('what was metered in a month, by account')
+    .description('show the metered usage of a month, by account')
     .option('-m, --month <YYYY-MM>', 'which month; this one (UTC) by default', monthOf, thisMonth())
     .option('-a, --account <id>', 'of this account alone', idOf)
     .addOption(output('table', 'json', 'csv'))
@@ -115,7 +115,7 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
   const audit = program.command('audit').description('the audit of accounts');
   audit
     .command('list')
-    .description('who did what, oldest first')
+    .description('list the entries of an account, oldest first')
     .requiredOption('-a, --account <id>', 'of this account', idOf)
     .addOption(output('table', 'json'))
     .addHelpText('after', `${CONNECTION}\njson is one object a line.`)
@@ -130,7 +130,7 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
     .addOption(output('table', 'json'))
     .addHelpText(
       'after',
-      `${CONNECTION}\nWho can write the store can write the chain anew: keep the heads elsewhere, and compare.${EXIT_CODES}`,
+      `${CONNECTION}\nAnyone who can write the store can rewrite the chain: keep the heads elsewhere, and compare them.${EXIT_CODES}`,
     )
     .action(async (options: AuditOptions) => {
       const { verifyAudit } = await import('./commands/audit.ts');
@@ -142,7 +142,7 @@ function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
   const keys = program.command('keys').description('the key-encryption keys of the key file');
   keys
     .command('status')
-    .description('what each key seals, who knows it, and which lines may be removed')
+    .description('show how much each key seals, which replicas know it, and which lines may be removed')
     .addOption(output('table', 'json'))
     .addHelpText('after', CONNECTION)
     .action(async (options: { output: 'table' | 'json' }) => {
@@ -151,7 +151,7 @@ function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
     });
   keys
     .command('rotate')
-    .description('let the newest key of the key file write, once every replica knows it')
+    .description('make the newest key of the key file the active one, once every replica knows it')
     .addHelpText('after', CONNECTION)
     .action(async () => {
       const { rotateKeys } = await import('./commands/keys.ts');
@@ -162,7 +162,7 @@ function addKeys(program: Command, env: NodeJS.ProcessEnv): void {
 function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
   program
     .command('doctor')
-    .description('look at configuration, store, clock, keys, disk and the running service: what is wrong, what to do')
+    .description('check configuration, store, clock, keys, disk and the running service, and say what to do')
     .option('--running', 'a service that cannot be reached is a fault', false)
     .addHelpText('after', EXIT_CODES)
     .action(async (options: { running: boolean }) => {
@@ -174,7 +174,7 @@ function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
 const NAMESPACE = 'default';
 
 function addKubernetes(program: Command): void {
-  const kubernetes = program.command('kubernetes').description('what the Helm chart calls in a cluster');
+  const kubernetes = program.command('kubernetes').description('the commands that the Helm chart runs in a cluster');
   const where = '\nThe cluster is that of KUBECONFIG; in a pod its own.';
   kubernetes
     .command('secrets')
@@ -195,7 +195,7 @@ function addKubernetes(program: Command): void {
     .option('--no-resources', 'leave the custom resources alone')
     .option('--secret <name>', 'delete this Secret in the end')
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
-    .addHelpText('after', `${where} For the time before an uninstall that takes the definitions along.`)
+    .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`)
     .action(async (options: TeardownOptions) => {
       const { teardown } = await import('./commands/kubernetes/teardown.ts');
       await teardown(options);

@@ -22,7 +22,7 @@ interface KeyStatus {
 export async function keyStatus(env: NodeJS.ProcessEnv, { output }: { output: 'table' | 'json' }): Promise<void> {
   const status = await new ServiceClient(connectionOf(env)).json<KeyStatus>('/operator/v1/keys');
   process.stdout.write(output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : tableOf(status));
-  if (!status.countedAll) say('There are more sealed answers than were counted.');
+  if (!status.countedAll) say('There are more sealed idempotency records than were counted.');
 }
 
 function tableOf(status: KeyStatus): string {

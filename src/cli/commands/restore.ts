@@ -43,7 +43,7 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
         'take the key file that the backup was made with, before you start the service.',
     );
   }
-  say('What was revoked or purged since then is not: do it again before others reach the service (docs/CLI.md).');
+  say('Revocations and purges since then are not in it: repeat them before others reach the service (docs/CLI.md).');
 }
 
 async function opened(config: Config): Promise<Store> {

@@ -61,7 +61,7 @@ export class ServiceClient {
       return `${url} does not know the operator token: set MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE.`;
     }
     if (typeof message === 'string') return `${url} answers ${response.status}: ${message}`;
-    return `${url} answers ${response.status}, and not as Muster's ops listener does: look at MUSTER_OPS_URL.`;
+    return `${url} answers ${response.status}, and not as Muster's ops listener does: check MUSTER_OPS_URL.`;
   }
 
   #brokeOff(): never {

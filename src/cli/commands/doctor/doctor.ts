@@ -33,7 +33,7 @@ function configured(env: NodeJS.ProcessEnv, report: Report): Config | undefined 
   const configuration = finding('configuration');
   try {
     const config = readConfig(env);
-    report(configuration.ok(`every variable is well; the store is ${config.store.kind}`));
+    report(configuration.ok(`every variable is valid; the store is ${config.store.kind}`));
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

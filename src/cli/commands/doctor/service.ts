@@ -35,7 +35,7 @@ export async function checkService(
   const { reason } = ((await ready.json().catch(() => undefined)) ?? {}) as { reason?: unknown };
   if (ready.status === 200) report(service.ok(`${url} is ready`));
   else if (typeof reason === 'string') report(service.fail(`${url} is not ready: ${reason}`));
-  else report(service.fail(`${url} answers ${ready.status}, and not as Muster does: look at MUSTER_OPS_URL`));
+  else report(service.fail(`${url} answers ${ready.status}, and not as Muster does: check MUSTER_OPS_URL`));
   checkClock(ready.headers.get('date'), asked, report);
   await checkToken(env, report);
   return { runs: true };
@@ -51,7 +51,7 @@ function checkClock(date: string | null, asked: number, report: Report): void {
   const off = earliest > 0 ? earliest : Math.min(latest, 0);
   const says = `the service's clock is ${(Math.abs(off) / 1000).toFixed(0)} s ${off < 0 ? 'behind' : 'ahead of'} this one`;
   if (Math.abs(off) > CLOCK_FAIL_MS) report(clock.fail(`${says}: set both by NTP; nights and codes go by the clock`));
-  else if (Math.abs(off) > CLOCK_WARN_MS) report(clock.warn(`${says}: look at NTP on both`));
+  else if (Math.abs(off) > CLOCK_WARN_MS) report(clock.warn(`${says}: check NTP on both`));
   else report(clock.ok('the service has the same time as this machine'));
 }
 

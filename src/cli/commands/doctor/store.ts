@@ -28,7 +28,7 @@ export async function checkStore(config: Config, known: Known, report: Report): 
   const found = finding('store');
   const { store: choice } = config;
   if (choice.kind === 'sqlite' && known.serviceRuns) {
-    return report(found.ok('held by the running service: what it says above tells of the store'));
+    return report(found.ok('held by the running service: its findings above tell of the store'));
   }
   if (choice.kind === 'sqlite' && !existsSync(choice.path)) {
     return report(found.ok(`${choice.path} is made at the first start`));
@@ -43,11 +43,12 @@ export async function checkStore(config: Config, known: Known, report: Report): 
 
 async function checkOpened(store: Store, { keyRing }: Known, report: Report): Promise<void> {
   const found = finding('store');
-  report(found.ok(store.backend === 'etcd' ? 'etcd answers, in a version that will do' : 'the file opens'));
+  report(found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens'));
   await checkFormat(store, report);
   const fullness = store.fullness();
   const says = `the store is ${Math.floor(fullness * 100)} % full`;
-  if (fullness >= LIMITS.storeFullnessMax) report(found.fail(`${says}: what grows it is refused; raise the quota`));
+  if (fullness >= LIMITS.storeFullnessMax)
+    report(found.fail(`${says}: writes that grow it are refused; raise the quota`));
   else if (fullness >= FULLNESS_WARN) report(found.warn(`${says}: raise the quota before it is 80 %`));
   if (keyRing) {
     const missing = keyMissing((await readActiveKey(store))?.record, keyRing);
