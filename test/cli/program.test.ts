@@ -21,7 +21,7 @@ afterAll(() => muster[Symbol.asyncDispose]());
 
 const run = (...args: string[]): Promise<Ended> => musterHere(args, connectedTo(muster));
 
-test('as a process: data goes to stdout, words to stderr, and the exit code says which of them count', async () => {
+test('a process writes data to stdout and messages to stderr, and its exit code says which of them count', async () => {
   expect(await musterCommand(['usage', '-o', 'csv'], connectedTo(muster))).toEqual({
     code: 0,
     stdout: 'month,accountId,name,day,activeDaemons,late\r\n',
@@ -34,7 +34,7 @@ test('as a process: data goes to stdout, words to stderr, and the exit code says
 });
 
 describe('usage', () => {
-  test('as a table: a line an account, and the total; what others named moves no terminal', async () => {
+  test('a table has a line for each account and the total; names move no terminal', async () => {
     const { code, stdout } = await run('usage');
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
@@ -44,7 +44,7 @@ describe('usage', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  test('as JSON and as csv, of one account and of a month', async () => {
+  test('JSON and csv, for one account and for a month', async () => {
     const json = await run('usage', '-o', 'json', '-a', owner.accountId, '-m', '2026-01');
     expect(JSON.parse(json.stdout)).toMatchObject({ month: '2026-01', accounts: [{ accountId: owner.accountId }] });
     const csv = await run('usage', '--output', 'csv');

@@ -36,7 +36,7 @@ onEachBackend('the acknowledgement', (backend) => {
   const ack = (token: string, body: object | string): Promise<Answer> =>
     call(`${muster.device}/device/v1/config/ack`, { method: 'POST', token, body });
 
-  /** What was written under `ack/` since, oldest first. The rollout view that will show it is yet to come. */
+  /** The records that were written under `ack/` since, oldest first. */
   const written = (from: number): unknown[] => {
     const writes = store.changes.slice(from).flatMap((change: Change) => change.write);
     return writes.flatMap((write) =>
@@ -116,7 +116,7 @@ onEachBackend('the acknowledgement', (backend) => {
     expect((await ack(credential, { revision: 2, status: 'applied' })).status).toBe(204);
   });
 
-  test('of an account without a configuration there is revision 0 alone', async () => {
+  test('an account without a configuration has revision 0 alone', async () => {
     const { credential } = await daemon((await tenant(muster)).apiKey);
     expect((await ack(credential, { revision: 0, status: 'applied' })).status).toBe(204);
     expect(await ack(credential, { revision: 1, status: 'applied' })).toMatchObject(INVALID_REQUEST);
@@ -131,7 +131,7 @@ onEachBackend('the acknowledgement', (backend) => {
     expect(tooLarge).toMatchObject({ status: 413, body: { error: { code: 'payload_too_large' } } });
   });
 
-  describe('who may acknowledge', () => {
+  describe('the daemons that may acknowledge', () => {
     test('not a credential that nobody has, whatever the body', async () => {
       expect(await ack(`mst_dev_${'a'.repeat(43)}`, '{')).toMatchObject({
         status: 401,

@@ -162,7 +162,7 @@ onEachBackend('a refused enrollment', (backend) => {
     expect(await counts()).toEqual([enrolled + 1, replayed + 1]);
   });
 
-  describe('of a disabled account', () => {
+  describe('an app of a disabled account', () => {
     test('is account_disabled for a valid code, which stays good; for any other, invalid_code', async () => {
       const other = await tenant(muster);
       const [app, used] = [await createApp(muster, other.apiKey), await createApp(muster, other.apiKey)];

@@ -59,7 +59,7 @@ onEachBackend('enrollment', (backend) => {
       expect((await enrollOwn(muster, app, own.hash)).status).toBe(200);
     });
 
-    test('what the daemon says of itself is shown; what it does not say is empty (A2)', async () => {
+    test('the platform and version that the daemon reports are shown, and empty where it reports none (A2)', async () => {
       const [app, silent] = [await freshApp(), await freshApp()];
       expect(await readApp(muster, owner.apiKey, app.appId)).toMatchObject({
         status: 'pending',

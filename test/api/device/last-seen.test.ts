@@ -155,7 +155,7 @@ onEachBackend('A13: lastSeenAt', (backend) => {
   });
 });
 
-describe('what is in memory when the process ends', () => {
+describe('contacts that are in memory when the process ends', () => {
   const dataDir = scratchDirectory('muster');
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 

@@ -174,7 +174,7 @@ onEachBackend('the configuration poll', (backend) => {
     });
   });
 
-  describe('who may poll', () => {
+  describe('the daemons that may poll', () => {
     test.each<[string, (muster: Muster, apiKey: string, app: { appId: string }) => Promise<unknown>]>([
       ['revoked', (muster, apiKey, { appId }) => revoke(muster, apiKey, appId)],
       ['deleted', (muster, apiKey, { appId }) => deleteApp(muster, apiKey, appId)],

@@ -48,7 +48,7 @@ function rawPoll(credential: string, etag: string, prefer: string): string {
   return `GET /device/v1/config HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`;
 }
 
-/** As many requests as an answer that is on its way may be behind. */
+/** A response that is on its way may be so many requests late. */
 const LOOKS_MAX = 100;
 
 interface Held {
@@ -59,7 +59,7 @@ interface Held {
 /** By then a change has been answered on a machine that is ten times slower, and the 50 s of the wait are not over. */
 const WAKE_MS_MAX = 30_000;
 
-/** What is answered because of a change, and not since the wait is over. */
+/** A poll that ends because of a change, and not because its wait is over. */
 async function woken({ answer, isAnswered }: Held): Promise<Answer> {
   const end = performance.now() + WAKE_MS_MAX;
   await until(() => isAnswered() || performance.now() > end);
@@ -153,7 +153,7 @@ onEachBackend('a held poll', (backend) => {
     expect(await held.answer).toMatchObject({ status: 200, body: { otel: { evidenceLevel: 'redacted' } } });
   });
 
-  test('of many, the right one is refused; the others learn what follows', async () => {
+  test('one of many is refused, the right one; the others learn the next revision', async () => {
     const first = await configuredDaemon(muster);
     const daemons = [first, ...(await Promise.all(Array.from({ length: 4 }, () => daemonOf(muster, first))))];
     const held: Held[] = [];
@@ -187,7 +187,7 @@ onEachBackend('a held poll', (backend) => {
   });
 
   describeOnce(backend, 'Prefer', () => {
-    test('is read in every form that RFC 7240 allows; a client that leaves gives its place back', async () => {
+    test('is read in every form that RFC 7240 allows; the slot of a client that leaves is free again', async () => {
       const { credential, etag } = await configuredDaemon(muster);
       const forms = [
         'wait=50',
@@ -253,7 +253,7 @@ test('a client that leaves while its poll is authenticated leaves no held poll b
   await expect.poll(() => store?.calls.head).toBeGreaterThan(asked);
   client.reset();
   await client.closed();
-  // What the service does not need its store for tells that the end of the connection has arrived, too.
+  // A request that needs no store tells that the end of the connection has arrived, too.
   for (let i = 0; i < 5; i += 1) await call(`${muster.ops}/livez`);
   release?.();
   await expect.poll(() => metric(muster, 'muster_polls_total{result="held_not_modified"}')).toBe(1);
@@ -278,7 +278,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
 
   const release = store.stall('list');
   using _ = { [Symbol.dispose]: release };
-  // What each of them asks the store when it begins to be held was asked before this.
+  // Each of them has asked the store before this, when its hold began.
   const asker = daemons.at(-1)?.credential ?? '';
   expect((await poll(muster, asker)).status).toBe(200);
   let before: number | undefined;
@@ -288,7 +288,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
   store.intercept('head', 'after', async () => {
     before = store.calls.get;
   });
-  // The next look at the head comes when the loop that takes it has gone to sleep.
+  // The head is read again when the loop that reads it has gone to sleep.
   await until(() => {
     if (before === undefined) clock.advance(100);
     return before !== undefined;
@@ -299,7 +299,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
     if (store.calls.list === lists) clock.advance(100);
     return store.calls.list > lists;
   });
-  // Whoever asks now waits for memory, and then reads the store: so would the held polls have done, if woken.
+  // A new request waits for memory, and then reads the store: so would the held polls have done, if woken.
   expect((await poll(muster, asker)).status).toBe(200);
   const afterOne = store.calls.get;
   expect((await poll(muster, asker)).status).toBe(200);

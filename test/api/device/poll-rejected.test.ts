@@ -62,7 +62,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     return { muster, unlucky, clock };
   }
 
-  test('what cannot be a credential is refused without the store; what can be one fails closed with it', async () => {
+  test('a token of another shape is refused without the store; one of the right shape fails closed with it', async () => {
     const { muster, unlucky } = await watched({ deadlines: DEADLINES });
     await using _ = muster;
     using timers = simulatedTimers();
@@ -115,7 +115,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     expect(await knock?.answer).toMatchObject(REFUSED);
   });
 
-  test('who was refused and then enrolls is admitted with the next request, on any replica', async () => {
+  test('a daemon that was refused and then enrolls is admitted with the next request, on any replica', async () => {
     const place = backend.place();
     const { token, hash } = ownCredential();
     await using first = await backend.fresh({ ...place, clock: new FakeClock() });
@@ -146,7 +146,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     for (const answer of await pollAll()) expect(answer).toMatchObject(REFUSED);
   });
 
-  test('while memory is behind, so many are looked up in the store, and the others are told to come again', async () => {
+  test('while memory is behind, so many are authenticated by the store, and the others are told to retry', async () => {
     const { muster, unlucky } = await watched({
       deadlines: { requestMs: HOUR_MS, storeMs: HOUR_MS },
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
@@ -167,9 +167,9 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     });
     release();
     const answers = await Promise.all(polls.map(({ answer }) => answer));
-    const shed = answers.filter(({ status }) => status === 503);
-    expect(shed).toHaveLength(above);
-    for (const answer of shed) {
+    const rejected = answers.filter(({ status }) => status === 503);
+    expect(rejected).toHaveLength(above);
+    for (const answer of rejected) {
       expect(answer.body).toMatchObject({ error: { code: 'overloaded' } });
       expect(answer.headers.get('retry-after')).toMatch(/^[1-5]$/);
     }

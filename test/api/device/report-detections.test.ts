@@ -194,7 +194,7 @@ onEachBackend('detections', (backend) => {
       expect((await stored(from)).join('')).not.toMatch(/r-e-d|f-u-l-l/);
     });
 
-    test('what was stored under a wider level is cut when it is read, and shown again once it may be', async () => {
+    test('evidence that was stored under a wider level is cut when it is read, and shown again once it may be', async () => {
       const from = await daemon();
       await setOtel(muster, from.apiKey, { evidenceLevel: 'full' });
       await send(from, [detection({ evidence })]);
@@ -282,7 +282,7 @@ onEachBackend('detections', (backend) => {
       expect(await queue(from)).toEqual([]);
     });
 
-    test('of another shape is 400', async () => {
+    test('a body of another shape is 400', async () => {
       const { credential } = await daemon();
       const url = `${muster.device}/device/v1/detections`;
       for (const body of ['{}', '{', '[]', '', '{"events":{}}', '{"events":[null]}', '{"events":["x"]}']) {
@@ -292,7 +292,7 @@ onEachBackend('detections', (backend) => {
       }
     });
 
-    test('of 64 KiB passes, and of one byte more is 413', async () => {
+    test('a body of 64 KiB passes, and one of a byte more is 413', async () => {
       const from = await daemon();
       const body = JSON.stringify({ events: [detection({})], padding: '' });
       const padded = (more: number): string => body.replace('"padding":""', `"padding":"${'x'.repeat(more)}"`);
@@ -323,7 +323,7 @@ onEachBackend('detections', (backend) => {
       const entries = (await queue(from)).filter(({ appId }) => appId === from.appId);
       expect(entries).toHaveLength(ENTRIES_MAX);
       expect(entries.filter(({ rule }) => rule === 'new')).toHaveLength(100);
-      // What is left of the old ones are the newer: sent again they are known.
+      // The newer ones of the old are left: sent again they are known.
       expect(await send(from, named(100, 200))).toMatchObject({ status: 202, body: { accepted: 100 } });
       expect(await dropped(from)).toBe(100);
       expect((await metric(muster, 'muster_detections_dropped_total')) - before).toBe(100);
@@ -381,7 +381,7 @@ onEachBackend('detections', (backend) => {
     });
   });
 
-  describe('who may send', () => {
+  describe('the daemons that may send', () => {
     test('not a private device: its detections do not pass through the service', async () => {
       const from = await daemon(undefined, 'private');
       expect(await send(from, [detection({})])).toMatchObject(INVALID_REQUEST);
@@ -458,7 +458,7 @@ onEachBackend('detections', (backend) => {
     expect(store.changes.slice(changes).map(({ quiet }) => quiet)).toEqual([true]);
   });
 
-  test('what a daemon sends is in no log, no metric and no refusal', async () => {
+  test('the content that a daemon sends is in no log, no metric and no refusal', async () => {
     const from = await daemon();
     await setOtel(muster, from.apiKey, { evidenceLevel: 'full' });
     const told = 'content-of-the-machine';

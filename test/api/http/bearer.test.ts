@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connectRaw, type RawConnection } from '../../support/http/raw-http.ts';
 import { call, createApp, enroll, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
-/* What a connection said last is remembered (`api/http/bearer.ts`): never for another request than one that says the same. */
+/* The last bearer of a connection is cached (`api/http/bearer.ts`), for requests with the same field alone. */
 
 let muster: Muster;
 beforeEach(async () => {

@@ -210,7 +210,7 @@ describe('readBody', () => {
     expect((await connection.answer()).body).toBe(BROKE_OFF);
   });
 
-  test('what comes beyond the limit waits in the socket until it is answered', async () => {
+  test('bytes beyond the limit wait in the socket until the response', async () => {
     await using service = await openTestListener({ handle: hold });
     await using connection = await connectRaw(service.port);
     await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -315,7 +315,7 @@ describe('100 Continue (H7)', () => {
     await using connection = await connectRaw(service.port);
     await connection.send(first);
     const { request, response } = await service.request(0);
-    // As after authentication: what came with the head has been parsed by now.
+    // The bytes that came with the head have been parsed by now, as they have after authentication.
     const reported = report(request, response);
     await connection.send(then);
     await reported;

@@ -29,7 +29,7 @@ test('requests that come all at once are handed over in pieces, one a turn here,
   expect(new Set(handedOver.map(({ turn }) => turn)).size).toBeGreaterThanOrEqual(targets.length / 2);
 });
 
-test('who left while waiting is not handed over, and gives the place back', async () => {
+test('a request whose client left while it waited is not handed over, and its slot is free again', async () => {
   await using service = await openTestListener({
     perTurnMax: 1,
     handle(request) {
@@ -45,7 +45,7 @@ test('who left while waiting is not handed over, and gives the place back', asyn
   expect(service.handled.map(({ request }) => request.url)).toEqual(['/first']);
 });
 
-test('what is parked takes no place: as many again may work', async () => {
+test('a parked request takes no slot: as many again may work', async () => {
   let parked = 0;
   await using service = await openTestListener({ concurrencyMax: 1, handle: hold, parked: () => parked });
   await using first = await connectRaw(service.port);
@@ -59,7 +59,7 @@ test('what is parked takes no place: as many again may work', async () => {
   expect((await exchange(service.port, GET)).status).toBe(503);
 });
 
-test('what is vital is served where all else is shed, and has a bound of its own', async () => {
+test('a vital request is served where all others are rejected, and has a bound of its own', async () => {
   await using service = await openTestListener({
     concurrencyMax: 1,
     handle: hold,

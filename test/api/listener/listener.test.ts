@@ -32,7 +32,7 @@ async function expectRefusal(connection: RawConnection): Promise<void> {
 /** Heads have a minute until a test says otherwise, when what it sent has been read. */
 const PATIENT = { headerTimeoutMs: 60_000, headerCheckMs: 10 };
 
-/** A head that has not come to its end by now does not come in time. Node looks at the server's own field. */
+/** A head that is not complete by now does not come in time. Node reads the server's own field. */
 function endPatience({ socket }: IncomingMessage): void {
   const { server } = socket as typeof socket & { readonly server: Server };
   expect(server.headersTimeout).toBe(PATIENT.headerTimeoutMs);
@@ -321,7 +321,7 @@ describe('requests on one connection', () => {
       if (number % 2 === 0) connection.reset();
       else connection.socket.destroy();
     });
-    // What a half-closed body is answered with goes nowhere, and must do no harm on its way.
+    // The response to a half-closed body reaches nobody, and must do no harm on its way.
     for (const { request, response } of service.handled) echo(request, response);
     await Promise.all(closed);
     expect(service.listener.inFlight).toBe(0);
@@ -344,11 +344,11 @@ describe('bounds', () => {
     await using connection = await connectRaw(service.port);
     await connection.send('GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n');
     const [first, second] = [await service.request(0), await service.request(1)];
-    const shed = await exchange(service.port, 'GET /3 HTTP/1.1\r\nX-Request-Id: mine\r\n\r\n');
-    expect([shed.status, shed.body]).toEqual([503, OVERLOADED]);
-    expect(header(shed, 'retry-after')).toBe(retryAfter);
-    expect(header(shed, 'cache-control')).toBe('no-store');
-    expect(header(shed, 'x-request-id')).toBe('mine');
+    const rejectedResponse = await exchange(service.port, 'GET /3 HTTP/1.1\r\nX-Request-Id: mine\r\n\r\n');
+    expect([rejectedResponse.status, rejectedResponse.body]).toEqual([503, OVERLOADED]);
+    expect(header(rejectedResponse, 'retry-after')).toBe(retryAfter);
+    expect(header(rejectedResponse, 'cache-control')).toBe('no-store');
+    expect(header(rejectedResponse, 'x-request-id')).toBe('mine');
     expect([service.handled.length, service.listener.inFlight, rejected]).toEqual([2, 2, ['request_bound']]);
 
     const done = once(first.response, 'close');
@@ -451,7 +451,7 @@ describe('drain', () => {
     await drained;
   });
 
-  test('what is left after the grace is destroyed', async () => {
+  test('connections that are left after the grace are destroyed', async () => {
     await using service = await openTestListener({ handle: hold });
     await using connection = await connectRaw(service.port);
     await connection.send('GET /a HTTP/1.1\r\n\r\n');

@@ -14,7 +14,7 @@ const NOT_FOUND = { status: 404, body: { error: { code: 'not_found' } } };
 const NOBODY = 'a'.repeat(16);
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The answer to who waits for memory, look by look, without the time that this takes. */
+/** The response to a request that waits for memory, read by read, without the time that this takes. */
 async function afterLooks(asked: Promise<Answer>): Promise<Answer> {
   using timers = simulatedTimers();
   let isAnswered = false;
@@ -202,7 +202,7 @@ onEachBackend('the operator API', (backend) => {
     });
   });
 
-  describe('what does not exist is 404', () => {
+  describe('an unknown record is 404', () => {
     test.each([
       ['GET', `/accounts/${NOBODY}`],
       ['PATCH', `/accounts/${NOBODY}`],

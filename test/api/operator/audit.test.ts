@@ -72,7 +72,7 @@ onEachBackend('the audit', (backend) => {
       clock.advance(1000);
       const before = (await auditOf(muster, accountId)).length;
       await step();
-      // What a poll reports is written in the background.
+      // The report of a poll is written in the background.
       await expect.poll(async () => (await auditOf(muster, accountId)).length, { interval: 5 }).toBe(before + 1);
     }
     return state;
@@ -106,7 +106,7 @@ onEachBackend('the audit', (backend) => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  test('what changed nothing, or was refused, leaves no entry', async () => {
+  test('a request that changed nothing, or was refused, leaves no entry', async () => {
     const { accountId, apiKey } = await tenant(muster);
     const app = await createApp(muster, apiKey);
     await revoke(muster, apiKey, app.appId);
@@ -135,7 +135,7 @@ onEachBackend('the audit', (backend) => {
       await tenant(muster);
     });
 
-    test.each([1, 2, 3, 7, 1000])('of %i: to the end, each entry once, oldest first', async (limit) => {
+    test.each([1, 2, 3, 7, 1000])('pages of %i: to the end, each entry once, oldest first', async (limit) => {
       const paged: AuditEntry[] = [];
       let after = '';
       for (;;) {
@@ -151,7 +151,7 @@ onEachBackend('the audit', (backend) => {
       expect(paged).toEqual(whole);
     });
 
-    test('what comes in between is on a later page', async () => {
+    test('an entry that is written in between is on a later page', async () => {
       const { body } = await page(owner.accountId, 'limit=6');
       clock.advance(1);
       await createApp(muster, owner.apiKey);

@@ -93,7 +93,7 @@ test('without a token of its own, an embedded store makes one and keeps it', asy
   }
 });
 
-test('what it did is logged by key and account, never by secret', async () => {
+test('its changes are logged by key and account, never by secret', async () => {
   await using muster = await Muster.start();
   const { accountId, apiKey } = await tenant(muster);
   await createApp(muster, apiKey);

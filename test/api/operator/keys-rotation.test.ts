@@ -134,7 +134,7 @@ onEachBackend('key rotation', (backend) => {
     expect([again.status, again.text]).toEqual([first.status, first.text]);
   });
 
-  test('what was purged before is beyond recovery once the old line is gone, and so it is counted until then', async () => {
+  test('a purged secret is beyond recovery once the old line is gone, and is counted until then', async () => {
     await using started = await start(backend);
     const { muster, clock, account } = started;
     await putHeader(started, SECRET);

@@ -109,7 +109,7 @@ onEachBackend('/metrics', (backend) => {
     };
     await call(`${muster.api}/v1/unknown/1`, { token: owner.apiKey });
     await call(`${muster.device}/unknown/1`);
-    // The leader's first look at the fleet: only then is it told how far it is.
+    // The leader's first round over the fleet: only then are its totals exposed.
     await until(async () => {
       clock.advance(1000);
       return (await series()).includes('muster_rollout_devices{state="stale"}');
@@ -125,7 +125,7 @@ onEachBackend('/metrics', (backend) => {
       await call(`${muster.ops}/operator/v1/accounts/${other.accountId}?${i}`, { token: OPERATOR_TOKEN });
     }
     const fresh = (await series()).filter((line) => !before.includes(line));
-    // What the store answers, and what a loop of the controller does, for the first time is a member of its set, too.
+    // The first outcome of the store, and of a loop of the controller, is a member of its set, too.
     expect(fresh.filter((line) => !/^muster_(?:store|loop)_/.test(line))).toEqual([]);
   });
 });

@@ -76,14 +76,17 @@ onEachBackend('the review queue', (backend) => {
       await filled(2);
     });
 
-    test.each([1, 2, 3, 6, 7, 8, 1000])('of %i: to the end, each entry once, in the same order', async (limit) => {
-      expect(whole).toHaveLength(7);
-      expect(whole.map(({ entryId }) => entryId)).toEqual(whole.map(({ entryId }) => entryId).toSorted());
-      expect(await listReviews(muster, owner.accountId, `limit=${limit}`)).toEqual(whole);
-      const { body } = await reviewPage(muster, owner.accountId, `limit=${limit}`);
-      expect(body['entries']).toHaveLength(Math.min(limit, whole.length));
-      expect('next' in body).toBe(limit < whole.length);
-    });
+    test.each([1, 2, 3, 6, 7, 8, 1000])(
+      'pages of %i: to the end, each entry once, in the same order',
+      async (limit) => {
+        expect(whole).toHaveLength(7);
+        expect(whole.map(({ entryId }) => entryId)).toEqual(whole.map(({ entryId }) => entryId).toSorted());
+        expect(await listReviews(muster, owner.accountId, `limit=${limit}`)).toEqual(whole);
+        const { body } = await reviewPage(muster, owner.accountId, `limit=${limit}`);
+        expect(body['entries']).toHaveLength(Math.min(limit, whole.length));
+        expect('next' in body).toBe(limit < whole.length);
+      },
+    );
 
     test.each([
       ['open', 4, 1],
@@ -120,7 +123,7 @@ onEachBackend('the review queue', (backend) => {
       });
     });
 
-    test('of an account that does not exist there is none', async () => {
+    test('an account that does not exist has none', async () => {
       expect(await reviewPage(muster, 'a'.repeat(16))).toMatchObject(NOT_FOUND);
       expect(await reviewPage(muster, 'A')).toMatchObject(NOT_FOUND);
       expect(await call(`${muster.ops}/operator/v1/accounts/${owner.accountId}/review-queue`)).toMatchObject({
@@ -255,7 +258,7 @@ onEachBackend('the review queue', (backend) => {
       });
     });
 
-    test('of what is not there, or another account’s, is 404', async () => {
+    test('a decision on an unknown entry, or on another account’s, is 404', async () => {
       const [owner, other] = [await filled(1), await filled(1)];
       const { entryId } = await onlyEntry(owner);
       const body = { status: 'confirmed' };

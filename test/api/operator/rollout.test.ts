@@ -106,7 +106,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
     expect(await rollout(owner)).toMatchObject({ devices: 1, applied: 1, pending: 0 });
   });
 
-  test('of an account that is Enterprise no longer reaches nobody, and again once it is', async () => {
+  test('the rollout of an account that is no longer Enterprise reaches nobody, and goes on once it is again', async () => {
     const owner = await tenant(muster);
     const one = await daemon(owner);
     await setOtel(muster, owner.apiKey);
@@ -165,7 +165,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
     expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
   });
 
-  test('of an account that is not there is 404, without the token 401, and 502 where the store is down', async () => {
+  test('the rollout of an unknown account is 404, without the token 401, and 502 while the store is down', async () => {
     expect((await ask('a'.repeat(16))).status).toBe(404);
     expect((await ask('A'.repeat(16))).status).toBe(404);
     const { accountId } = await tenant(muster);
@@ -210,7 +210,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
       expect(await instrumented(() => pollWith(second, one))).toEqual([1, 1]);
     });
 
-    test('of a held poll, too', async () => {
+    test('a held poll counts, too', async () => {
       const owner = await tenant(muster);
       const one = await daemon(owner);
       const never = await etagOf(one);

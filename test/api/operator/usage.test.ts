@@ -80,7 +80,7 @@ onEachBackend('usage', (backend) => {
       expect(Object.keys(body)).toEqual(['month', 'currency', 'pricePerDaemonMonth', 'complete', 'accounts', 'total']);
     });
 
-    test('of one account has that account alone', async () => {
+    test('the usage of one account has that account alone', async () => {
       const { accounts, total } = await billed.bodyOf(`?month=2026-04&accountId=${third}`);
       expect(accounts.map(({ accountId }) => accountId)).toEqual([third]);
       expect(total).toEqual({ daemonNights: 1, amountMinor: 17 });

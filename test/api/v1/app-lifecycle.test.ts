@@ -32,7 +32,7 @@ onEachBackend('the life of an app', (backend) => {
     return { appId, enrollCode: String(issued.body['enrollCode']) };
   }
 
-  /** What a daemon with this code is told: its status, or the code of the refusal. */
+  /** The response to a daemon with this code: its status, or the code of the refusal. */
   async function enrolls(app: CreatedApp): Promise<boolean> {
     const body = { ...app, connection: 'cloud' };
     const { status, text } = await call(`${muster.device}/device/v1/enroll`, { method: 'POST', body });

@@ -75,7 +75,7 @@ onEachBackend('A10: 1000 apps', (backend) => {
     for (const number of [0, 1]) expect(await appCount(askAny(number))).toBe(1000 - 32 + made);
     nextWindow();
     const rest = await times(64, 64, (number) => askAny(number)('POST /v1/apps'));
-    expect(created(rest), 'no place is lost').toHaveLength(32 - made);
+    expect(created(rest), 'none of the limit is lost').toHaveLength(32 - made);
     expect(await appCount(ask)).toBe(1000);
   });
 
@@ -84,7 +84,7 @@ onEachBackend('A10: 1000 apps', (backend) => {
     expect((await ask(`DELETE /v1/apps/${ids.shift()}`)).status).toBe(204);
     const headers = { 'idempotency-key': 'last' };
     const duplicates = await times(20, 20, (number) => askAny(number)('POST /v1/apps', { headers }));
-    expect(new Set(idsOf(created(duplicates))).size, 'one place for all of them').toBe(1);
+    expect(new Set(idsOf(created(duplicates))).size, 'one app for all of them').toBe(1);
     expect(created(duplicates)).toHaveLength(20);
     expect(duplicates.filter((answer) => answer.headers.get('idempotency-replayed') !== 'true')).toHaveLength(1);
     expectRefusal(await ask('POST /v1/apps', { headers: { 'idempotency-key': 'new' } }), 'limit_reached');

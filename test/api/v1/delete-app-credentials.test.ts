@@ -37,7 +37,7 @@ onEachBackend('deleting an app with more past credentials than one commit takes'
     const [first, oldest, ...rest] = past;
     if (!first || !oldest) throw new Error('there are none');
     expect((await enrollOwn(muster, app, oldest.hash)).status).toBe(200);
-    // What the enrollments in between leave, all at once.
+    // The records that the enrollments in between leave, all at once.
     const hashes = [first, ...rest].map(({ token }) => tokenHash(token));
     const located = { accountId: owner.accountId, appId: app.appId };
     await putAll(store, Object.fromEntries(hashes.map((hash) => [KEYS.credential(hash), located])));

@@ -84,7 +84,7 @@ describe('HTTP of /v1', () => {
     expect(storeReads).toBe(before);
   });
 
-  test('H16: an unknown key of the right shape is looked for, and refused alike', async () => {
+  test('H16: an unknown key of the right shape is looked up, and refused alike', async () => {
     const before = storeReads;
     const unknown = generateApiKey(systemRandom()).token.reveal();
     expectRefusal(await asCaller(muster, unknown)('GET /v1/apps'), 'invalid_key');

@@ -96,7 +96,7 @@ onEachBackend('Idempotency-Key (H19)', (backend) => {
     expectRefusal(await post('/v1/apps', 'k', 'x'.repeat(65_537)), 'payload_too_large');
   });
 
-  test('of 20 duplicates at once one creates, and the others are told the same', async () => {
+  test('one of 20 duplicates at once creates, and the others get the same response', async () => {
     // With others in front, the duplicates wait for the same commit, and meet in it.
     const others = times(5, 5, () => ask('POST /v1/apps'));
     const answers = await times(20, 20, () => create('at once', 'a'));
@@ -107,14 +107,14 @@ onEachBackend('Idempotency-Key (H19)', (backend) => {
     expect(await appCount()).toBe(6);
   });
 
-  test('of 20 duplicates at once with two names, those of the name that came first succeed', async () => {
+  test('20 duplicates at once with two names: those with the name that came first succeed', async () => {
     const answers = await times(20, 20, (number) => create('two names', number % 2 === 0 ? 'a' : 'b'));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
     expect(answers.filter((answer) => codeOf(answer) === 'invalid_name')).toHaveLength(10);
     expect(await appCount()).toBe(1);
   });
 
-  test('of 20 duplicates at once of enroll-code one issues', async () => {
+  test('one of 20 duplicates of enroll-code at once issues', async () => {
     const { appId } = appOf(await ask('POST /v1/apps'));
     const answers = await times(20, 20, () => post(`/v1/apps/${appId}/enroll-code`, 'k'));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);

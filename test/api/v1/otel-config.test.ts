@@ -46,7 +46,7 @@ onEachBackend('the OTel configuration', (backend) => {
   async function entitle(entitlement: 'standard' | 'enterprise'): Promise<void> {
     await asOperator(muster)(`PATCH /accounts/${account.accountId}`, { body: { entitlement } });
   }
-  /** What a cloud device is told. */
+  /** The configuration that a cloud device gets. */
   async function deviceOf(): Promise<() => Promise<unknown>> {
     const credential = await enroll(muster, await createApp(muster, account.apiKey));
     return async () => (await poll(muster, credential)).body['otel'];

@@ -48,7 +48,7 @@ describe('the rate window of an account (H13, H14)', () => {
     expect(refused.headers.get('ratelimit-policy')).toBe('"account";q=600;w=60');
   });
 
-  test('a place frees exactly 60 s after the request that took it', async () => {
+  test('a request is free again exactly 60 s after it was charged', async () => {
     await spend(muster, account.apiKey, 600);
     clock.advance(59_999);
     const refused = await ask('GET /v1/apps');
@@ -75,7 +75,7 @@ describe('the rate window of an account (H13, H14)', () => {
     expectRefusal(await ask('GET /v1/apps'), 'rate_limited');
   });
 
-  test('who waits as long as Retry-After says is admitted', async () => {
+  test('a client that waits as long as Retry-After says is admitted', async () => {
     await spend(muster, account.apiKey, 1);
     clock.advance(12_345);
     await spend(muster, account.apiKey, 599);
@@ -133,7 +133,7 @@ describe('the rate window of an account (H13, H14)', () => {
     expect((await asCaller(muster, other.apiKey)('GET /v1/apps')).status).toBe(200);
   });
 
-  test('100 at once for the last 10 places: 10 pass', async () => {
+  test('100 at once for the last 10 requests: 10 pass', async () => {
     await spend(muster, account.apiKey, 590);
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask('GET /v1/apps')));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);

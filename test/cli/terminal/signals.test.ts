@@ -10,7 +10,7 @@ import { BackupWriter } from '../../../src/domain/backup/file-format.ts';
 import { connectedTo, MAIN, musterProcess } from '../../support/service/muster-command.ts';
 import { KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
-/* What becomes of a command whose reader, or whose person, has had enough. */
+/* The end of a command whose reader closes early, or whose person stops it. */
 
 let root: string;
 beforeAll(() => {
@@ -45,7 +45,7 @@ describe('where nobody reads stdout', () => {
   test.each([
     ['a list is cut off, and nothing is amiss', ['audit', 'list', '-a', 'ACCOUNT'], 0],
     ['a backup has failed', ['backup', '-'], 1],
-    ['what was looked at is not known to be well', ['doctor'], 1],
+    ['the checks have no verdict', ['doctor'], 1],
     ['nor is the audit', ['audit', 'verify'], 1],
   ])('%s: muster %j', async (what, args, code) => {
     const stdout = unread(what);
