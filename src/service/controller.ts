@@ -10,6 +10,7 @@ import { rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import { configuredPrice, createTermServices, type Foundation } from './domain-services.ts';
 
+/** The parts of the process that the leader's loops use. */
 export interface ControllerDeps extends Foundation {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;

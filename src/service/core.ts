@@ -16,6 +16,7 @@ import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './generated-secret
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
 
+/** The configuration and the log, and the parts that tests replace. */
 export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;

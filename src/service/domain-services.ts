@@ -61,6 +61,7 @@ interface Surroundings {
   readonly metrics: Metrics;
 }
 
+/** This process among the replicas. */
 export interface ReplicaServices {
   readonly replicas: Replicas;
   readonly clockWatch: ClockWatch;
@@ -76,6 +77,7 @@ export function createReplicaServices(
   return { replicas, clockWatch };
 }
 
+/** The fleet in memory, and the cache that fills it. */
 export interface FleetServices {
   readonly watchCache: WatchCache;
   readonly fleet: Fleet;
@@ -132,6 +134,7 @@ export interface DomainServices {
   readonly usages: Usages;
 }
 
+/** Makes the services that every role uses. None of them starts anything. */
 export function createDomainServices(foundation: Foundation): DomainServices {
   const { store, fleet, clock, clockWatch, random, log, metrics, envelope, config } = foundation;
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
@@ -159,6 +162,7 @@ export function configuredPrice({ metering }: Pick<Config, 'metering'>): Price {
   return { price: metering.pricePerDaemonMonth, currency: metering.currency };
 }
 
+/** The services that only the device plane uses, and the loops that serve it. */
 export interface DeviceServices {
   readonly configs: DeviceConfigs;
   readonly heartbeats: Heartbeats;
@@ -192,6 +196,7 @@ export function createDeviceServices(
   };
 }
 
+/** The services that bind accounts, keys and apps to custom resources. */
 export interface BindingServices {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
@@ -213,6 +218,7 @@ export function createBindingServices(
   };
 }
 
+/** The services that the leader's loops use during one term. */
 export interface TermServices {
   readonly unsealed: Unsealed;
   readonly turns: CompactionTurns;
@@ -238,6 +244,7 @@ export function createTermServices(
   };
 }
 
+/** The rate window of this process, with its upkeep. */
 export interface RateWindowService {
   readonly window: RateWindow;
   /** Exchanges counts with other replicas until the signal aborts. */

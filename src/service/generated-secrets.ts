@@ -12,6 +12,7 @@ import { writeNewFile } from './new-file.ts';
  * rules of a configured one.
  */
 
+/** The name of the token file in the data directory. */
 export const TOKEN_FILE = 'operator-token';
 
 /** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */

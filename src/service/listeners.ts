@@ -16,6 +16,7 @@ import { watchedCertificate, type Certificate, type CertificateFiles } from './t
 
 export type ListenerName = 'api' | 'device' | 'ops';
 
+/** The load that a listener takes. */
 export interface ListenerBounds {
   /** Requests in flight, held polls not counted; a further one is told to retry later. */
   readonly concurrencyMax: number;

@@ -12,6 +12,7 @@ import type { Clock } from '../time/clock.ts';
 export type StoreChoice =
   { readonly kind: 'sqlite'; readonly path: string } | ({ readonly kind: 'etcd' } & EtcdOptions);
 
+/** The surroundings of the wait for a store. */
 export interface RetryDeps {
   readonly clock: Clock;
   readonly log: Log;

@@ -20,6 +20,7 @@ import {
   type Listeners,
 } from './listeners.ts';
 
+/** A running service. */
 export interface Service {
   /** Port 0 where this process has not the role. */
   readonly api: ListenAddress;
@@ -37,6 +38,7 @@ export interface Service {
   stop(atOnce?: boolean): Promise<void>;
 }
 
+/** The options of the core, and further parts that tests replace. */
 export interface ServiceOptions extends CoreOptions {
   /** For tests that fill a listener. */
   readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;

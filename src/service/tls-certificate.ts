@@ -10,6 +10,7 @@ import { boundedContent, fileFault, watchedFile, type WatchedFile } from './watc
 /** A long chain with large keys is far smaller. */
 const FILE_BYTES_MAX = 1_048_576;
 
+/** A certificate that can be presented, and its expiry. */
 export interface Certificate {
   readonly pair: TlsPair;
   /** Milliseconds since 1970. */

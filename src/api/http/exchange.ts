@@ -19,6 +19,7 @@ export interface RequestMetrics {
   requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
 }
 
+/** The surroundings that every exchange uses. */
 export interface ExchangeDeps {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
@@ -28,6 +29,7 @@ export interface ExchangeDeps {
   readonly jitter: () => number;
 }
 
+/** A response as a handler gives it. */
 export interface Reply {
   readonly status: number;
   /** An object is sent as JSON; a text or a buffer is JSON already. */

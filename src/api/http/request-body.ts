@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
 import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
 
+/** The bounds of one body; times in milliseconds. */
 export interface BodyLimits {
   /** The limit of the body as it is sent, and of the body after inflation. */
   readonly bytesMax: number;
@@ -137,6 +138,7 @@ function unreadable(why: string): ReadBody {
   return { kind: 'unreadable', why };
 }
 
+/** The result of parsing a body as one JSON object. */
 export type ParsedObject =
   | { readonly kind: 'object'; readonly value: Record<string, unknown> }
   | { readonly kind: 'not_json' }

@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerRe
 
 /** H7: so many bytes of an unread body are drained, so that the client can read its response. */
 export const DRAIN_BYTES_MAX = 1_048_576;
+/** H7: the rest of a body is waited for so many milliseconds. */
 export const DRAIN_MS = 1_000;
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
+/** The bounds of a listener's requests in flight. */
 export interface AdmissionOptions {
   /** The most requests in flight, parked ones not counted. */
   readonly concurrencyMax: number;
@@ -9,6 +10,7 @@ export interface AdmissionOptions {
   readonly isVital?: (request: IncomingMessage) => boolean;
 }
 
+/** The kind of a slot, to be given back as it was taken. */
 export type Slot = 'ordinary' | 'vital';
 
 /** The slots of a listener for requests in flight. */

@@ -1,12 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
+/** A certificate and its key. */
 export interface TlsPair {
   /** PEM: the server's own certificate, then the intermediate ones. */
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
+/** The settings of a server; each has a default. */
 export interface HttpServerOptions {
   /** HTTPS with this certificate; HTTP where it is absent. */
   readonly tls?: TlsPair;

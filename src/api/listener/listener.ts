@@ -8,6 +8,7 @@ import { Connection, type FixedResponse } from './connection.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
 
+/** The settings of a listener; those that are optional have defaults. */
 export interface ListenerOptions extends HttpServerOptions, AdmissionOptions {
   readonly name: 'api' | 'device' | 'ops';
   readonly host: string;
@@ -34,6 +35,7 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions {
   readonly random?: () => number;
 }
 
+/** An open port of the service. Disposing of it destroys its connections. */
 export interface Listener extends AsyncDisposable {
   readonly host: string;
   readonly port: number;

@@ -2,6 +2,7 @@ import type { Backups } from '../../domain/backup/backup.ts';
 import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
 import type { Exchange } from '../http/exchange.ts';
 
+/** The route of a backup. */
 export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
 
 /**

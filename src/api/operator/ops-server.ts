@@ -18,6 +18,7 @@ import { readRollout } from './rollout.ts';
 import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
 import { readUsage } from './usage.ts';
 
+/** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
   /** Each is valid, so that the old and the new token work while they are changed. */
   readonly operatorTokens: readonly Secret[];

@@ -27,6 +27,7 @@ export interface OperatorServices {
   readonly backups: Backups;
 }
 
+/** The shape of an account's id. */
 export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
 
 /** The shapes of the ids in a path, by name; another shape is 404. */
@@ -48,6 +49,7 @@ export function pathIds(params: Readonly<Record<string, string | string[]>>): Pa
   return { accountId: idOf('accountId'), keyId: idOf('keyId'), entryId: idOf('entryId') };
 }
 
+/** A request of the operator API as a handler gets it. */
 export interface OperatorRequest<Body> extends PathIds {
   readonly origin: Origin;
   readonly body: Body;

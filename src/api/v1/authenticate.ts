@@ -5,6 +5,7 @@ import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { bearerOf } from '../http/bearer.ts';
 
+/** The caller of a request of `/v1`, and the reader that found it. */
 export interface Authenticated {
   readonly account: AccountReader;
   readonly keyId: string;

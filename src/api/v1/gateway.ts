@@ -22,6 +22,7 @@ import { storeOtelConfig } from './operations/store-otel-config.ts';
 import { chargeAccount, type RateDecisionMetrics } from './rate-limit.ts';
 import { APP_ID, RouteTable } from './route-table.ts';
 
+/** The services that the gateway uses. */
 export interface GatewayDeps extends ExchangeDeps {
   readonly fleet: Fleet;
   readonly rateWindow: RateWindow;

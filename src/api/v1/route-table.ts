@@ -19,6 +19,7 @@ interface Routed {
   readonly path: string;
 }
 
+/** A route that a target leads to. */
 export interface RouteMatch<Operation> {
   readonly operate: Operation;
   /** The id in the path; `''` where the route has none. */

@@ -88,4 +88,5 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 };
 
+/** The system's code of a file's fault in words; the code itself where there are none. */
 export const fileTrouble = (code: string): string => FILE_TROUBLE[code] ?? code;

@@ -8,6 +8,7 @@ export interface Progress extends Disposable {
   at(value: number): void;
 }
 
+/** @param unit the noun of what is counted, as in `12/30 entries` */
 export function createProgress(unit: string): Progress {
   const shown = process.stderr.isTTY;
   if (!shown) return { shown, total() {}, at() {}, [Symbol.dispose]() {} };

@@ -12,6 +12,7 @@ export interface Services {
   readonly otelConfigs: OtelConfigs;
 }
 
+/** A request of `/v1` as a handler gets it. */
 export interface V1Request<Body> {
   readonly caller: Caller;
   /** The caller's account, as new as the request. */

@@ -5,6 +5,7 @@ export interface Finding {
   readonly says: string;
 }
 
+/** Takes a finding, to print and count it. */
 export type Report = (finding: Finding) => void;
 
 type Words = (says: string) => Finding;
