@@ -52,7 +52,7 @@ function sharedWindowMetrics(windows: Section): RateWindowMetrics {
     () => age(),
   );
   return {
-    rateSlice: windows.counterOf({
+    rateAllotment: windows.counterOf({
       name: 'muster_rate_allotments_total',
       help: 'Allotments of rate windows that this replica took ahead, settled in time, or settled after their end.',
       labels: { what: RATE_ALLOTMENTS },

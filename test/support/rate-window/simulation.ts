@@ -83,7 +83,7 @@ class Replica implements Clock {
     this.id = id;
     this.#timeline = timeline;
     this.#offset = offset;
-    const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
+    const metrics = { rateAllotment: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
     const port = store.portFor({
       ...this.#within(),
       network: this.network,

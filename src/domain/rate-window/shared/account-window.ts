@@ -254,7 +254,7 @@ export class AccountWindow {
   #countAllotments(before: OwnLease | undefined, { isAllotment, units }: Committing['take'], now: ClockInterval): void {
     const { metrics } = this.#deps;
     const isSettled = before?.isAllotment === true && before.units > 0;
-    if (isSettled) metrics.rateSlice(now.latest < before.usedUntil ? 'returned' : 'expired');
-    if (isAllotment && units > 0) metrics.rateSlice('taken');
+    if (isSettled) metrics.rateAllotment(now.latest < before.usedUntil ? 'returned' : 'expired');
+    if (isAllotment && units > 0) metrics.rateAllotment('taken');
   }
 }

@@ -5,7 +5,7 @@ export const RATE_ALLOTMENTS = ['taken', 'returned', 'expired'] as const;
 export type RateAllotment = (typeof RATE_ALLOTMENTS)[number];
 
 export interface RateWindowMetrics {
-  rateSlice(what: RateAllotment): void;
+  rateAllotment(what: RateAllotment): void;
   /** A request waits for the store until it is admitted or refused. */
   rateWaited(): void;
   /** @param read called at each scrape: seconds for which the watch of the windows has brought nothing; 0 while it works */

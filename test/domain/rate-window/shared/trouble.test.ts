@@ -14,7 +14,7 @@ import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
 const log = pino({ level: 'silent' });
-const metrics = { rateSlice: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
+const metrics = { rateAllotment: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
 const windowOn = (store: Store, clock: FakeClock, replicaId = 'me'): SharedRateWindow =>
   createSharedRateWindow({ store, clock, deadlines: DEADLINES, log, metrics, replicaId });
 
