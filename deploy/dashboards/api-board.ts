@@ -16,7 +16,7 @@ const objective = (listener: string, bad: string, all: string, words: Pick<Panel
 const objectives = LISTENERS.flatMap((listener) => [
   objective(listener, 'errors', 'requests', {
     title: `Availability, ${listener}, 3 days`,
-    description: 'Requests that were neither answered with 5xx nor turned away. The objective is 99.9 % over 30 days.',
+    description: 'Requests that were neither answered with 5xx nor rejected. The objective is 99.9 % over 30 days.',
   }),
   objective(listener, 'slow', 'answers', {
     title: `Within 250 ms, ${listener}, 3 days`,
@@ -73,7 +73,7 @@ const traffic = [
   ),
   lines(
     {
-      title: 'Turned away',
+      title: 'Rejected',
       description: 'Above a bound of a listener, or no request of HTTP at all (below routing).',
       unit: 'reqps',
     },
@@ -97,7 +97,7 @@ const traffic = [
   lines(
     {
       title: 'Requests in flight',
-      description: 'Whose answer has not left yet; on the device listener held polls are among them.',
+      description: 'Requests whose answer has not left yet; on the device listener held polls are among them.',
       unit: 'short',
     },
     of(sum(series('muster_http_requests_in_flight'), 'listener'), '{{listener}}'),

@@ -31,7 +31,7 @@ const now = [
   number(
     {
       title: 'Limited, of all requests',
-      description: 'The share of requests of /v1 that were told 429.',
+      description: 'The share of requests of /v1 that were refused with 429.',
       unit: 'percentunit',
       steps: rising(0.01, 0.1),
     },
@@ -95,8 +95,8 @@ const shared = [
   ),
   lines(
     {
-      title: 'Not told of others for',
-      description: 'A replica that does not hear what the others write is more careful than it need be.',
+      title: 'Behind the other replicas for',
+      description: 'A replica that does not receive what the others write admits less than it could.',
       unit: 's',
       steps: rising(5, 30),
     },

@@ -58,7 +58,7 @@ export const REPLICAS_CASES: AlertCases = {
       },
     ],
   },
-  MusterTurnsAway: {
+  MusterRejectsRequests: {
     fires: {
       why: 'one a second is above the bound',
       series: gauge('muster_http_rejected_total', '0+60x30', 'listener="api",why="request_bound"'),

@@ -84,14 +84,14 @@ export const STORE_CASES: AlertCases = {
     labels: JOB,
     quiet: [{ why: '79 %', series: gauge('muster_store_fullness_ratio', '0.79x30'), at: '5m' }],
   },
-  MusterDirectoryLags: {
+  MusterWatchCacheLags: {
     fires: { why: 'always behind', series: gauge('muster_watch_cache_lag_revisions', '0x10 3x30'), at: '25m' },
     labels: REPLICA,
     quiet: [
       { why: 'behind now and then', series: gauge('muster_watch_cache_lag_revisions', '3 0 3 3 0 3 3 0x30'), at: '8m' },
     ],
   },
-  MusterDirectoryMismatch: {
+  MusterWatchCacheMismatch: {
     fires: {
       why: 'one difference',
       series: gauge('muster_watch_cache_consistency_checks_total', '0x10 1x30', 'instance="a",verdict="different"'),
