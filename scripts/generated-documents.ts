@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { format, resolveConfig } from 'prettier';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
@@ -16,6 +17,9 @@ export const GENERATED: readonly GeneratedDocument[] = [
   // Some of the client library's own series are there on Linux alone.
   { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },
 ];
+
+/** The documents that can be written in full on this machine. */
+export const GENERATED_HERE = GENERATED.filter(({ platform = process.platform }) => platform === process.platform);
 
 async function formatted(markdown: string): Promise<string> {
   const options = await resolveConfig(import.meta.filename);

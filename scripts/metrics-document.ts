@@ -94,12 +94,9 @@ function labelLines(series: readonly Series[]): readonly string[] {
   });
 }
 
-/** A table as prettier writes it: every column is as wide as its widest cell. */
 function table([head = [], ...rows]: readonly (readonly string[])[]): readonly string[] {
-  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  const padded = (row: readonly string[]): string => line(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
-  return [padded(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(padded)];
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)];
 }
 
 const code = (text: string): string => `\`${text}\``;
