@@ -1,5 +1,5 @@
 import { COMMIT_OPERATIONS_MAX } from '../../store/port.ts';
-import type { AccountReader, FleetReader, MaybePromise } from '../fleet/reader.ts';
+import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -36,7 +36,7 @@ export type CountersPlan<T> = (
   reader: FleetReader,
   account: AccountReader,
   counters: CountersRecord,
-) => MaybePromise<CountersStep<T> | Unchanged<T>>;
+) => Promise<CountersStep<T> | Unchanged<T>>;
 
 /**
  * Commits a change that writes the counters of an account, together with others that wait.

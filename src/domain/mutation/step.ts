@@ -1,4 +1,3 @@
-import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Log } from '../../log.ts';
 import type { Expectation, Store, Write } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -58,6 +57,6 @@ export interface Unchanged<T> {
  * Decides a change from the fleet as it is, or throws a Refusal. It may be asked again, with a newer fleet, when the
  * commit met another one: it must draw nothing and keep nothing.
  */
-export type Plan<T> = (reader: FleetReader) => MaybePromise<Step<T> | Unchanged<T>>;
+export type Plan<T> = (reader: FleetReader) => Promise<Step<T> | Unchanged<T>>;
 
 export const isUnchanged = <T>(step: Step<T> | Unchanged<T>): step is Unchanged<T> => 'unchanged' in step;

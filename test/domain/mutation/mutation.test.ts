@@ -6,7 +6,17 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { auditSchema, countersSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
-import { call, createApp, enroll, OPERATOR_TOKEN, tenant, type Answer, type Muster, type MusterOptions, type Tenant } from '../../support/service/muster.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  OPERATOR_TOKEN,
+  tenant,
+  type Answer,
+  type Muster,
+  type MusterOptions,
+  type Tenant,
+} from '../../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { unluckyStore, type CommitFate, type UnluckyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';

@@ -4,7 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../../../src/domain/limits.ts';
 import { bucketOf, NO_WINDOW, putWindow } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES } from '../../../../src/domain/rate-window/shared/rules.ts';
-import { createSharedRateWindow, type SharedRateWindow } from '../../../../src/domain/rate-window/shared/shared-window.ts';
+import {
+  createSharedRateWindow,
+  type SharedRateWindow,
+} from '../../../../src/domain/rate-window/shared/shared-window.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { Busy } from '../../../../src/domain/refusal.ts';
 import { ABSENT, type Store } from '../../../../src/store/port.ts';
