@@ -18,9 +18,9 @@ export const LIMITS = {
   enrollCodeValidMs: 30 * DAY_MS,
   /** A5: a further code voids the oldest. */
   openCodesPerAppMax: 20,
-  /** Codes that were once valid are remembered so long as the app has no newer ones: enough to name a refusal's reason. */
+  /** The last codes that were once valid are kept, to name the reason of a refusal. */
   spentCodesPerAppMax: 20,
-  /** Device plane: the same code with the same hash answers again. */
+  /** On the device plane the same code with the same hash is answered again for this long. */
   enrollReplayMs: 15 * MINUTE_MS,
   /** Past credentials removed in the commit that removes their app; older ones follow in commits of their own. */
   pastCredentialsPerCommitMax: 90,
@@ -29,11 +29,14 @@ export const LIMITS = {
   ackErrorCharactersMax: 512,
   pollWaitSecondsMax: 50,
   heldPollsMax: 50_000,
-  /** What many devices wait for together goes on in pieces of so many in a turn of the event loop. */
+  /** Devices that wait for the same event go on in pieces of this many per turn of the event loop. */
   devicesPerTurnMax: 32,
-  /** Devices that are authenticated by the store itself at once, while memory is behind it; the others come again. */
+  /**
+   * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to
+   * retry.
+   */
   deviceStoreReadsMax: 256,
-  /** At most one update of platform and agent version per app and this time, however often a daemon changes them. */
+  /** The least time between two updates of an app's platform and agent version, however often a daemon changes them. */
   reportedVersionEveryMs: 5 * MINUTE_MS,
 
   detectionsPerRequestMax: 100,
@@ -41,7 +44,10 @@ export const LIMITS = {
   /** Longer evidence is cut. */
   redactedCodePointsMax: 2048,
   fullCodePointsMax: 4096,
-  /** Of one app in the review queue; then its oldest go. Twice a request's at least, so that a repeat finds the first. */
+  /**
+   * Entries of one app in the review queue; beyond this the oldest are removed. At least two requests fit, so that a
+   * repetition finds the first.
+   */
   reviewEntriesPerAppMax: 200,
   reviewBytesPerAppMax: 262_144,
   reviewNoteCodePointsMax: 500,
@@ -58,28 +64,32 @@ export const LIMITS = {
   heartbeatFlushMs: 10 * SECOND_MS,
   heartbeatFlushMaxMs: 60 * SECOND_MS,
   heartbeatRoundBytesMax: 1_048_576,
-  /** Of the last round, when the process stops: with the drain before it, within the 30 s that Kubernetes gives. */
+  /**
+   * The time of the last round when the process stops; with the drain before it, this is within the 30 s of Kubernetes.
+   */
   heartbeatFinishMs: 5 * SECOND_MS,
 
-  /** From here on what grows the store is refused, so that revoke, delete and purge still go through. */
+  /**
+   * From this fullness on, changes that grow the store are refused, so that revoke, delete and purge still go through.
+   */
   storeFullnessMax: 0.8,
   /** A request is answered by then, whatever the store does (H15). */
   requestDeadlineMs: 1900,
-  /** Of a month's usage, all in all: it is read in many steps, and each of them has the time of a request. */
+  /** The time of a whole report of usage: it is read in many steps, and each has the time of a request. */
   usageDeadlineMs: 30 * SECOND_MS,
-  /** Of one call of a remote store: an outage is told before the request's own time is up. */
+  /** The time of one call of a remote store: an outage is known before the request's own time is up. */
   storeDeadlineMs: 1800,
-  /** Of a long answer in pieces: the client that takes none for so long is given up. */
+  /** A client that takes no piece of a long answer for this long is given up. */
   streamStalledMs: 30 * SECOND_MS,
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;
 
-/** How long is waited before it is an outage, in milliseconds. */
+/** The times after which an operation has failed, in milliseconds. */
 export interface Deadlines {
-  /** For all that a request asks of the store (H15). */
+  /** The time for everything that a request asks of the store (H15). */
   readonly requestMs: number;
-  /** For one call of a remote store. */
+  /** The time for one call of a remote store. */
   readonly storeMs: number;
 }
 

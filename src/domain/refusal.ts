@@ -1,4 +1,6 @@
-/** Why the rules refuse. The rules know these codes and no HTTP; src/api/http/errors.ts has the status and text of each. */
+/**
+ * Why the rules refuse. The rules know these codes and no HTTP; src/api/http/errors.ts has the status and text of each.
+ */
 export type RefusalCode =
   | 'invalid_key'
   | 'account_disabled'
@@ -39,7 +41,8 @@ export type BusyReason = 'late' | 'conflicts' | 'queue_full';
 
 /**
  * An operation that is given up although the store answers, because a bound of this service is used up. Nothing was
- * written. The caller may try again: the HTTP answer is that of an outage of the store (H15), and the log names the reason.
+ * written. The caller may try again: the HTTP answer is that of an outage of the store (H15), and the log names the
+ * reason.
  */
 export class Busy extends Error {
   override readonly name = 'Busy';

@@ -77,12 +77,12 @@ export const HTTP: readonly Mutant[] = [
     name: 'a full account is refused before the kept answer is looked for',
     file: 'src/domain/apps/apps.ts',
     search: `    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
-    if (found && 'answer' in found) return { unchanged: readKeptApp(found.answer) };
+    if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
     if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
 `,
     replacement: `    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
-    if (found && 'answer' in found) return { unchanged: readKeptApp(found.answer) };
+    if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
 `,
     rule: 'H19: a kept answer is looked up before limit_reached.',
     caughtBy: ['test/api/v1/app-limit.test.ts'],

@@ -26,9 +26,9 @@ export interface AccountPatch {
   readonly adoptableBy?: string | null | undefined;
 }
 
-/** What the operator does with accounts. Times are milliseconds since 1970. */
+/** The operator's operations on accounts. Times are milliseconds since 1970. */
 export interface Accounts {
-  /** Creates an account under a new id. @throws StoreUnavailable */
+  /** Creates an account under a new id. @throws StoreUnavailable, Busy */
   create(origin: Origin, account: Pick<AccountRecord, 'name' | 'entitlement'>): Promise<Account>;
   /** @throws Refusal `not_found`; StoreUnavailable */
   read(accountId: string): Promise<Account>;
@@ -36,7 +36,7 @@ export interface Accounts {
   list(page: PageOf): Promise<Listed<Account>>;
   /**
    * Changes the fields that the patch names; a patch that changes nothing writes nothing.
-   * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable
+   * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
 }

@@ -19,18 +19,18 @@ export interface ApiKey {
   readonly createdAt: number;
 }
 
-/** What the operator does with the API keys of an account. */
+/** The operator's operations on the API keys of an account. */
 export interface ApiKeys {
   /**
    * Creates a key. Its text is in this result alone: the store keeps a hash.
-   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`; StoreUnavailable
+   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`; StoreUnavailable, Busy
    */
   create(origin: Origin, accountId: string, name: string): Promise<ApiKey & { readonly apiKey: Secret }>;
   /** Lists the keys, oldest first. @throws Refusal `not_found`; StoreUnavailable */
   list(accountId: string): Promise<readonly ApiKey[]>;
   /**
    * Revokes a key; no request that begins after this has resolved is authenticated by it (A12).
-   * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable
+   * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   revoke(origin: Origin, accountId: string, keyId: string, precondition?: Precondition): Promise<void>;
 }

@@ -12,7 +12,11 @@ export interface NewCode {
   readonly issuedAt: number;
 }
 
-/** @param code absent where none is issued yet */
+/**
+ * A pending app.
+ * @param slot the number of the app in its account
+ * @param code absent where none is issued yet
+ */
 export function newApp(name: string, slot: number, at: number, code?: NewCode): AppRecord {
   const app: AppRecord = {
     name,
@@ -42,7 +46,7 @@ function spend(app: AppRecord, codes: readonly OpenCode[], why: 'used' | 'voided
   };
 }
 
-/** A5: a further code beyond the bound voids the oldest; what has expired makes room first. */
+/** A5: a further code beyond the bound voids the oldest; expired codes are removed first. */
 export function withCode(app: AppRecord, code: NewCode): AppRecord {
   const expired = app.codes.filter((open) => open.expiresAt <= code.issuedAt);
   const current = spend(app, expired, 'expired');
@@ -52,7 +56,7 @@ export function withCode(app: AppRecord, code: NewCode): AppRecord {
   return { ...bounded, codes: [...bounded.codes, issued] };
 }
 
-/** A11: for the clean-up alone. The same record where no code has expired. */
+/** A11: the clean-up alone calls this. Returns the same record where no code has expired. */
 export const withoutExpiredCodes = (app: AppRecord, now: number): AppRecord =>
   spend(
     app,
@@ -60,7 +64,7 @@ export const withoutExpiredCodes = (app: AppRecord, now: number): AppRecord =>
     'expired',
   );
 
-/** The same record where the code does not work anyhow. */
+/** Voids one code. Returns the same record where that code is not open. */
 export const withoutCode = (app: AppRecord, hash: string): AppRecord =>
   spend(
     app,
@@ -68,15 +72,19 @@ export const withoutCode = (app: AppRecord, hash: string): AppRecord =>
     'voided',
   );
 
+/** When a code expires, in milliseconds since 1970. */
 export const codeExpiry = (issuedAt: number): number => issuedAt + LIMITS.enrollCodeValidMs;
 
-/** A6, A7: from every state; all open codes go with it. `statusAt` is the instant of the change of its status, if any. */
+/**
+ * A6, A7: revokes an app from every state and voids all its open codes.
+ * @param statusAt the instant of the change of its status, if it changes
+ */
 export function revoked(app: AppRecord, statusAt: number): AppRecord {
   const { credential: _credential, enrolled: _enrolled, ...rest } = spend(app, app.codes, 'voided');
   return { ...rest, status: 'revoked', statusAt: app.status === 'revoked' ? app.statusAt : statusAt };
 }
 
-/** A restore: whoever had a code when the backup was made may have used it since. */
+/** Voids all codes, as a restore does: a code that was open when the backup was made may have been used since. */
 export const codesVoided = (app: AppRecord): AppRecord => spend(app, app.codes, 'voided');
 
 export const isFullyRevoked = (app: AppRecord): boolean => app.status === 'revoked' && app.codes.length === 0;
@@ -91,8 +99,9 @@ export interface Enrollment {
 }
 
 /**
- * A4, A5: the used code and those issued before it go; the credential before it dies with this write. `statusAt` is the
- * instant of the change of its status, if any.
+ * A4, A5: enrolls an app. The used code and those issued before it are spent, and the former credential ends with this
+ * write.
+ * @param statusAt the instant of the change of its status, if it changes
  */
 export function enrolled(app: AppRecord, enrollment: Enrollment, statusAt: number = enrollment.at): AppRecord {
   const { code, credential, platform, agentVersion, connection, at } = enrollment;

@@ -7,7 +7,7 @@ import type { AppEntry, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { AccountQueues, CountersPlan, CountersStep } from '../mutation/account-queue.ts';
 import { authorisedBy, type Authorised, type Authority } from '../mutation/authority.ts';
-import type { IdempotencyKey, IdempotencyRecords } from '../mutation/idempotency.ts';
+import type { IdempotencyKey, IdempotencyRecords, RecordAnswer } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
@@ -17,7 +17,7 @@ import { appTransition, type TransitionDeps } from '../status-history/status-cha
 import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-state.ts';
 import { removePastCredentials } from './past-credentials.ts';
 
-/** Who asks for what is an account's own: by `/v1` an API key, authenticated with this reader. */
+/** The caller of an operation on an account's own records: on `/v1` an API key, authenticated with this reader. */
 export interface Caller {
   readonly accountId: string;
   readonly authority: Authority;
@@ -28,7 +28,7 @@ export interface Caller {
 export interface IssuedCode {
   readonly enrollCode: Secret;
   readonly expiresAt: number;
-  /** Given before, under the same Idempotency-Key. */
+  /** The code was given before, for the same Idempotency-Key. */
   readonly replayed: boolean;
 }
 
@@ -38,13 +38,26 @@ export interface CreatedApp extends IssuedCode {
 }
 
 export interface Apps {
-  /** Section 4.1. Refuses with `limit_reached`; `invalid_name` where an Idempotency-Key was used for another name. */
+  /**
+   * Section 4.1: creates an app with an enrollment code. The text of the code is in this result alone.
+   * @throws Refusal `limit_reached` (A10), `invalid_name` where the Idempotency-Key was used with another name (H19),
+   * `invalid_key`, `account_disabled`; StoreUnavailable, Busy
+   */
   create(caller: Caller, name: string, idempotency?: IdempotencyKey): Promise<CreatedApp>;
-  /** Section 4.4. Refuses with `not_found`. */
+  /**
+   * Section 4.4: issues a further enrollment code; beyond the bound the oldest is voided (A5).
+   * @throws Refusal `not_found`, `invalid_key`, `account_disabled`; StoreUnavailable, Busy
+   */
   issueCode(caller: Caller, appId: string, idempotency?: IdempotencyKey): Promise<IssuedCode>;
-  /** Section 4.5. Refuses with `not_found`. */
+  /**
+   * Section 4.5: revokes an app; its credential and codes end with the commit (A6, A12).
+   * @throws Refusal `not_found`, `invalid_key`, `account_disabled`; StoreUnavailable, Busy
+   */
   revoke(caller: Caller, appId: string): Promise<void>;
-  /** Section 4.6. Refuses with `not_found`. */
+  /**
+   * Section 4.6: deletes an app with all that belongs to it (A9); its place is free for another (A10).
+   * @throws Refusal `not_found`, `invalid_key`, `account_disabled`; StoreUnavailable, Busy
+   */
   remove(caller: Caller, appId: string): Promise<void>;
 }
 
@@ -64,7 +77,11 @@ export function createApps(deps: AppsDeps): Apps {
   };
 }
 
-/** Unknown and foreign apps are refused alike (section 5.5): an account's reader sees its own apps alone. */
+/**
+ * Reads an app of the caller's account. Unknown and foreign apps are refused alike (section 5.5), since an account's
+ * reader has its own apps alone.
+ * @throws Refusal `not_found`, `invalid_key`, `account_disabled`; StaleRead; StoreUnavailable
+ */
 export async function ownApp(
   caller: Caller,
   reader: FleetReader,
@@ -87,7 +104,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   const plan: CountersPlan<CreatedApp> = async (reader, _account, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
-    if (found && 'answer' in found) return { unchanged: readKeptApp(found.answer) };
+    if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
     if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
     const step: CountersStep<CreatedApp> = {
@@ -100,32 +117,30 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
       grows: true,
       result: created,
     };
-    return found ? await keeping(step, found.keep) : step;
+    return found ? await recording(step, found.record) : step;
   };
   return await deps.queues(accountId, origin, plan, caller.reader);
 }
 
-async function keeping<T extends IssuedCode>(
-  step: CountersStep<T>,
-  keep: Extract<Awaited<ReturnType<IdempotencyRecords['find']>>, { keep: unknown }>['keep'],
-): Promise<CountersStep<T>> {
+/** The step with the idempotency record of its answer. */
+async function recording<T extends IssuedCode>(step: CountersStep<T>, record: RecordAnswer): Promise<CountersStep<T>> {
   const answer = new Secret(JSON.stringify({ ...step.result, enrollCode: step.result.enrollCode.reveal() }));
-  const { expect, write, counters } = await keep(step.counters, answer);
+  const { expect, write, counters } = await record(step.counters, answer);
   return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], counters };
 }
 
-const keptCode = z.object({ enrollCode: z.string(), expiresAt: z.number() });
-const keptApp = keptCode.extend({ appId: z.string(), name: z.string() });
+const recordedCode = z.object({ enrollCode: z.string(), expiresAt: z.number() });
+const recordedApp = recordedCode.extend({ appId: z.string(), name: z.string() });
 
-/** What `keeping` wrote. */
-function readKept(answer: string): IssuedCode {
-  const { enrollCode, expiresAt } = keptCode.parse(JSON.parse(answer));
+/** Reads what `recording` wrote. */
+function readCode(answer: string): IssuedCode {
+  const { enrollCode, expiresAt } = recordedCode.parse(JSON.parse(answer));
   return { enrollCode: new Secret(enrollCode), expiresAt, replayed: true };
 }
 
-function readKeptApp(answer: string): CreatedApp {
-  const { appId, name } = keptApp.parse(JSON.parse(answer));
-  return { ...readKept(answer), appId, name };
+function readApp(answer: string): CreatedApp {
+  const { appId, name } = recordedApp.parse(JSON.parse(answer));
+  return { ...readCode(answer), appId, name };
 }
 
 async function issueCode(deps: AppsDeps, caller: Caller, appId: string): Promise<IssuedCode> {
@@ -144,13 +159,13 @@ async function issueCodeOnce(
   const plan: CountersPlan<IssuedCode> = async (reader, _account, counters) => {
     await authorisedBy(reader, accountId, caller.authority);
     const found = await deps.idempotency.find(accountId, asked, origin.at, reader);
-    if ('answer' in found) return { unchanged: readKept(found.answer) };
-    return await keeping({ ...(await issue(reader)), counters }, found.keep);
+    if ('answer' in found) return { unchanged: readCode(found.answer) };
+    return await recording({ ...(await issue(reader)), counters }, found.record);
   };
   return await deps.queues(accountId, origin, plan, caller.reader);
 }
 
-/** Draws the code once, for every attempt of the request. */
+/** Generates the code once, for every attempt of the request. */
 function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetReader) => Promise<Step<IssuedCode>> {
   const { accountId, origin } = caller;
   const enrollCode = generateEnrollCode(deps.random);
@@ -172,14 +187,14 @@ function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetR
 async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
   const plan = async (reader: FleetReader): Promise<Step<void> | { unchanged: undefined }> => {
-    const { app, expect, write: tied } = await ownApp(caller, reader, appId);
+    const { app, expect, write: preconditionWrites } = await ownApp(caller, reader, appId);
     if (isFullyRevoked(app.record)) return { unchanged: undefined };
     const { status, credential, codes } = app.record;
     const changes = status === 'revoked' ? undefined : await appTransition(deps, reader, app, 'revoked', origin.at);
     const write: Write[] = [
       put(KEYS.app(accountId, appId), revoked(app.record, changes?.at ?? app.record.statusAt)),
       ...(changes?.write ?? []),
-      ...tied,
+      ...preconditionWrites,
     ];
     if (credential !== undefined) write.push(put(KEYS.pastCredential(appId, credential), {}));
     return {
@@ -196,15 +211,15 @@ async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
   await mutate(deps, origin, plan, caller.reader);
 }
 
-/** A9: all of the app goes in one commit; only the audit stays, and for metering that it was and is no more. */
+/** A9: one commit removes all of the app; the audit stays, and the status change that metering needs. */
 async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
   const plan: CountersPlan<boolean> = async (reader, _account, counters) => {
-    const { app, expect, write: tied } = await ownApp(caller, reader, appId);
+    const { app, expect, write: preconditionWrites } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
     const gone = await appTransition(deps, reader, app, 'none', origin.at);
     const write: Write[] = [
-      ...tied,
+      ...preconditionWrites,
       ...gone.write,
       { remove: KEYS.app(accountId, appId) },
       { remove: KEYS.ack(accountId, appId) },
@@ -231,7 +246,8 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
   };
   const leftovers = await deps.queues(accountId, origin, plan, caller.reader);
   if (!leftovers) return;
-  // The app is gone and the answer does not wait: what is left counts for nothing (domain/devices/enrollment.ts).
+  // The app is deleted, and the answer does not wait: a hash that is left binds no credential
+  // (domain/devices/enrollment.ts).
   removePastCredentials(deps.store, appId).catch((error: unknown) => {
     deps.log.warn({ err: error, accountId, appId }, 'past credentials of a deleted app are left over');
   });

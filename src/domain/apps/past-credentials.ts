@@ -4,14 +4,14 @@ import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { credentialSchema } from '../records/records.ts';
 
-/** Of one removal, one after the other: whoever binds a hash meanwhile is met once. */
+/** Conflicts after which a removal gives up: each is with another app that bound one of the hashes meanwhile. */
 const CONFLICTS_MAX = 5;
 
 /**
- * The hashes of a deleted app's earlier credentials, where they are too many for one commit. Another app may bind one of
- * them in the meantime: then it is that app's, and stays.
- * @param fence what each commit expects besides
- * @returns how many went; what a conflict left is there the next time
+ * Removes the hashes of a deleted app's earlier credentials, where they were too many for one commit. A hash that
+ * another app has bound in the meantime belongs to that app, and stays.
+ * @param fence further expectations of each commit
+ * @returns how many were removed; those that a conflict left are found the next time
  * @throws StoreUnavailable
  */
 export async function removePastCredentials(

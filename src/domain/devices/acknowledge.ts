@@ -17,10 +17,12 @@ export interface Ack {
 }
 
 /**
- * Keeps what the daemon did with a revision; an older revision than the one kept changes nothing, unless it is what the
- * daemon is told now: the never-stored configuration, once the account is not Enterprise any more (O11).
- * A device's own state, like a heartbeat: it is no mutation of the owner's, and has no audit entry.
- * @throws Refusal `invalid_request` for a revision that was never told; StoreUnavailable
+ * Records whether the daemon applied a revision. A revision older than the recorded one changes nothing, unless it is
+ * the one that the daemon is told now: the never-stored configuration, once the account is not Enterprise any more
+ * (O11). An acknowledgement is state of the device, like a heartbeat: it is no mutation of the owner's and has no audit
+ * entry.
+ * @throws Refusal `invalid_request` for a revision that was never delivered, `invalid_credential`, `account_disabled`;
+ * StoreUnavailable; Busy where others changed the record under every attempt
  */
 export async function acknowledge(
   deps: { store: Store; fleet: Fleet; clock: Clock },
@@ -36,7 +38,8 @@ export async function acknowledge(
     const entry = await deps.store.get(key);
     const kept = entry && parseRecord(ackSchema, entry);
     const current = await stillBound(await deps.fleet.current(), app);
-    // Memory lives on: what the commit expects of the account and what is decided by it are taken in one moment.
+    // Memory changes meanwhile: the revision that the commit expects and the content it decides by are read in one
+    // moment.
     const expectAccount = { key: KEYS.account(account.id), revision: current.account.revision };
     if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
     const record: AckRecord = {

@@ -3,7 +3,7 @@ import type { AppEntry, FleetReader, FoundApp } from '../fleet/reader.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * Who polls: the app whose credential this is now.
+ * Finds the app whose current credential this is.
  * @param hash of the credential (`tokenHash`)
  * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
  */
@@ -16,8 +16,9 @@ export function authenticateDevice(reader: FleetReader, hash: string): MaybeProm
 }
 
 /**
- * Its body may have come long after its credential was checked: what is written relies on the credential of now.
- * @throws Refusal `invalid_credential` or `account_disabled`
+ * Checks the credential of a request again after its body has arrived, which may take long: a write relies on the
+ * credential that is current now (A12).
+ * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
  */
 export async function stillBound(reader: FleetReader, app: AppEntry): Promise<FoundApp> {
   const now = await reader.appById(app.id);

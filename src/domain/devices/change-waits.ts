@@ -4,13 +4,17 @@ import type { FoundApp } from '../fleet/reader.ts';
 
 /** Waits for a change of an app, or of its account or configuration. */
 export interface ChangeWaits {
-  /** Resolves at the next change, when the signal aborts, or when the process is to end. Taken before the state is read, so that none is missed. */
+  /**
+   * Resolves at the next change, when the signal aborts, or when the process is to end. The caller takes it before it
+   * reads the state, so that no change is missed.
+   */
   next(found: FoundApp, signal: AbortSignal): Promise<void>;
+  /** How many wait now. */
   readonly held: () => number;
 }
 
 /**
- * @param turns a change, or the end, may let very many go on at once: they do so in pieces
+ * @param turns paces those that a change, or the end, lets go on at once, since they may be very many
  * @param stopping ends every wait
  */
 export function createChangeWaits(fleet: Fleet, turns: TurnQueue, stopping: AbortSignal): ChangeWaits {

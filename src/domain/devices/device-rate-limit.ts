@@ -2,22 +2,22 @@ import { fingerprintOf } from '../../packed/hash.ts';
 import { PackedNumbers } from '../../packed/number-map.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** A guard against a daemon that runs wild, per credential and replica (docs/CONTRACT.md#device-rate). */
+/** A guard per app and replica against a daemon that polls without pause (docs/CONTRACT.md#device-rate). */
 export interface DeviceRate {
-  /** Seconds until the next request is worth trying; undefined where this one is admitted. */
+  /** Counts a request. @returns seconds until the next one is worth trying; undefined where this one is admitted */
   refuse(appId: string): number | undefined;
 }
 
 const WINDOW_MS = 60_000;
 
-/** What one number says of a device: requests of the minute that it last came in, and of the one before that. */
+/** The content of one number: a device's requests in the minute of its last request, and in the minute before that. */
 interface Counts {
   readonly minute: number;
   readonly last: number;
   readonly current: number;
 }
 
-/** More than a minute may have (`MUSTER_DEVICE_RATE_PER_MINUTE`), and half a year of minutes: 52 bits. */
+/** A count above any `MUSTER_DEVICE_RATE_PER_MINUTE`, twice, and half a year of minutes: together 52 bits. */
 const COUNT_LIMIT = 2 ** 17;
 const MINUTE_LIMIT = 2 ** 18;
 
@@ -33,9 +33,10 @@ function countsAt(value: number, minute: number): Counts {
 const isNext = (minute: number, then: number): boolean => minute === (then + 1) % MINUTE_LIMIT;
 
 /**
- * Counts in whole minutes, and weighs the last minute by how much of it still lies in the sliding one. 20 to 30 bytes
- * for each device that came within the last two minutes or so, by a fingerprint of its id: that two of a million share
- * one is a matter of 1 in 20,000, and two counts that are one refuse nobody who polls as told.
+ * Counts in whole minutes, and weighs the last minute by how much of it still lies in the sliding one. Each device of
+ * the last two minutes or so takes 20 to 30 bytes, under a fingerprint of its id. Two of a million devices share a
+ * fingerprint with a probability of 1 in 20,000; their shared count refuses no device that polls at the interval it is
+ * given.
  */
 export function createDeviceRate(perMinute: number, clock: Clock): DeviceRate {
   let minute = 0;
@@ -61,7 +62,10 @@ export function createDeviceRate(perMinute: number, clock: Clock): DeviceRate {
   };
 }
 
-/** Room comes as the earlier count leaves the sliding minute: first the last minute's, then this one's. */
+/**
+ * A request is admitted again as counts leave the sliding minute: first those of the last minute, then those of this
+ * one.
+ */
 function secondsUntilRoom(perMinute: number, used: number, before: number, elapsed: number): number {
   const allowed = perMinute - 1;
   const shareInThis = before > 0 ? (before - (allowed - used)) / before : Number.POSITIVE_INFINITY;

@@ -15,20 +15,22 @@ import { Refusal } from '../refusal.ts';
 import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
 import type { EnrollmentMetrics, EnrollmentResult } from './metrics.ts';
 
-/** `POST /device/v1/enroll`, its fields judged. */
+/** The fields of `POST /device/v1/enroll`, validated. */
 export interface EnrollRequest {
   readonly appId: string;
   readonly enrollCode: string;
   readonly platform: string;
   readonly agentVersion: string;
   readonly connection: 'cloud' | 'private';
-  /** SHA-256 of a token that the daemon made, base64url; else the service makes the credential. */
+  /**
+   * SHA-256 of a token that the daemon generated, base64url; where it is absent, the service generates the credential.
+   */
   readonly credentialHash: string | undefined;
 }
 
 export interface Enrolled {
   readonly appId: string;
-  /** Only where the service made it. */
+  /** Present where the service generated it. */
   readonly credential: Secret | undefined;
 }
 
@@ -36,7 +38,9 @@ export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<Tran
   readonly metrics: MutationDeps['metrics'] & EnrollmentMetrics;
 }
 
-/** The daemon is told `invalid_code` and no more; the true reason is for metrics, the log and, rarely, the audit. */
+/**
+ * Why an enrollment is refused. The answer is `invalid_code`; metrics, the log and, rarely, the audit have the reason.
+ */
 class NotEnrolled extends Error {
   override readonly name = 'NotEnrolled';
   readonly result: EnrollmentResult;
@@ -50,8 +54,9 @@ class NotEnrolled extends Error {
 }
 
 /**
- * Binds a daemon to its app with a code, once.
- * @throws Refusal `invalid_code` or `account_disabled`; StoreUnavailable
+ * Binds a daemon to its app with a code, which works once (A4, A5). The same code with the same credential hash is
+ * answered again for `LIMITS.enrollReplayMs`.
+ * @throws Refusal `invalid_code` or `account_disabled`; StoreUnavailable, Busy
  */
 export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origin: Origin): Promise<Enrolled> {
   const credential = request.credentialHash === undefined ? generateCredential(deps.random) : undefined;
@@ -70,7 +75,7 @@ export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origi
     return result;
   } catch (error) {
     if (!(error instanceof NotEnrolled)) throw error;
-    await tell(deps, origin, request.appId, error);
+    await report(deps, origin, request.appId, error);
     throw new Refusal(error.result === 'account_disabled' ? 'account_disabled' : 'invalid_code');
   }
 }
@@ -106,7 +111,7 @@ async function decide(
   return bindingStep(found, request, binding, before, changes);
 }
 
-/** The same code with the same hash again, while that credential is the current one: the first answer may be lost. */
+/** The request repeats the last enrollment, whose answer may be lost, and its credential is still the current one. */
 function isReplay({ app }: FoundApp, request: EnrollRequest, binding: Binding): boolean {
   const before = app.record.enrolled;
   return (
@@ -124,7 +129,7 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
   return spent ? (`${spent.why}_code` as const) : 'unknown_code';
 }
 
-/** What the deletion of another app has not come round to remove. */
+/** The hash of a deleted app's credential that is not removed yet. */
 interface Leftover {
   readonly appId: string;
   readonly revision: number;
@@ -138,10 +143,10 @@ async function boundBefore(store: Store, app: AppEntry, credential: string): Pro
   const entry = await store.get(KEYS.credential(credential));
   if (!entry) return 'free';
   const { record, revision } = parseRecord(credentialSchema, entry);
-  // Bound to this app after it was read: the same request was faster elsewhere. Not a reason to refuse it: the commit
-  // will conflict, and the next look will find a replay.
+  // It was bound to this app after the app was read: the same request was faster elsewhere. That is no reason to refuse
+  // it: the commit conflicts, and the next attempt finds a replay.
   if (record.appId === app.id) return revision > app.revision ? 'free' : 'bound';
-  // An app's id never comes back: once it is deleted, what still leads to it counts for nothing.
+  // The id of an app is never used again: a record that leads to a deleted app binds nothing.
   const owner = await store.get(KEYS.app(record.accountId, record.appId));
   return owner ? 'bound' : { appId: record.appId, revision };
 }
@@ -160,7 +165,7 @@ function bindingStep(
   const write: Write[] = [
     put(KEYS.app(account.id, app.id), record),
     put(locator, { accountId: account.id, appId: app.id }),
-    // What the machine before it did with the configuration says nothing of this one.
+    // The acknowledgement of the former machine does not hold for this one.
     { remove: KEYS.ack(account.id, app.id) },
     ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
     ...(before === 'free' ? [] : [{ remove: KEYS.pastCredential(before.appId, binding.credential) }]),
@@ -183,7 +188,7 @@ function bindingStep(
   };
 }
 
-async function tell(deps: EnrollmentDeps, origin: Origin, appId: string, why: NotEnrolled): Promise<void> {
+async function report(deps: EnrollmentDeps, origin: Origin, appId: string, why: NotEnrolled): Promise<void> {
   deps.metrics.enrollmentEnded(why.result);
   const onceValid = why.result !== 'unknown_code' && why.found !== undefined;
   const accountId = why.found?.account.id;
@@ -193,12 +198,15 @@ async function tell(deps: EnrollmentDeps, origin: Origin, appId: string, why: No
   );
   if (!onceValid || accountId === undefined) return;
   await audit(deps, origin, { accountId, appId, reason: why.result }).catch((error: unknown) => {
-    // The refusal stands whether or not it could be written down.
+    // The refusal stands whether or not its audit entry could be written.
     deps.log.info({ err: error, requestId: origin.requestId }, 'a refused enrollment could not be audited');
   });
 }
 
-/** At most one entry per app and hour, over all replicas: the note of the last one is expected as it was read. */
+/**
+ * Writes at most one entry per app and hour over all replicas: the commit expects the note of the last one as it was
+ * read.
+ */
 async function audit(
   deps: EnrollmentDeps,
   origin: Origin,
@@ -216,7 +224,7 @@ async function audit(
     action: 'enrollment.refused',
     appId,
     detail: { reason },
-    // With the app itself: a note must not outlive its deletion.
+    // The commit expects the app: a note must not outlive its deletion.
     expect: [
       { key, revision: note?.revision ?? ABSENT },
       { key: KEYS.app(accountId, appId), revision: app.revision },

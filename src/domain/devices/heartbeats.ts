@@ -12,17 +12,18 @@ import { lastSeenSchema } from '../records/records.ts';
 import type { HeartbeatMetrics } from './metrics.ts';
 
 /**
- * Polls move `lastSeenAt` (A13) and must not cost a write each. What they tell is gathered here and written every ten
- * seconds, one small record an account, apart from the app records, so that it meets no mutation; such a commit is
- * quiet. What is answered as `lastSeenAt` is what was written: a value that was shown is never lost in a crash.
+ * Collects the contacts of polls (A13). A poll must not cost a write, so the contacts are written every ten seconds,
+ * one small record per account beside the app records, by a quiet commit that conflicts with no mutation. `lastSeenAt`
+ * in an answer is always a written value: a value that was shown is never lost in a crash.
  */
 export interface Heartbeats {
+  /** Notes a contact. @param at milliseconds since 1970 */
   seen(app: AppEntry, at: number): void;
-  /** One round; it begins no further account once the signal aborts. @returns the bytes written */
+  /** Writes one round; it begins no further account once the signal aborts. @returns the bytes written */
   flush(signal?: AbortSignal): Promise<number>;
-  /** Rounds until the signal aborts; the last one is `finish`, once nobody polls any more. */
+  /** Writes rounds until the signal aborts; `finish` writes the last one, when no poll can come any more. */
   run(signal: AbortSignal): Promise<void>;
-  /** The last round, of which only `LIMITS.heartbeatFinishMs` are waited for, however slow the store is. */
+  /** Writes the last round, for at most `LIMITS.heartbeatFinishMs`, however slow the store is. */
   finish(): Promise<void>;
 }
 
@@ -36,10 +37,9 @@ export interface HeartbeatDeps {
 
 const CONCURRENT_FLUSHES = 16;
 
-/** What the other accounts would meet as well: to try them all would cost a deadline each. */
-const OF_THE_WHOLE_STORE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
-const endsRound = (error: unknown): boolean =>
-  error instanceof StoreUnavailable && OF_THE_WHOLE_STORE.has(error.reason);
+/** Store-wide errors end the round; otherwise every account would wait for its own deadline. */
+const STORE_WIDE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
+const endsRound = (error: unknown): boolean => error instanceof StoreUnavailable && STORE_WIDE.has(error.reason);
 
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   let pending = new Map<string, PackedNumbers>();
@@ -50,14 +50,14 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     if ((slots.get(app.slot) ?? 0) < at) slots.set(app.slot, at);
   }
 
-  /** What was not written waits for the next round, unless it has been overtaken. */
+  /** Keeps contacts that were not written for the next round, unless a later contact has replaced them. */
   function putBack(accountId: string, slots: PackedNumbers): void {
     for (const [slot, at] of pending.get(accountId) ?? []) slots.set(slot, Math.max(at, slots.get(slot) ?? 0));
     pending.set(accountId, slots);
   }
 
   async function flush(signal?: AbortSignal): Promise<number> {
-    // While memory is being filled, an app that is missing may be yet to come: its contact must not be cleared away.
+    // While memory is being filled, an app that is missing may still be listed: its contact must not be dropped.
     if (!deps.memory.whole) return 0;
     const round = [...pending];
     pending = new Map();
@@ -79,15 +79,15 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     });
     await Promise.all(workers);
     for (const [accountId, slots] of round) putBack(accountId, slots);
-    tellOf(failures);
+    logFailures(failures);
     return bytes;
   }
 
-  function tellOf(failures: readonly unknown[]): void {
+  function logFailures(failures: readonly unknown[]): void {
     if (failures.length === 0) return;
     deps.metrics.heartbeatsFlushed(failures.length, 0, 'failed');
-    const told = { err: failures[0], failed: failures.length, waiting: pending.size };
-    deps.log.info(told, 'heartbeats could not be written, will retry');
+    const details = { err: failures[0], failed: failures.length, waiting: pending.size };
+    deps.log.info(details, 'heartbeats could not be written, will retry');
   }
 
   return {
@@ -99,7 +99,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
         await deps.clock.sleep(pauseMs, signal);
         if (signal.aborted) return;
         const bytes = await flush(signal);
-        // A round that would write too much at once comes less often instead.
+        // Rounds that write much come less often.
         const stretch = Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax);
         pauseMs = Math.min(LIMITS.heartbeatFlushMaxMs, LIMITS.heartbeatFlushMs * Math.max(1, stretch));
       }
@@ -130,7 +130,7 @@ async function flushAccount(
   const written = await write(deps, accountId, known, slots, alive);
   if (written !== 'conflict') return written;
   if (isOver()) return undefined;
-  // Another replica's round is newer than memory.
+  // The round of another replica is newer than memory.
   const stored = await storedSeen(deps.store, accountId);
   if (isOver()) return undefined;
   const again = await write(deps, accountId, stored, slots, alive);

@@ -1,6 +1,6 @@
 /**
- * Credentials that were refused lately: a daemon that was cut off keeps knocking, and need not be hurried. To be in here
- * proves nothing and decides nothing; each knock is judged anew.
+ * Credentials that were rejected recently: a daemon whose credential was revoked keeps retrying with it, and its answer
+ * may wait. An entry decides nothing: each retry is authenticated anew.
  */
 export interface RefusedLately {
   has(hash: string): boolean;
@@ -9,7 +9,10 @@ export interface RefusedLately {
 
 const PER_GENERATION_MAX = 250_000;
 
-/** Two sets that are swapped when one is full: what knocks goes on being in one of them, and nothing must be cleaned up. */
+/**
+ * Two sets are swapped when one is full: a credential that keeps being retried stays in one of them, without a
+ * clean-up.
+ */
 export function createRefusedLately(perGenerationMax = PER_GENERATION_MAX): RefusedLately {
   let current = new Set<number>();
   let last = new Set<number>();

@@ -12,8 +12,9 @@ export interface Reported {
 }
 
 /**
- * Takes up what a poll says of the daemon's platform and version. In the background and at most once in a while per
- * app: a poll does not wait for it, and a daemon that changes its mind at every poll does not fill the audit.
+ * Writes the platform and version that a poll reports. It runs in the background, at most once per app in
+ * `LIMITS.reportedVersionEveryMs`: a poll does not wait for it, and a daemon that reports something else at every poll
+ * does not fill the audit. A report that cannot be written is logged and dropped.
  */
 export function createVersionReports(
   deps: MutationDeps,

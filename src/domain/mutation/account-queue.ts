@@ -21,9 +21,9 @@ import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged 
  * all that wait together, one commit at a time. Those of different processes still conflict, and try again.
  *
  * The first attempt plans with the reader that authenticated the request, so that a create reads `head` once. A commit
- * expects every record that its plan read: where that reader was too old, the commit conflicts and the next attempt asks
- * for a reader anew. A result without a commit (a refusal, a replayed answer) is proved by no expectation: it counts
- * only where the reader was asked for after the request had come into the queue (A12).
+ * expects every record that its plan read: where that reader was too old, the commit conflicts and the next attempt
+ * asks for a reader anew. A result without a commit (a refusal, a replayed answer) is proved by no expectation: it
+ * counts only where the reader was asked for after the request had come into the queue (A12).
  */
 
 /** A step that also writes the counters of its account. */
@@ -42,7 +42,7 @@ export type CountersPlan<T> = (
  * Commits a change that writes the counters of an account, together with others that wait.
  * @param reader the reader that authenticated the request, for the first attempt
  * @returns what the plan decided
- * @throws Refusal from the plan, `invalid_key` where the account does not exist; StoreUnavailable
+ * @throws Refusal from the plan, `invalid_key` where the account does not exist; StaleRead; StoreUnavailable, Busy
  */
 export type AccountQueues = <T>(
   accountId: string,
@@ -221,7 +221,7 @@ async function planAll(
     } catch (error) {
       if (!(error instanceof Refusal)) member.reject(error);
       else if (!isCurrent) deferred.push({ ...member, reader: undefined });
-      // The steps before it are not committed yet: their commit may fail, or their results may be kept answers.
+      // The steps before it are not committed yet: their commit may fail, or they may be planned again.
       else if (planned.length > 0) deferred.push(member);
       else member.reject(error);
     }

@@ -4,20 +4,22 @@ import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import type { Step } from './step.ts';
 
-/** On whose word an account's own things are changed: an API key's, or that of the leader for a custom resource. */
+/**
+ * The authority for a change of an account's records: an API key, or the leader's precondition for a custom resource.
+ */
 export type Authority = { readonly keyId: string } | { readonly precondition: Precondition };
 
 /**
- * What else a commit for a custom resource relies on (the leader's fence, the resource's binding as it was read) and
- * leaves (the binding as it then is), so that what was done and the memory of it cannot part.
+ * The expectations that a commit for a custom resource adds (the leader's fence, the binding as it was read) and the
+ * writes (the binding as it then is), so that a change and the binding that records it are one commit.
  */
 export interface Precondition {
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
   /**
-   * For the plan to call first: a commit that conflicts is planned again, and where it was the precondition that did not hold, it
-   * never will. It looks from the second attempt on.
-   * @throws StaleRead, StoreUnavailable
+   * A plan calls this first. A commit that conflicts is planned again; where the precondition itself does not hold, it
+   * never will, and the attempts end here. The first call reads nothing.
+   * @throws StaleRead where an expectation does not hold; StoreUnavailable
    */
   recheck(): Promise<void>;
 }
@@ -30,20 +32,25 @@ export const relyingOn = <T>(precondition: Precondition, step: Step<T>): Step<T>
   write: [...step.write, ...precondition.write],
 });
 
+/** An account that a change is allowed on, with the expectations and writes that the authority adds to the commit. */
 export interface Authorised {
   readonly account: AccountReader;
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
 }
 
-/** What a mutation relies on: who asks, and the account, as they are now. Throws a Refusal otherwise. */
+/**
+ * Checks the authority and the account as the reader has them.
+ * @throws Refusal `invalid_key`, `account_disabled` for an API key, `not_found` for a precondition; StaleRead;
+ * StoreUnavailable
+ */
 export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
   return 'keyId' in authority
     ? await authorisedByKey(reader, accountId, authority.keyId)
     : await authorisedByPrecondition(reader, accountId, authority.precondition);
 }
 
-/** A disabled account does not keep its custom resources from being carried out: they may take access away, too. */
+/** A disabled account may be changed for its custom resources: they may take access away, too. */
 async function authorisedByPrecondition(
   reader: FleetReader,
   accountId: string,

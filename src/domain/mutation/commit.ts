@@ -15,6 +15,7 @@ export interface PlannedStep {
 /**
  * Commits one or more steps together, with the audit entry of each.
  * @returns the revision, or `conflict`: then nothing was written
+ * @throws StoreUnavailable; `full` where a step grows the store beyond `LIMITS.storeFullnessMax`
  */
 export async function commitSteps(
   deps: MutationDeps,
@@ -31,7 +32,8 @@ export async function commitSteps(
     marker = entry.put;
     write.push(...step.write, entry);
     for (const expectation of step.expect) {
-      // Planned one after the other, two steps may have seen a record at two revisions: one of them is out of date.
+      // Two steps that were planned one after the other may have read a record at two revisions: one of them is too
+      // old.
       if ((expect.get(expectation.key)?.revision ?? expectation.revision) !== expectation.revision) return 'conflict';
       expect.set(expectation.key, expectation);
     }
@@ -57,8 +59,9 @@ function auditEntry(random: RandomSource, origin: Origin, step: Step<unknown>): 
 }
 
 /**
- * After a lost answer the marker tells. Where it is not there, the same change is sent once more, if there is still time:
- * it expects the marker's absence, so that it cannot happen twice even if the first one is still on its way.
+ * Commits a change. After a lost answer the marker tells whether it was committed. Where the marker is absent, the same
+ * change is sent once more if there is still time: it expects the marker's absence, so that it cannot happen twice even
+ * if the first one is still on its way.
  */
 async function commitMarked(
   deps: MutationDeps,
@@ -87,20 +90,25 @@ async function revisionOf(store: Store, marker: string): Promise<number | 'confl
   return (await store.get(marker))?.revision ?? 'conflict';
 }
 
+/** @throws StoreUnavailable `full` from `LIMITS.storeFullnessMax` on */
 export function refuseGrowthWhenFull(store: Store): void {
   if (store.fullness() >= LIMITS.storeFullnessMax) {
-    throw new StoreUnavailable('full', 'The store is nearly full: only what frees or revokes is taken.');
+    throw new StoreUnavailable('full', 'The store is nearly full: only deletes, revocations and purges are taken.');
   }
 }
 
-/** Who has been answered 502 while the request waited for its turn is not to find it carried out afterwards. */
+/** A request that was answered 502 while it waited is not carried out afterwards. @throws Busy `late` */
 export function refuseLate(deps: Pick<MutationDeps, 'clock'>, origin: Origin): void {
   if (deps.clock.monotonic() >= origin.deadline) {
     throw new Busy('late', 'The deadline passed before the commit was sent.');
   }
 }
 
-/** Others were faster: pause for a moment, longer each time, and by chance, so that they do not meet again. */
+/**
+ * Pauses after a conflict: not after the first, then longer each time and by chance, so that those who conflicted do
+ * not meet again.
+ * @throws Busy where the deadline has passed, or after `LIMITS.conflictAttemptsMax` attempts
+ */
 export async function beforeAnotherAttempt(
   deps: Pick<MutationDeps, 'clock' | 'random' | 'metrics'>,
   attempt: number,
@@ -114,6 +122,7 @@ export async function beforeAnotherAttempt(
   await deps.clock.sleep(Math.min(2 ** attempt, 100) * chance);
 }
 
+/** Counts and logs a step that was committed. */
 export function committed(deps: Pick<MutationDeps, 'log' | 'metrics'>, origin: Origin, step: Step<unknown>): void {
   deps.metrics.mutationCommitted(step.action);
   const { accountId, action, appId } = step;

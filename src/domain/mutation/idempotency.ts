@@ -10,31 +10,37 @@ import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema, idempotencySlotSchema, type CountersRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
-/** H19: what a caller named, so that asking again gives the same answer. */
+/** H19: the Idempotency-Key of a request, by which a repetition gets the same answer. */
 export interface IdempotencyKey {
   /** The Idempotency-Key field, 1 to 255 printable ASCII characters. */
   readonly key: string;
   readonly path: string;
-  /** What was asked beside the path: the same key with another question is refused. */
+  /** The content of the request: the same key with another content is refused. */
   readonly question: string;
 }
 
 export interface IdempotencyRecords {
   /**
-   * @param reader tells the key that what is kept is sealed under; the commit then expects that key
-   * @returns the kept answer's text, or what it takes to keep one
-   * @throws Refusal `invalid_name` where the key was used for another question; StoreUnavailable
+   * Looks for the record of a request that was answered before.
+   * @param at the instant of the request, in milliseconds since 1970
+   * @param reader tells the active key, which seals a new record; the commit then expects that key
+   * @returns the recorded answer, or the function that adds a record to a commit
+   * @throws Refusal `invalid_name` where the key was used with another content; StoreUnavailable, BadRecord
    */
   find(
     accountId: string,
     asked: IdempotencyKey,
     at: number,
     reader: FleetReader,
-  ): Promise<{ answer: string } | { keep: Keep }>;
+  ): Promise<{ answer: string } | { record: RecordAnswer }>;
 }
 
-/** What keeping the answer adds to the commit that makes it true. The counters counts the kept answers of the account. */
-export type Keep = (
+/**
+ * Makes what the idempotency record adds to the commit of the change that it answers for. The counters number the
+ * records of the account.
+ * @throws StoreUnavailable, BadRecord
+ */
+export type RecordAnswer = (
   counters: CountersRecord,
   answer: Secret,
 ) => Promise<{ expect: readonly Expectation[]; write: readonly Write[]; counters: CountersRecord }>;
@@ -49,37 +55,39 @@ export function createIdempotencyRecords(store: Store, envelope: Envelope): Idem
       const name = nameOf(asked);
       const context = answerContext(accountId, name);
       const entry = await store.get(KEYS.idempotencyRecord(accountId, name));
-      const kept = entry && parseRecord(idempotencyRecordSchema, entry);
-      if (kept && at < kept.record.at + LIMITS.idempotencyKeptMs) {
-        const answer = envelope.open(kept.record.answer, context);
-        // An answer that no key opens any more (a retired key) is as if it had expired.
-        if (answer && kept.record.question !== questionOf(asked)) {
+      const found = entry && parseRecord(idempotencyRecordSchema, entry);
+      if (found && at < found.record.at + LIMITS.idempotencyKeptMs) {
+        const answer = envelope.open(found.record.answer, context);
+        // An answer whose key is retired cannot be opened any more: it counts as expired.
+        if (answer && found.record.question !== questionOf(asked)) {
           throw new Refusal('invalid_name', 'This Idempotency-Key was used with another name; use a new key.');
         }
         if (answer) return { answer: answer.reveal() };
       }
 
-      const keep: Keep = async (counters, answer) => {
+      const record: RecordAnswer = async (counters, answer) => {
         const slot = counters.idempotencyNext % LIMITS.idempotencyKeptPerAccountMax;
         const key = await sealingKey(reader, envelope);
         const sealed = envelope.seal(answer, context, key.number);
-        const record = { at, slot, question: questionOf(asked), answer: sealed };
+        const written = { at, slot, question: questionOf(asked), answer: sealed };
         return {
-          expect: [{ key: KEYS.idempotencyRecord(accountId, name), revision: kept?.revision ?? ABSENT }, key.expect],
+          expect: [{ key: KEYS.idempotencyRecord(accountId, name), revision: found?.revision ?? ABSENT }, key.expect],
           write: [
-            put(KEYS.idempotencyRecord(accountId, name), record),
+            put(KEYS.idempotencyRecord(accountId, name), written),
             put(KEYS.idempotencySlot(accountId, slot), { key: name }),
-            ...(await makeRoom(store, accountId, { slot, name, staleSlot: kept?.record.slot })),
+            ...(await makeRoom(store, accountId, { slot, name, staleSlot: found?.record.slot })),
           ],
           counters: { ...counters, idempotencyNext: counters.idempotencyNext + 1 },
         };
       };
-      return { keep };
+      return { record };
     },
   };
 }
 
-/** The slots are a ring: the answer that had this one goes, and an expired answer of the same name leaves its own. */
+/**
+ * The slots are a ring: the record that had this slot is removed, and an expired record of the same name frees its own.
+ */
 async function makeRoom(
   store: Store,
   accountId: string,

@@ -3,10 +3,11 @@ import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './comm
 import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
 
 /**
- * Plans and commits until it is done, refused, or out of time. A store that is slow within an attempt is the caller's to
- * give up on (`Exchange.inTime`).
+ * Plans and commits a change until the commit succeeds, the plan refuses, or the time is up. The caller gives up on a
+ * store that is slow within an attempt (`Exchange.inTime`).
  * @param first the reader that authenticated the request, for the first attempt
- * @throws Refusal from the plan; StoreUnavailable when the store is down or the deadline has passed
+ * @throws Refusal, StaleRead from the plan; StoreUnavailable; Busy where the deadline has passed, or others changed the
+ * record under every attempt
  */
 export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T>, first?: FleetReader): Promise<T> {
   let reader = first ?? (await deps.fleet.current());

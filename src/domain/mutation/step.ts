@@ -10,8 +10,8 @@ import type { MutationAction, MutationMetrics } from './metrics.ts';
 /*
  * A mutation is one commit. It expects what it relied on (the records of who asks and of what is changed), so that a
  * revoked key cannot write even through a race. It writes the records and the audit entry, whose key holds 128 random
- * bits of this attempt: after a lost answer that entry tells whether the commit happened. What a request draws (ids,
- * secrets, its instant) is drawn once, before the first attempt.
+ * bits of this attempt: after a lost answer that entry tells whether the commit happened. The ids, the secrets and the
+ * instant of a request are generated once, before the first attempt.
  */
 
 export interface MutationDeps {
@@ -23,39 +23,43 @@ export interface MutationDeps {
   readonly metrics: MutationMetrics;
 }
 
-/** Who asks, and when. */
+/** The origin of a mutation: the actor, and the time that it has. */
 export interface Origin {
+  /** The actor, as the audit names it (`auditSchema`). */
   readonly actor: string;
   readonly requestId: string;
-  /** The instant of the request, on the wall clock. */
+  /** The instant of the request on the wall clock, in milliseconds since 1970. */
   readonly at: number;
-  /** When there is no point in another attempt, on the monotonic clock: the request has been answered by then. */
+  /** When the request has been answered and no attempt may follow, on the monotonic clock in milliseconds. */
   readonly deadline: number;
 }
 
-/** What to commit, decided from what was read. */
+/** A change to commit, decided from what was read. */
 export interface Step<T> {
   readonly accountId: string;
   readonly action: MutationAction;
   readonly appId?: string;
   readonly detail?: AuditRecord['detail'];
-  /** The instant that counts for the nights (M1); the audit tells it where it is not that of the request. */
+  /** The instant that counts for metering (M1); the audit holds it where it differs from that of the request. */
   readonly countsAt?: number;
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
-  /** Adds to the store for good: refused when the store is nearly full, so that what frees and revokes still works. */
+  /**
+   * The change adds to the store for good. A nearly full store refuses it, so that deletes and revocations still work.
+   */
   readonly grows?: boolean;
   readonly result: T;
 }
 
-/** Nothing to commit: all is as it was asked to be. */
+/** There is nothing to commit: all is as the request wants it. */
 export interface Unchanged<T> {
   readonly unchanged: T;
 }
 
 /**
- * Decides a change from the fleet as it is, or throws a Refusal. It may be asked again, with a newer fleet, when the
- * commit met another one: it must draw nothing and keep nothing.
+ * Decides a change from the fleet as it is. It is called again with a newer reader when the commit conflicts, so it
+ * must generate nothing and keep nothing.
+ * @throws Refusal; StaleRead where a precondition does not hold; StoreUnavailable
  */
 export type Plan<T> = (reader: FleetReader) => Promise<Step<T> | Unchanged<T>>;
 

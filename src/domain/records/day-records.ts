@@ -1,6 +1,9 @@
 import * as z from 'zod';
 
-/* What the metered days are told from (M1, M3). Days are UTC, written `YYYY-MM-DD`; instants are milliseconds since 1970. */
+/*
+ * The records from which a metered day is counted (M1, M3). Days are UTC, written `YYYY-MM-DD`; instants are
+ * milliseconds since 1970.
+ */
 
 export const dayText = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const instant = z.int().min(0);

@@ -1,10 +1,10 @@
 import { CACHED_PREFIX } from '../../store/port.ts';
 
-/* The map of the store: every key that Muster writes. */
+/* The map of the store: every key that Muster writes. The texts are what lies in the store: they never change. */
 
 const ACCOUNTS = `${CACHED_PREFIX}a/`;
 
-/** The directory in parts that prove themselves one by one: account ids begin with a letter or digit. */
+/** The parts of the cached range, each compared with the store on its own; account ids begin with a letter or digit. */
 export const CACHED_GROUPS: readonly string[] = [
   ...'abcdefghijklmnopqrstuvwxyz0123456789'.split('').map((first) => `${ACCOUNTS}${first}`),
   `${CACHED_PREFIX}day`,
@@ -24,14 +24,14 @@ export const KEYS = {
   otel: (accountId: string) => `${ACCOUNTS}${accountId}/otel`,
   counters: (accountId: string) => `${ACCOUNTS}${accountId}/tally`,
   lastSeen: (accountId: string) => `${ACCOUNTS}${accountId}/seen`,
-  /** The day that transitions are stamped with; no night is metered before it has moved on (M1). */
+  /** The day that status changes are stamped with; no night is metered before it has moved on (M1). */
   day: `${CACHED_PREFIX}day`,
-  /** Which key-encryption key writes. */
+  /** The active key: the key-encryption key that seals from now on. */
   activeKey: `${CACHED_PREFIX}keys`,
 
-  /** Stays when the key is revoked: a key id is used once. */
+  /** Leads from a key id to its account. It stays when the key is revoked, since a key id is used once. */
   keyLocator: (keyId: string) => `key/${keyId}`,
-  /** Every credential ever bound to an app, by hash, until the app is deleted. */
+  /** Leads from the hash of a credential to its app: every credential ever bound to an app, until that is deleted. */
   credential: (hash: string) => `cred/${hash}`,
   pastAll: 'past/',
   pastCredentials: (appId: string) => `past/${appId}/`,
@@ -43,7 +43,7 @@ export const KEYS = {
   reviewQueue: (accountId: string) => `review/${accountId}/`,
   reviews: (accountId: string, appId: string) => `review/${accountId}/${appId}/`,
   review: (accountId: string, appId: string, entryId: string) => `review/${accountId}/${appId}/${entryId}`,
-  /** Which entries an app has: what bounds them meets here. */
+  /** Lists the entries that an app has; whoever adds one writes this record, which keeps their bound exact. */
   reviewIndex: (accountId: string, appId: string) => `reviews/${accountId}/${appId}`,
   refusalNotes: 'refused/',
   refusalNote: (accountId: string, appId: string) => `refused/${accountId}/${appId}`,
@@ -53,27 +53,27 @@ export const KEYS = {
   audit: (accountId: string, at: number, marker: string) =>
     `audit/${accountId}/${at.toString(36).padStart(9, '0')}-${marker}`,
 
-  /** The chain over an account's audit: its sealed blocks, and its head. */
+  /** The blocks of the chain over an account's audit; `chain` is its head. */
   seals: (accountId: string) => `seal/${accountId}/`,
   seal: (accountId: string, number: number) => `seal/${accountId}/${String(number).padStart(9, '0')}`,
   chains: 'chain/',
   chain: (accountId: string) => `chain/${accountId}`,
 
-  /** Status transitions by day; they outlive their app, so that a night can be rebuilt. */
+  /** Status changes by day; they outlive their app, so that a night can be metered again. */
   statusChangesAll: 'life/',
   statusChanges: (day: string) => `life/${day}/`,
   accountStatusChange: (day: string, accountId: string) => `life/${day}/${accountId}`,
   statusChange: (day: string, accountId: string, appId: string) => `life/${day}/${accountId}/${appId}`,
-  /** What was metered: one record an account and night, by month (`YYYY-MM`) and day of the month (`DD`). */
+  /** The metered nights: one record per account and night, by month (`YYYY-MM`) and day of the month (`DD`). */
   ledgers: (month: string) => `ledger/${month}/`,
   ledgersOf: (month: string, accountId: string) => `ledger/${month}/${accountId}/`,
   ledger: (month: string, accountId: string, dayOfMonth: string) => `ledger/${month}/${accountId}/${dayOfMonth}`,
   /** The last night that is metered for every account. */
   metered: 'metered',
-  /** Prices and currencies, with the instants from which they hold. */
+  /** The prices and currencies, each with the instant from which it holds. */
   prices: 'prices',
 
-  /** What a custom resource of Kubernetes stands for, by its UID. */
+  /** The bindings of custom resources of Kubernetes, by UID. */
   bindings: 'kubernetes/',
   binding: (uid: string) => `kubernetes/${uid}`,
 
@@ -85,18 +85,18 @@ export const KEYS = {
   purge: (marker: string) => `purge/${marker}`,
   purgedAll: 'purged/',
   purged: (keyNumber: number) => `purged/${keyNumber}`,
-  /** What keys seal, as the leader found it after a rotation. */
+  /** Which keys still seal something, as the leader found it after a rotation. */
   rewrapped: 'rewrapped',
   compaction: 'compaction',
-  /** Held by the one that leads; its revision fences every write of a leader. */
+  /** Held by the leader; its revision fences every write of the leader. */
   leader: 'leader',
-  /** Held by each replica while it lives: what it knows, and what its clock says. */
+  /** Held by each replica while it lives; it names the keys and formats that the replica knows, and its clock. */
   replicas: 'replica/',
   replica: (replicaId: string) => `replica/${replicaId}`,
-  /** Held while somebody reads an old revision: the history is not compacted past it. */
+  /** Held while a reader needs an old revision: the history is not compacted past it. */
   pins: 'pin/',
   pin: (pinId: string) => `pin/${pinId}`,
-  /** There while a restore is under way: a service refuses to start on what it left. */
+  /** Present while a restore is under way: a service refuses to start on a store that a restore left half written. */
   restoring: 'restoring',
   rateWindows: 'rate/',
   rateWindow: (accountId: string) => `rate/${accountId}`,

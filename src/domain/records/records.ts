@@ -4,15 +4,15 @@ import type { Versioned } from './codec.ts';
 import { sealedSchema } from './sealed.ts';
 
 /*
- * The shape of the records; `keys.ts` has their keys. Instants are milliseconds since 1970. Objects are loose: fields of
- * a newer minor version survive a rewrite by this one.
+ * The shape of the records; `keys.ts` has their keys. Instants are milliseconds since 1970. Objects are loose: fields
+ * of a newer minor version survive a rewrite by this one.
  */
 
 /** The format of all records together. A change that an older program could not live with raises it (format.ts). */
 export const FORMAT = 1;
 export const formatSchema = z.looseObject({
   format: z.int().min(1),
-  /** There while records of this earlier format may be left: the migration is under way, or was cut off. */
+  /** Present while records of this earlier format may be left: the migration is under way, or was interrupted. */
   migratingFrom: z.int().min(1).optional(),
 });
 
@@ -47,7 +47,7 @@ export const appSchema = z.looseObject({
   /** When the status last changed. */
   statusAt: instant,
   createdAt: instant,
-  /** The app's number in its account, never used again: its place in the account's `seen` record. */
+  /** The app's number in its account, never used again: its index in the account's `seen` record. */
   slot: z.int().min(0),
   platform: z.string(),
   agentVersion: z.string(),
@@ -83,7 +83,10 @@ export const otelSchema = z.looseObject({
 });
 export type OtelRecord = z.infer<typeof otelSchema>;
 
-/** What the account's creates and deletes meet in: its count of apps, exact under races (A10). */
+/**
+ * `tally`: the counters of an account. Every create and delete writes them, so that the count of apps is exact under
+ * races (A10).
+ */
 export const countersSchema = z.looseObject({
   apps: z.int().min(0),
   nextSlot: z.int().min(0),
@@ -94,7 +97,7 @@ export type CountersRecord = z.infer<typeof countersSchema>;
 /** Last contact by slot, packed (domain/fleet/last-seen-codec.ts). */
 export const lastSeenSchema = z.looseObject({ packed: z.string() });
 
-/** What a daemon did with a revision of the configuration. */
+/** The acknowledgement of a daemon: whether it applied a revision of the configuration. */
 export const ackSchema = z.looseObject({
   revision: z.int().min(0),
   status: z.enum(['applied', 'failed']),
@@ -114,17 +117,17 @@ export const auditSchema = z.looseObject({
 });
 export type AuditRecord = z.infer<typeof auditSchema>;
 
-/** H19: an answer kept for a day, encrypted, since it holds a code. */
+/** H19: the answer to a request with an Idempotency-Key, kept for a day. It is encrypted, since it holds a code. */
 export const idempotencyRecordSchema = z.looseObject({
   at: instant,
   slot: z.int().min(0),
-  /** What was asked: the same key with another question is refused. */
+  /** A hash of the request: the same key with another request is refused. */
   question: z.string(),
   answer: sealedSchema,
 });
 export const idempotencySlotSchema = z.looseObject({ key: z.string() });
 
-/** An account's API keys and credentials found without knowing the account. */
+/** Leads from a key id, or from the hash of a credential, to its account. */
 export const keyLocatorSchema = z.looseObject({ accountId: z.string() });
 export const credentialSchema = z.looseObject({ accountId: z.string(), appId: z.string() });
 
@@ -133,11 +136,11 @@ export const purgeSchema = z.looseObject({ at: instant, keyNumber: z.int().min(1
 /** Purges that are out of the history, and unreadable for good only when their key is retired (O10). */
 export const purgedSchema = z.looseObject({ count: z.int().min(0) });
 
-/** The last turn at compacting the store's history: when it was claimed, and the store's revision then. */
+/** The last compaction of the store's history: when a replica claimed it, and the store's revision then. */
 export const compactionSchema = z.looseObject({ at: instant, revision: z.int().min(0) });
 export type CompactionRecord = z.infer<typeof compactionSchema>;
 
-/** Who leads, for people to see: what fences is the record's revision. */
+/** The leader, for people to see; the fence is the record's revision. */
 export const leaderSchema = z.looseObject({ replicaId: z.string(), since: instant });
 
 export const noteSchema = z.looseObject({ at: instant });

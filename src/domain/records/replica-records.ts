@@ -1,19 +1,21 @@
 import * as z from 'zod';
 
-/* What replicas tell one another: that they live, which keys they know, and which key writes. */
+/* The records by which replicas know of each other: which live, which keys they have, and which key is active. */
 
 /** `replica/<replicaId>`: rewritten every few seconds, gone with its replica. */
 export const replicaSchema = z.looseObject({
   replicaId: z.string(),
   startedAt: z.int().min(0),
   version: z.string(),
-  /** Of the key-encryption keys in its key file, ascending. */
+  /** The numbers of the key-encryption keys in its key file, ascending. */
   keyNumbers: z.array(z.int().min(1)),
-  /** Of each of these keys, by number: tells two keys of the same number apart, and tells nothing else of them. */
+  /**
+   * The fingerprint of each of these keys, by number: it distinguishes two keys of one number and reveals nothing else.
+   */
   fingerprints: z.record(z.string(), z.string()),
   /** Its wall clock when it wrote this. */
   clock: z.int(),
-  /** The newest format of records that it knows. Programs that did not announce it know the first alone. */
+  /** The newest format of records that it knows. A program that announces none knows the first alone. */
   format: z.int().min(1).default(1),
   /** The additive changes of records that it knows (record-changes.ts). */
   knows: z.array(z.string()).default([]),
@@ -24,7 +26,10 @@ export type ReplicaRecord = z.infer<typeof replicaSchema>;
 export const activeKeySchema = z.looseObject({ number: z.int().min(1), fingerprint: z.string() });
 export type ActiveKeyRecord = z.infer<typeof activeKeySchema>;
 
-/** `rewrapped`: everything was looked at after `number` began to write, and `left` is what other keys still seal. */
+/**
+ * `rewrapped`: all records were checked after key `number` became active; `left` names the other keys that still seal
+ * one.
+ */
 export const rewrappedSchema = z.looseObject({
   number: z.int().min(1),
   left: z.array(z.int().min(1)),

@@ -8,7 +8,7 @@ export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
 export const REVIEW_STATUSES = ['open', 'confirmed', 'dismissed'] as const;
 export type ReviewStatus = (typeof REVIEW_STATUSES)[number];
 
-/** A detection in the review queue. Of its evidence only what the account's level let pass was ever stored. */
+/** A detection in the review queue. Only the evidence that the account's level allows was ever stored. */
 export const reviewSchema = z.looseObject({
   /** When the daemon says that it happened; `receivedAt` is the service's own clock. */
   at: instant,
@@ -23,7 +23,10 @@ export const reviewSchema = z.looseObject({
 });
 export type ReviewRecord = z.infer<typeof reviewSchema>;
 
-/** The entries that an app has, by digest with the bytes of each, oldest first; and how many were dropped for newer ones. */
+/**
+ * The entries that an app has, by digest with the bytes of each, oldest first; and how many were dropped for newer
+ * ones.
+ */
 export const reviewIndexSchema = z.looseObject({
   entries: z.array(z.tuple([z.string(), z.int().min(0)])),
   dropped: z.int().min(0),

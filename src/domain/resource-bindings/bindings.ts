@@ -6,10 +6,10 @@ import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 
 /*
- * What a custom resource of Kubernetes stands for, by its UID. A binding is written in the commit that makes what it names,
- * so that nothing is made twice and nothing is made that nobody knows of. Only the leader's operator writes bindings, each
- * commit fenced. A secret that is yet to be written to Kubernetes stands here by its hash: only what Muster drew itself
- * is ever registered.
+ * A binding names the account, key or app that a custom resource of Kubernetes stands for, by the UID of the resource.
+ * It is written in the commit that creates what it names, so that nothing is created twice or left without its binding.
+ * Only the leader's operator writes bindings, and each of its commits is fenced. A secret that is yet to be written to
+ * Kubernetes stands here by its hash: only a hash that Muster generated and noted is ever registered.
  */
 
 const instant = z.int().min(0);
@@ -18,17 +18,17 @@ export const bindingSchema = z.looseObject({
   namespace: z.string(),
   name: z.string(),
   accountId: z.string(),
-  /** The generation of the resource whose wishes for more access were carried out last: no loop repeats them. */
+  /** The generation of the resource whose requests for more access were carried out last: no loop repeats them. */
   generation: z.int().min(0),
   appId: z.string().optional(),
   /** The API key that works, and the Secret that holds it. */
   key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
-  /** Generated; its Secret may have been written, its hash is not registered. */
+  /** The generated secret whose hash is not registered yet; its Secret may have been written. */
   pending: z.looseObject({ keyId: z.string().optional(), hash: z.string(), voids: z.string().optional() }).optional(),
   previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
   /** The Secret that holds what an app's daemon enrolls with. */
   secretName: z.string().optional(),
-  /** Held the key, or what an app's daemon enrolls with, before, under a name that the resource does not give any more. */
+  /** The Secret that held this before, under a name that the resource does not give any more. */
   oldSecret: z.string().optional(),
   /** The enrollment code that was registered last. */
   code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
@@ -37,18 +37,18 @@ export type BindingRecord = z.infer<typeof bindingSchema>;
 export type Binding = Versioned<BindingRecord>;
 
 export interface Bindings {
-  /** As it is now. @throws StoreUnavailable, BadRecord */
+  /** Reads the binding as it is now. @throws StoreUnavailable, BadRecord */
   get(uid: string): Promise<Binding | undefined>;
   /**
-   * What a commit expects and writes so that the binding is `after` once it has happened; undefined removes it.
-   * @param before as it was read; undefined: there was none
+   * Makes the precondition of a commit after which the binding is `after`; undefined removes it.
+   * @param before the binding as it was read; undefined where there was none
    */
   precondition(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition;
   /** Writes the binding alone. @throws StaleRead, StoreUnavailable */
   save(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<void>;
 }
 
-/** @param fence what every commit of the leader's term expects */
+/** @param fence the expectations of every commit in the leader's term */
 export function createBindings(store: Store, fence: readonly Expectation[]): Bindings {
   const precondition = (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition => {
     const key = KEYS.binding(uid);

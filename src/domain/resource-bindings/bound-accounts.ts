@@ -13,8 +13,8 @@ import { accountTransition } from '../status-history/status-change.ts';
 export type Owner = NonNullable<AccountRecord['managedBy']>;
 
 /**
- * What the operator of custom resources does with accounts, beside `Accounts`. Each is one commit with the binding of
- * the resource; each throws StaleRead where the precondition does not hold, and StoreUnavailable.
+ * The operations on accounts for custom resources, beside `Accounts`. Each is one commit with the binding of
+ * the resource; each throws StaleRead where the precondition does not hold, StoreUnavailable, and Busy.
  */
 export interface BoundAccounts {
   /**

@@ -13,26 +13,29 @@ import { KEYS } from '../records/keys.ts';
 import { type AppRecord, type AppStatus } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
-/** A code that was drawn before, and of which the plain text lies elsewhere. */
+/** A code that was generated before; its text is in a Secret of Kubernetes. */
 export interface GeneratedCode {
   /** `tokenHash` of the whole code. */
   readonly hash: string;
+  /** The hash of the code before it, which this one voids because its text is lost. */
   readonly voids?: string | undefined;
 }
 
-/** What the operator of custom resources does with apps, beside `Apps`. The caller's authority is a precondition. */
+/**
+ * The operations on apps for custom resources, beside `Apps`. The caller's authority is a precondition: each
+ * throws StaleRead where that does not hold, StoreUnavailable, and Busy.
+ */
 export interface BoundApps {
   /**
-   * An app of an id that was drawn before, without a code.
-   * @throws Refusal `limit_reached`
+   * Creates an app under an id that was generated before, without a code.
+   * @throws Refusal `limit_reached` (A10)
    */
   create(caller: Caller, appId: string, name: string): Promise<void>;
   /**
-   * Registers a code by its hash. Asked again, it changes nothing, whatever has become of the code.
-   * @param status which the app had when that was decided: of one that was revoked since, a code would undo it
-   * @param code `voids`: the code before it, where nobody has that any more
-   * @returns when the code expires
-   * @throws Refusal `not_found`; StaleRead where the app has another status
+   * Registers a code by its hash. A repetition changes nothing, even if the code has been used or voided since.
+   * @param status the status of the app when this was decided: a code would undo a revocation that came since
+   * @returns when the code expires, in milliseconds since 1970
+   * @throws Refusal `not_found`; StaleRead also where the app has another status
    */
   registerCode(caller: Caller, appId: string, code: GeneratedCode, status: AppStatus): Promise<number>;
   /** Voids a code. @throws Refusal `not_found` */

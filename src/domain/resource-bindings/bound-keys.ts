@@ -8,21 +8,23 @@ import type { MutationDeps, Origin } from '../mutation/step.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
-/** An API key that was drawn before, and of which the plain text lies elsewhere. */
+/** An API key that was generated before; its text is in a Secret of Kubernetes. */
 export interface GeneratedKey {
   readonly keyId: string;
   /** `tokenHash` of the whole key. */
   readonly hash: string;
   readonly name: string;
-  /** The key that it takes over from: where that was revoked meanwhile, nothing takes over. */
+  /** The id of the key that it replaces: where that was revoked meanwhile, nothing replaces it. */
   readonly follows?: string;
 }
 
+/** The operations on API keys for custom resources, beside `ApiKeys`. */
 export interface BoundKeys {
   /**
-   * Registers a key under its id, once: asked again it changes nothing, and an id that was revoked, or is another
-   * key's, is refused with `not_found`.
-   * @throws Refusal `invalid_request` beyond 200 keys, `not_found`; StaleRead; StoreUnavailable
+   * Registers a key under its id, once.
+   * @throws Refusal `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, `not_found` where the account does not
+   * exist or the id was used before; StaleRead where the precondition does not hold or the key that it replaces was
+   * revoked; StoreUnavailable, Busy
    */
   register(origin: Origin, accountId: string, key: GeneratedKey, precondition: Precondition): Promise<void>;
 }
