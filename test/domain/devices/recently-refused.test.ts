@@ -18,7 +18,7 @@ test('however many are refused it stays bounded: the oldest go, the newest stay'
   expect(kept).toEqual(Array.from({ length: 10 }, (_, index) => 990 + index));
 });
 
-test('who goes on knocking is not forgotten when others fill a generation', () => {
+test('a credential that keeps being retried is not forgotten when others fill a generation', () => {
   const refused = createRefusedLately(10);
   for (let number = 0; number < 100; number += 1) {
     refused.add(hashOf(-1));

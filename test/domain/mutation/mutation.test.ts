@@ -61,7 +61,7 @@ const purge = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
 const configure = ({ muster, apiKey }: Unlucky, endpoint: string): Promise<Answer> =>
   call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body: { enabled: true, endpoint } });
 
-/** In the order of the commits: the clock stands still, and the keys are drawn. */
+/** In the order of the commits: the clock stands still, and the keys are random. */
 async function actions({ unlucky, accountId }: Unlucky): Promise<string[]> {
   const entries = await entriesOf(unlucky, KEYS.audits(accountId));
   return entries
@@ -90,7 +90,7 @@ function reached({ unlucky }: Trouble, operation: 'get' | 'commit'): Promise<voi
 }
 
 /** As many requests as an answer that is on its way may be behind. */
-const LOOKS_MAX = 100;
+const PROBES_MAX = 100;
 
 /** The request is not answered a millisecond before its deadline, and is refused at it. */
 async function expectRefusedInTime(
@@ -105,7 +105,7 @@ async function expectRefusedInTime(
   await call(`${muster.ops}/livez`);
   expect(answers, 'before the deadline').toEqual([]);
   await timers.advance(1);
-  for (let looks = 0; answers.length === 0 && looks < LOOKS_MAX; looks += 1) await call(`${muster.ops}/livez`);
+  for (let probes = 0; answers.length === 0 && probes < PROBES_MAX; probes += 1) await call(`${muster.ops}/livez`);
   expect(answers, 'at the deadline').toMatchObject([unavailable]);
 }
 
