@@ -86,7 +86,7 @@ onEachStore('a night', (stores) => {
     });
     await replica.meter();
     expect(await countsOf(store)).toEqual(expected);
-    const differs = 'comes to another result';
+    const differs = 'was counted differently';
     expect(replica.logged.filter((line) => line.includes(differs))).toEqual([]);
     // What must not happen is seen where it does: an app that changed without an entry.
     const [key = ''] = Object.entries(expected).find(([, count]) => count.startsWith('1 ')) ?? [];

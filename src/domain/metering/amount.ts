@@ -2,24 +2,25 @@ import { nightsIn } from '../../time/utc-days.ts';
 import type { LedgerRecord } from '../records/metering-records.ts';
 import { Refusal } from '../refusal.ts';
 
-/* M5, ADR 0009: exact until the end, rounded once per account, half up. */
+/* M5, ADR 0009: a sum is exact until the end, and rounded once per account, half up. */
 
-/** Sums of daemon-nights, and money in minor units of the currency (cents): safe integers, both. */
+/** A sum of daemon-nights, and money in minor units of the currency (cents). Both are safe integers. */
 export interface Amount {
   readonly daemonNights: number;
   readonly amountMinor: number;
 }
 
-/** What an amount is made of. */
+/** The fields of a ledger record that an amount is made of. */
 export type BilledNight = Pick<LedgerRecord, 'activeDaemons' | 'price' | 'currency'>;
 
 /** Prices have at most 6 digits after the point: as millionths they are whole numbers. */
 const MILLIONTHS = 1_000_000n;
 
 /**
- * One account's month: Σ (daemons of the night × that night's monthly price) ÷ the month's nights (28 to 31).
- * @param nights of that month and account, all in that currency
- * @throws Error for a price or currency that no ledger may hold; Refusal where JSON could not carry the amount exactly
+ * Returns one account's amount of a month: Σ (daemons of the night × that night's monthly price) ÷ the month's nights
+ * (28 to 31).
+ * @param nights the account's nights of that month, all in that currency
+ * @throws Error for a price or currency that no ledger may hold; Refusal `invalid_request` above 2^53 − 1
  */
 export function amountOf(month: string, currency: string, nights: readonly BilledNight[]): Amount {
   let daemonNights = 0n;
@@ -37,7 +38,7 @@ export function amountOf(month: string, currency: string, nights: readonly Bille
   };
 }
 
-/** M5: a total is the sum of its accounts, as they were rounded. Throws a Refusal as `amountOf`. */
+/** M5: a total is the sum of its accounts' rounded amounts. @throws Refusal `invalid_request` above 2^53 − 1 */
 export function totalOf(amounts: readonly Amount[]): Amount {
   const sum = (field: keyof Amount): number =>
     exactly(amounts.reduce((total, amount) => total + BigInt(amount[field]), 0n));
@@ -47,10 +48,10 @@ export function totalOf(amounts: readonly Amount[]): Amount {
 /** Whether two prices are the same amount of money: `5` is `5.00`. */
 export const samePrice = (one: string, other: string): boolean => millionthsOf(one) === millionthsOf(other);
 
-/** Asking takes longer than an account's whole statement. There are only so many codes. */
+/** A cache: asking Intl takes longer than an account's whole statement. It is bounded by the number of currency codes. */
 const digitsOf = new Map<string, number>();
 
-/** Digits after the point of a currency: 2 for EUR, 0 for JPY, 3 for KWD. Throws RangeError for what is no code. */
+/** The digits after the point of a currency: 2 for EUR, 0 for JPY, 3 for KWD. @throws RangeError for what is no code */
 export function minorDigits(currency: string): number {
   let digits = digitsOf.get(currency);
   if (digits === undefined) {
@@ -67,10 +68,10 @@ function millionthsOf(price: string): bigint {
   return BigInt(whole) * MILLIONTHS + BigInt(fraction.padEnd(6, '0'));
 }
 
-/** Of two numbers that are not negative. */
+/** Divides two numbers that are not negative. */
 const dividedHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor);
 
-/** A number of JSON is a double where most read it: above 2^53 − 1 the last digits of a bill would be guessed. */
+/** Most readers of JSON parse a number as a double: above 2^53 − 1 the last digits of a bill would be wrong. */
 function exactly(sum: bigint): number {
   if (sum > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw new Refusal('invalid_request', 'The sum is above 2^53 − 1, which JSON cannot carry: ask for fewer accounts.');

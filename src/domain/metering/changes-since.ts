@@ -6,7 +6,7 @@ import { KEYS } from '../records/keys.ts';
 import { dayAfter } from '../status-history/day-record.ts';
 import type { ChangedSince } from './count-active.ts';
 
-/** Accounts that follow each other in the order of their ids, both ends included. */
+/** A range of account ids, both ends included. */
 export interface AccountRange {
   readonly first: string;
   readonly last: string;
@@ -15,7 +15,7 @@ export interface AccountRange {
 const PAGE_ENTRIES = 250;
 
 /**
- * What changed in those accounts on the days after `night`, up to and including `today`.
+ * Lists the status changes of these accounts on the days after `night`, up to and including `today`, by account.
  * @param today the day record's day, as it was when the state of the accounts was read, or later
  * @throws StoreUnavailable; BadRecord
  */
@@ -26,7 +26,7 @@ export async function changesSince(
   range: AccountRange,
 ): Promise<ReadonlyMap<string, ChangedSince>> {
   const changed = new Map<string, ChangedSince>();
-  // Earlier days first: what an app was before its first change is what counts.
+  // Earlier days come first: the status before an app's first change is the one that counts.
   for (let day = dayAfter(night); day <= today; day = dayAfter(day)) {
     for await (const entry of entriesOf(store, KEYS.statusChanges(day), range))
       note(changed, KEYS.statusChanges(day), entry);
@@ -36,7 +36,7 @@ export async function changesSince(
 
 async function* entriesOf(store: Pick<Store, 'list'>, prefix: string, range: AccountRange): AsyncIterable<Entry> {
   const end = endOfAccount(prefix, range.last);
-  // A little below the first account: what lies between is read for nothing, and is rarely anything.
+  // It begins a little below the first account: entries between the two are read in vain, and there is rarely any.
   const after = endOfAccount(prefix, range.first.slice(0, -1));
   for await (const { entries, next } of pagesOf(store, { prefix, after, limit: PAGE_ENTRIES })) {
     for (const entry of entries) if (entry.key < end) yield entry;
@@ -44,7 +44,7 @@ async function* entriesOf(store: Pick<Store, 'list'>, prefix: string, range: Acc
   }
 }
 
-/** Above every key of the account, below every key of the next one: ids are of letters and digits. */
+/** A key above every key of the account and below every key of the next one: ids have letters and digits alone. */
 const endOfAccount = (prefix: string, accountId: string): string => `${prefix}${accountId}/~`;
 
 function note(changed: Map<string, ChangedSince>, prefix: string, entry: Entry): void {

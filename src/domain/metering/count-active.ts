@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { StatusChangeRecord } from '../records/day-records.ts';
 
-/** What is true of an account now, read before its changes of later days are listed. */
+/** An account's state now. It must be read before the account's changes of later days are listed. */
 export interface AccountNow {
   readonly accountId: string;
   readonly disabled: boolean;
@@ -9,13 +9,15 @@ export interface AccountNow {
   readonly active: readonly string[];
 }
 
-/** What an account and its apps were before their first change after the night, where they changed. */
+/** The states of an account and its apps before their first change after the night; only those that changed. */
 export interface ChangedSince {
+  /** Undefined where the account itself did not change. */
   disabled: boolean | undefined;
+  /** The status before, by app id. */
   readonly before: Map<string, StatusChangeRecord['before']>;
 }
 
-/** What the ledger says of an account and night. */
+/** The count that the ledger records of an account and night. */
 export interface NightCount {
   readonly activeDaemons: number;
   /** SHA-256, hex, over the sorted app ids, joined by line feeds. */
@@ -23,8 +25,9 @@ export interface NightCount {
 }
 
 /**
- * M1: the apps that were active at the end of the day. Who changed on a later day was before that what its first such
- * change says; who did not is what it is now. All apps of an account that was disabled then count for nothing.
+ * M1: counts the apps that were active at the end of the day. An app that changed on a later day had the status that its
+ * first such change records as `before`; any other app has its status of now. No app counts of an account that was
+ * disabled then.
  */
 export function countNight(now: AccountNow, changed: ChangedSince | undefined): NightCount {
   return digestOf(activeThen(now, changed).sort());

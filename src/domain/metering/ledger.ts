@@ -13,20 +13,22 @@ export interface LedgerEntry {
 export interface LedgerDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly log: Log;
-  /** Of the leader's term. */
+  /** The fence of the leader's term: every commit expects it (M4). */
   readonly fence: readonly Expectation[];
 }
 
-/** Ledger records of one commit. */
+/** How many ledger records one commit creates at most. */
 export const LEDGER_ENTRIES_PER_COMMIT = 50;
 
 const keyOf = ({ accountId, record }: LedgerEntry): string =>
   KEYS.ledger(monthOf(record.day), accountId, record.day.slice(-2));
 
 /**
- * M2: creates what is not there yet. What is there stays as it is: another run, or another leader, has written it.
- * @returns `conflict` where somebody else is at the same night now, or leads: look again
- * @throws StoreUnavailable; then part of it may be there
+ * M2: creates the ledger records that do not exist yet. An existing record stays as it is: another run, or another
+ * leader, wrote it. A different result is logged as an error.
+ * @param entries at most `LEDGER_ENTRIES_PER_COMMIT`
+ * @returns `conflict` where another process meters the same night now, or leads: the caller tries again
+ * @throws StoreUnavailable; then the records may be there; BadRecord where an existing one cannot be read
  */
 export async function recordNight(deps: LedgerDeps, entries: readonly LedgerEntry[]): Promise<'recorded' | 'conflict'> {
   if (await create(deps, entries)) return 'recorded';
@@ -50,12 +52,12 @@ async function create({ store, fence }: LedgerDeps, entries: readonly LedgerEntr
   return (await store.commit(change)).outcome === 'committed';
 }
 
-/** Two runs over one night come to the same result, or something is wrong with what they read. */
+/** Two runs over one night must count the same; otherwise something is wrong with what they read. */
 function compare(log: Log, { accountId, record }: LedgerEntry, before: LedgerRecord): void {
   if (before.digest === record.digest && before.activeDaemons === record.activeDaemons) return;
   const { day, activeDaemons } = record;
   log.error(
     { accountId, day, recorded: before.activeDaemons, computed: activeDaemons },
-    'a night that is recorded already comes to another result now; the record stays',
+    'a night that is recorded already was counted differently now; the record stays',
   );
 }

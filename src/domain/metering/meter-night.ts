@@ -16,32 +16,32 @@ export interface NightDeps extends LedgerDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly clockWatch: Pick<ClockWatch, 'trusted'>;
-  /** Between two batches the writers have the store for twice as long as the batch took, and at least so long. */
+  /** The least pause between two batches; it is twice as long as the batch took, if that is more, so that writers go on. */
   readonly pauseMs: number;
 }
 
 export interface Night {
   readonly day: string;
   readonly price: Price;
-  /** All accounts up to and including this one are done: a round goes on where the one before it stopped. */
+  /** Accounts up to and including this id are done: a round goes on where the one before it stopped. */
   doneTo: string;
 }
 
 const LATE_MS = HOUR_MS;
-/** Metered more than an hour after its midnight (M3). */
+/** M3: whether a night that is metered at this instant is late, by more than an hour after its midnight. */
 export const isLate = (day: string, at: number): boolean => at > endOfDay(day) + LATE_MS;
 const PAUSE_MAX_MS = 1000;
 const FRESH_ATTEMPTS_MAX = 20;
 const FRESH_PAUSE_MS = 50;
-/** Apps that are gone through, or counted, in one piece: a fraction of a millisecond, then requests go on. */
-const LOOKED_AT_PER_TURN = 5000;
+/** How many apps are read, or counted, in one turn of the event loop: a fraction of a millisecond, then requests go on. */
+const READ_PER_TURN = 5000;
 const COUNTED_PER_TURN = 500;
 
 /**
- * Records a night for every account that existed then. The day record must have moved on before: what is read here is
- * then the night, but for changes of later days, and each of those has left an entry.
- * @returns whether all is recorded; if not, look again
- * @throws StoreUnavailable; Error where what memory holds of an account cannot be read, once all others are done
+ * Records a night (M1 to M3) for every account that existed then. The day record must have moved on before: the state that
+ * is read here is then that of the night, but for changes of later days, and each of those has left an entry.
+ * @returns whether everything is recorded; if not, the caller tries again
+ * @throws StoreUnavailable; BadRecord; Error once all others are done, where the record of an account cannot be read
  */
 export async function meterNight(deps: NightDeps, night: Night, signal: AbortSignal): Promise<boolean> {
   const memory = await freshMemory(deps);
@@ -53,7 +53,7 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
     const startedAt = deps.clock.monotonic();
     const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
     const entries = await countBatch(deps, night, batch);
-    // An app of the batch may be out of memory, and active for all that.
+    // An app of the batch may be unreadable, and so not in memory, and active all the same.
     if (memory.unreadableSeen !== seen) return false;
     if ((await recordNight(deps, entries)) === 'conflict') return false;
     if (unreadable.size === 0) night.doneTo = batch.at(-1) ?? night.doneTo;
@@ -65,14 +65,14 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
   return true;
 }
 
-/** By id. Those that were made on a later day have no such night. */
+/** The accounts in the order of their ids, without those that were created on a later day: they have no such night. */
 function accountsOf(memory: FleetMemory, day: string): string[] {
   const ids: string[] = [];
   for (const { id, record } of memory.accounts()) if (record.createdAt < endOfDay(day)) ids.push(id);
   return ids.sort();
 }
 
-/** Memory that is as new as the store: what counts is read from memory alone. It is waited for a while. */
+/** Waits up to a second until memory is as new as the store: a count is read from memory alone. @throws StoreUnavailable */
 async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>): Promise<FleetMemory> {
   for (let attempt = 1; ; attempt += 1) {
     const reader = await fleet.current();
@@ -85,12 +85,12 @@ async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>)
 async function countBatch(deps: NightDeps, night: Night, accountIds: readonly string[]): Promise<LedgerEntry[]> {
   const memory = await freshMemory(deps);
   const states: AccountNow[] = [];
-  const looked = turns(LOOKED_AT_PER_TURN);
+  const read = turns(READ_PER_TURN);
   for (const accountId of accountIds) {
     states.push(stateOf(memory, accountId));
-    await looked(states.at(-1)?.active.length ?? 0);
+    await read(states.at(-1)?.active.length ?? 0);
   }
-  // Read last: every state is of this day or an earlier one, and what changes from here on is in the list below.
+  // The day is read last: every state is of this day or an earlier one, and later changes are in the list below.
   const today = memory.day()?.record.day;
   if (today === undefined || today <= night.day) throw new Error(`The day ${night.day} has not ended.`);
   const [first = '', last = ''] = [accountIds[0], accountIds.at(-1)];
@@ -105,7 +105,7 @@ async function countBatch(deps: NightDeps, night: Night, accountIds: readonly st
   return entries;
 }
 
-/** Lets the event loop turn when so much has been done since it last did. */
+/** Lets the event loop turn whenever `workMax` has been done since it last did. */
 function turns(workMax: number): (work: number) => Promise<void> {
   let done = 0;
   return async (work) => {
@@ -118,7 +118,7 @@ function turns(workMax: number): (work: number) => Promise<void> {
 
 function stateOf(memory: FleetMemory, accountId: string): AccountNow {
   const account = memory.account(accountId);
-  // While memory is filled anew, an account may be there with some of its apps.
+  // While memory is filled anew, an account may be there with only some of its apps.
   if (!account || !memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
   const active: string[] = [];
   for (const app of account.apps()) if (app.status === 'active') active.push(app.id);

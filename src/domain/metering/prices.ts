@@ -5,7 +5,7 @@ import { daySchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { meteredSchema, pricesSchema, type PricesRecord } from '../records/metering-records.ts';
 
-/** What a daemon costs a month: a decimal of at most 6 digits after the point, and its currency (ISO 4217). */
+/** The price of a daemon and month: a decimal of at most 6 digits after the point, and its currency (ISO 4217). */
 export interface Price {
   readonly price: string;
   readonly currency: string;
@@ -13,19 +13,19 @@ export interface Price {
 
 type PriceEntry = PricesRecord['entries'][number];
 
-/** More changes than that are refused, once those that no night needs any more have gone. */
+/** The most entries of the price record, once those that no night needs any more are pruned; more changes are refused. */
 export const PRICE_ENTRIES_MAX = 1000;
 
-/** As recorded, oldest first; no entries where nothing is recorded yet. Throws `StoreUnavailable`. */
+/** The recorded prices, oldest first; no entries where nothing is recorded yet. @throws StoreUnavailable; BadRecord */
 export async function readPrices(store: Store): Promise<PricesRecord> {
   const entry = await store.get(KEYS.prices);
   return entry ? parseRecord(pricesSchema, entry).record : { entries: [] };
 }
 
 /**
- * M5: what holds for the night of a day (`YYYY-MM-DD`). The currency is that of the last setting before the month began;
- * the price is the last one in that currency from before the midnight that ends the day. So another currency, with the
- * price that was meant in it, waits for the next month. The first setting ever holds for all nights before it, too.
+ * M5: returns the price of a night, by its day (`YYYY-MM-DD`). The currency is that of the last entry before the month
+ * began; the price is the last one in that currency before the midnight that ends the day. So another currency, with the
+ * price in it, waits for the next month. The very first entry holds for all nights before it, too.
  * @throws Error while no price is recorded: no night may be metered then
  */
 export function priceOfNight({ entries }: PricesRecord, day: string): Price {
@@ -43,7 +43,8 @@ function currencyOfMonth(entries: readonly PriceEntry[], first: PriceEntry, mont
 }
 
 /**
- * The record with the configured price as its newest entry, or the same record where it is that already.
+ * Returns the record with the configured price as its newest entry, or the same record where it is so already.
+ * @param now milliseconds since 1970
  * @param through the last metered night; undefined before the first
  * @throws Error where nights that are yet to be metered need more than 1000 entries
  */
@@ -53,21 +54,21 @@ export function withPrice(
   now: number,
   through: string | undefined,
 ): PricesRecord {
-  // A clock that stood far ahead has left what would never hold; a small difference of clocks keeps its order.
+  // A clock that was far ahead left entries that would never hold; a small difference of clocks keeps their order.
   const known = record.entries.filter((entry) => entry.since <= now + DAY_MS);
   const newest = known.at(-1);
   const settled = newest?.price === price && newest.currency === currency;
   if (settled && known.length === record.entries.length) return record;
   const since = Math.max(now, newest?.since ?? 0);
   const entries = settled ? known : append(known, { since, price, currency });
-  const kept = entries.length > PRICE_ENTRIES_MAX ? neededAfter(entries, through) : entries;
+  const kept = entries.length > PRICE_ENTRIES_MAX ? pruned(entries, through) : entries;
   if (kept.length > PRICE_ENTRIES_MAX) {
     throw new Error(`The price changed more than ${PRICE_ENTRIES_MAX} times since the last metered night; keep it.`);
   }
   return { ...record, entries: kept };
 }
 
-/** Of one day and currency only the last entry can hold at a midnight; the first ever also holds for what was before. */
+/** Only the last entry of a day and currency can hold at a midnight; the very first one also holds for the time before. */
 function append(entries: readonly PriceEntry[], next: PriceEntry): PriceEntry[] {
   const newest = entries.at(-1);
   const replaces =
@@ -76,7 +77,7 @@ function append(entries: readonly PriceEntry[], next: PriceEntry): PriceEntry[] 
 }
 
 /** The first month with a night to meter takes its currency, and so its first price, from the last entry before it. */
-function neededAfter(entries: PriceEntry[], through: string | undefined): PriceEntry[] {
+function pruned(entries: PriceEntry[], through: string | undefined): PriceEntry[] {
   if (through === undefined) return entries;
   const month = monthOf(dayAt(endOfDay(through)));
   const from = entries.findLastIndex((entry) => entry.since < startOfMonth(month));
@@ -84,12 +85,13 @@ function neededAfter(entries: PriceEntry[], through: string | undefined): PriceE
 }
 
 /**
- * Records the configured price, where it is not the newest one; then every night from the next midnight on has it. As
- * every change that counts for a night it expects the day, and is of that day at the earliest: a clock that is behind, or
- * a commit that was long under way, changes no night that may be metered already.
- * @param fence of the leader's term
- * @returns `conflict` where somebody else was faster, or leads now: look again
- * @throws StoreUnavailable; Error as `withPrice`
+ * Records the configured price, where it is not the newest one; then every night from the next midnight on has it. Like
+ * every change that counts for a night it expects the day record, and is of that day at the earliest: a clock that is
+ * behind, or a commit that was long under way, changes no night that may be metered already.
+ * @param now milliseconds since 1970
+ * @param fence the fence of the leader's term
+ * @returns `conflict` where another process was faster, or leads now: the caller tries again
+ * @throws StoreUnavailable; BadRecord; Error as `withPrice`
  */
 export async function recordPrice(
   store: Store,

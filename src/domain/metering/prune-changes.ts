@@ -3,11 +3,11 @@ import { KEYS } from '../records/keys.ts';
 import { dayAfter, daysBefore } from '../status-history/day-record.ts';
 import { commitFenced, type FencedStore, type Watermark } from './watermark.ts';
 
-/** The entries of a day serve the nights before it. Two days are kept beyond that, for whoever looks into a question. */
+/** The changes of a day serve the nights before it. Two more days are kept, to answer questions about a bill. */
 const DAYS_KEPT = 2;
 /**
- * Removed in one commit, and so many commits a round: of a day on which a whole fleet enrolled there are a million, and
- * one commit of them all would hold up every writer for seconds.
+ * The changes of one commit, and the commits of one round: a day on which a whole fleet enrolled has a million changes,
+ * and one commit of them all would hold up every writer for seconds.
  */
 const ENTRIES_PER_COMMIT = 100;
 const COMMITS_PER_ROUND_MAX = 50;
@@ -15,11 +15,15 @@ const COMMITS_PER_ROUND_MAX = 50;
 export interface Pruned {
   /** Nothing is left to remove. */
   readonly all: boolean;
-  /** Where the next round goes on: keys that are gone are passed over slowly until the history is compacted. */
+  /** Where the next round goes on: until the history is compacted, a store passes over removed keys slowly. */
   readonly to: string | undefined;
 }
 
-/** Removes entries that no night needs any more, oldest day first. @param from `to` of the round before */
+/**
+ * Removes status changes that no night needs any more, oldest day first; 5000 at most in one call.
+ * @param from `to` of the round before
+ * @throws StoreUnavailable
+ */
 export async function pruneChanges(deps: FencedStore, metered: Watermark, from: string | undefined): Promise<Pruned> {
   if (metered.through === undefined) return { all: true, to: from };
   const end = KEYS.statusChanges(dayAfter(daysBefore(metered.through, DAYS_KEPT)));

@@ -15,35 +15,35 @@ export interface UsageDeps {
   readonly store: Store;
   readonly accounts: Pick<Accounts, 'list' | 'read'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Told for a month without nights while no price is on record. */
+  /** The configured price: it is shown for a month without nights while no price is recorded. */
   readonly price: Price;
 }
 
 export interface UsageQuestion {
   /** `YYYY-MM`, 1970 or later. */
   readonly month: string;
-  /** Of one account, of a page of them, or of all. */
+  /** Which accounts: one, a page of them, or all. */
   readonly of: { readonly accountId: string } | PageOf | 'all';
 }
 
 export interface AccountUsage extends Amount {
   readonly accountId: string;
   readonly name: string;
-  /** In order, as they are in the ledger. */
+  /** In the order of the days, as they are in the ledger. */
   readonly nights: readonly LedgerRecord[];
 }
 
 export interface Usage {
   readonly month: string;
   readonly currency: string;
-  /** Null where nights differ. */
+  /** Null where the nights have different prices. */
   readonly pricePerDaemonMonth: string | null;
   /** Every night of the month that has ended is in the ledger; false for a month that has not begun. */
   readonly complete: boolean;
-  /** By account id; those without nights, too. */
+  /** In the order of the account ids; also accounts without nights. */
   readonly accounts: readonly AccountUsage[];
   readonly total: Amount;
-  /** Where the next page begins. */
+  /** Where the next page begins; undefined after the last one. */
   readonly next: string | undefined;
 }
 
@@ -52,19 +52,21 @@ export type InTime = <T>(work: Promise<T>) => Promise<T>;
 
 export interface Usages {
   /**
-   * Reads the ledger, and nothing else counts: not what an account or an app is now.
-   * @throws Refusal `not_found`; `invalid_request` for more than 2000 accounts at once; StoreUnavailable
+   * Reads the bill of a month (M5). The ledger alone counts, not the state of an account or an app now.
+   * @param inTime bounds each step against the store
+   * @throws Refusal `not_found`; `invalid_request` for more than 2000 accounts at once, or a sum above 2^53 − 1;
+   *   StoreUnavailable; BadRecord
    */
   read(question: UsageQuestion, inTime: InTime): Promise<Usage>;
 }
 
-/** 62,000 nights. Further accounts are asked for page by page: their totals add up, since each account is rounded. */
+/** The most accounts of one answer (62,000 nights). More are read page by page: totals add up, as each account is rounded. */
 export const USAGE_ACCOUNTS_MAX = 2000;
 
 export function createUsages({ store, accounts, clock, price }: UsageDeps): Usages {
   return {
     async read({ month, of }, inTime) {
-      // Before the ledger: what it says to be metered by then is found there afterwards.
+      // It comes before the ledger: what is metered by then is found there afterwards.
       const complete = await inTime(isComplete(month));
       const { items, next } = await inTime(accountsOf(of));
       const range = typeof of === 'object' && 'accountId' in of ? of.accountId : { after: afterOf(of), upTo: next };
@@ -87,7 +89,7 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
     if (lastNight < `${month}-01`) return true;
     const metered = await store.get(KEYS.metered);
     if (metered && parseRecord(meteredSchema, metered).record.through >= lastNight) return true;
-    // Nor are those owed that had ended before there was anything to meter.
+    // Nights that had ended before the store began are not owed either.
     const day = await store.get(KEYS.day);
     return day !== undefined && parseRecord(daySchema, day).record.since > lastNight;
   }
@@ -100,7 +102,7 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
     return page;
   }
 
-  /** Of one account, or of those after one and up to another. */
+  /** The nights of one account, or of the accounts after one and up to another. */
   async function nightsOf(month: string, range: string | Range, inTime: InTime): Promise<Map<string, LedgerRecord[]>> {
     const whole = typeof range === 'object';
     const prefix = whole ? KEYS.ledgers(month) : KEYS.ledgersOf(month, range);
@@ -117,7 +119,7 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
     return nights;
   }
 
-  /** What holds for the nights that are still to come in the month, or held at its end. */
+  /** The price at the end of the month: of its last night, whether that has ended or is still to come. */
   async function current(month: string): Promise<Pick<Usage, 'currency' | 'pricePerDaemonMonth'>> {
     const prices = await readPrices(store);
     const known = prices.entries.length > 0 ? priceOfNight(prices, lastDayOf(month)) : price;
@@ -133,7 +135,7 @@ interface Range {
 const afterOf = (of: UsageQuestion['of']): string | undefined =>
   of === 'all' || 'accountId' in of ? undefined : of.after;
 
-/** Days are digits: none of the account's keys comes after it. */
+/** A key after every key of the account: days are digits. */
 const lastKeyOf = (month: string, accountId: string): string => `${KEYS.ledgersOf(month, accountId)}~`;
 
 function add(nights: Map<string, LedgerRecord[]>, month: string, entry: Entry): void {
@@ -148,7 +150,7 @@ function add(nights: Map<string, LedgerRecord[]>, month: string, entry: Entry): 
   else throw tooMany();
 }
 
-/** An account whose record cannot be read still owes its nights: it is told without a name. */
+/** Adds accounts whose records cannot be read, without a name: their nights are owed all the same. */
 function withUnknown(
   known: readonly Pick<Account, 'accountId' | 'name'>[],
   nights: ReadonlyMap<string, unknown>,

@@ -4,13 +4,14 @@ import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { meteredSchema } from '../records/metering-records.ts';
 
-/** The last night that is metered for every account; undefined before the first. */
+/** The last night that is metered for every account. */
 export interface Watermark {
+  /** `YYYY-MM-DD`; undefined before the first. */
   readonly through: string | undefined;
   readonly revision: number;
 }
 
-/** @throws StoreUnavailable */
+/** Reads the watermark. @throws StoreUnavailable; BadRecord */
 export async function readWatermark(store: Pick<Store, 'get'>): Promise<Watermark> {
   const entry = await store.get(KEYS.metered);
   if (!entry) return { through: undefined, revision: ABSENT };
@@ -20,11 +21,15 @@ export async function readWatermark(store: Pick<Store, 'get'>): Promise<Watermar
 
 export interface FencedStore {
   readonly store: Pick<Store, 'list' | 'commit'>;
-  /** Of the leader's term. */
+  /** The fence of the leader's term: every commit expects it. */
   readonly fence: readonly Expectation[];
 }
 
-/** @returns whether it was committed; if not, another process was faster, or leads. @throws StoreUnavailable */
+/**
+ * Commits under the leader's fence.
+ * @returns whether it was committed; if not, another process was faster, or leads
+ * @throws StoreUnavailable
+ */
 export const commitFenced = async (
   { store, fence }: FencedStore,
   expectation: Expectation,
@@ -35,8 +40,11 @@ export const commitFenced = async (
   return (await store.commit(change)).outcome === 'committed';
 };
 
-/** Each returns whether it happened; if not, somebody else was faster, or leads. Each throws StoreUnavailable. */
-
+/**
+ * Moves the watermark to the night `through`, which must be recorded for every account.
+ * @returns whether it was committed; if not, another process was faster, or leads
+ * @throws StoreUnavailable
+ */
 export async function advanceWatermark(deps: FencedStore, before: Watermark, through: string): Promise<boolean> {
   return await commitFenced(
     deps,
@@ -47,8 +55,10 @@ export async function advanceWatermark(deps: FencedStore, before: Watermark, thr
 }
 
 /**
- * Ends a day that no change has ended. Not quiet: the directory must see it. A store whose changes were not recorded
- * before begins with today.
+ * Ends a day that no change has ended. The commit is not quiet: the watch cache must see it. A store that has no day
+ * record yet begins with today.
+ * @returns whether it was committed; if not, another process was faster, or leads
+ * @throws StoreUnavailable
  */
 export async function moveDayOn(
   deps: FencedStore,

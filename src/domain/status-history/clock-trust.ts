@@ -3,68 +3,69 @@ import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 
 /**
- * Whether the wall clock may close a day. Nothing that was metered can be taken back, so a clock that jumped is not
- * believed: against the monotonic clock of this process, or against the clocks of the others (ADR 0008).
+ * Tells whether the wall clock may close a day. A metered night cannot be taken back, so a clock is not trusted after it
+ * jumped against the monotonic clock of this process, or while the clocks of the other replicas contradict it (ADR 0008).
  */
 export interface ClockWatch {
-  /** Looks at the clocks now. Every look counts: what lies between two of them is not seen. */
+  /** Compares the clocks now. It must be called often: a jump there and back between two calls is not noticed. */
   trusted(): boolean;
-  /** Whether an instant that was read from the wall clock earlier may be believed now. */
+  /** Whether an instant (milliseconds since 1970) that was read from the wall clock earlier may be trusted now. */
   trusts(at: number): boolean;
 }
 
 export interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the clocks of the other replicas speak against this one's. */
+  /** Whether the clocks of the other replicas contradict this one's; never, by default. */
   readonly othersDisagree?: () => boolean;
 }
 
-/** The wall clock jumped where it moved against the monotonic one by more than this. */
+/** The wall clock jumped if it moved against the monotonic one by more than this. */
 export const CLOCK_JUMP_MS = 30_000;
-/** A new time is believed once it has stood for so long; and so often the slow drift of a good clock is taken in. */
+/** A new time is trusted once it has been steady for this long; this often, too, the drift of a good clock is taken in. */
 export const CLOCK_STEADY_MS = HOUR_MS;
 
-/** What the wall clock is ahead of the monotonic one, and since when (monotonic) it is believed or waits to be. */
+/** How far the wall clock is ahead of the monotonic one, and since when (monotonic) that is trusted, or waits to be. */
 interface Offset {
   readonly ms: number;
   readonly since: number;
 }
 
+/** Watches the clock from now on; the time at this call is trusted. */
 export function createClockWatch({ clock, log, othersDisagree = () => false }: ClockWatchOptions): ClockWatch {
-  let believed: Offset = offsetNow(clock);
+  let trustedOffset: Offset = offsetNow(clock);
   let candidate: Offset | undefined;
-  let trustedBefore = true;
+  let wasTrusted = true;
 
   function jumped(): boolean {
     const now = offsetNow(clock);
-    if (near(now, believed)) {
+    if (near(now, trustedOffset)) {
       candidate = undefined;
-      if (now.since - believed.since >= CLOCK_STEADY_MS) believed = now;
+      if (now.since - trustedOffset.since >= CLOCK_STEADY_MS) trustedOffset = now;
       return false;
     }
     if (!candidate || !near(now, candidate)) candidate = now;
     if (now.since - candidate.since < CLOCK_STEADY_MS) return true;
-    [believed, candidate] = [now, undefined];
+    [trustedOffset, candidate] = [now, undefined];
     return false;
   }
 
   function trusted(): boolean {
     const [own, others] = [!jumped(), !othersDisagree()];
-    const is = own && others;
-    if (is !== trustedBefore) tell(is, own);
-    trustedBefore = is;
-    return is;
+    const isTrusted = own && others;
+    if (isTrusted !== wasTrusted) report(isTrusted, own);
+    wasTrusted = isTrusted;
+    return isTrusted;
   }
 
-  function tell(is: boolean, own: boolean): void {
-    if (is) {
+  function report(isTrusted: boolean, own: boolean): void {
+    if (isTrusted) {
       log.warn({}, 'the clock is trusted again');
       return;
     }
-    // What the clocks of the others say is logged where they are compared.
+    // A contradiction by the other replicas is logged where the clocks are compared.
     if (own) return;
-    const aheadMs = Math.round(offsetNow(clock).ms - believed.ms);
+    const aheadMs = Math.round(offsetNow(clock).ms - trustedOffset.ms);
     log.error(
       { aheadMs },
       'the clock jumped: no day ends and no night is metered by it; set it right, or leave it steady for an hour',

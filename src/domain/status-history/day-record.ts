@@ -4,24 +4,24 @@ import { put, type Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 
-/** The day that lies so many days before or, where negative, after. */
+/** The day (`YYYY-MM-DD`) that lies this many days before, or after where the number is negative. */
 export const daysBefore = (day: string, days: number): string => dayAt(startOfDay(day) - days * DAY_MS);
 export const dayAfter = (day: string): string => dayAt(endOfDay(day));
 
-/** The day that a change belongs to, its instant within it, and what its commit expects and writes for that. */
+/** The day that a change belongs to, its instant within that day, and what its commit must expect and write for it. */
 export interface DayStamp {
   readonly day: string;
   readonly at: number;
   readonly expect: Expectation;
-  /** The day moved on: empty unless this change is the first one of its day. */
+  /** Moves the day on; empty unless this change is the first one of its day. */
   readonly write: readonly Write[];
 }
 
 /**
- * M1: what decides whether a change is before or after a midnight is the day record, which every change expects: once it
- * has moved on, nothing can be stamped with the day before it, however long a commit was under way. The first trusted
+ * M1: the day record decides whether a change is before or after a midnight. Every change expects it: once it has moved
+ * on, no change can be stamped with the day before, however long its commit was under way. The first change by a trusted
  * clock that is in the next day moves it on. A clock that is behind, or not trusted, stamps within the record's day.
- * @param at the instant of the request, by this replica's clock
+ * @param at the instant of the request, by this replica's clock, in milliseconds since 1970
  * @param trusted whether that instant may end a day
  */
 export function stampDay(current: Versioned<DayRecord> | undefined, at: number, trusted: boolean): DayStamp {

@@ -13,9 +13,10 @@ import type { ClockWatch } from './clock-trust.ts';
 import { stampDay, type DayStamp } from './day-record.ts';
 
 /*
- * What a night is rebuilt from. Each change of an app's status, and of an account's being disabled, leaves in its own
- * commit what was before it: one small entry a day and app, which outlives the app. The creation of an app leaves none
- * and expects no day: a pending app counts for nothing, and its next change says what it was before.
+ * The status changes, from which a night is rebuilt (M1, M3). Each change of an app's status, and of an account's
+ * `disabled`, records the status before it in its own commit: one small record a day and app, which outlives the app. The
+ * creation of an app leaves none and expects no day: a pending app does not count, and its next change records that it
+ * was pending before.
  */
 
 export interface TransitionDeps {
@@ -23,7 +24,7 @@ export interface TransitionDeps {
   readonly clockWatch: Pick<ClockWatch, 'trusts'>;
 }
 
-/** What the commit of a change expects and writes besides, and the instant of the change. */
+/** What the commit of a change must expect and write besides, and the instant of the change. */
 export interface Transition {
   readonly at: number;
   readonly expect: readonly Expectation[];
@@ -31,9 +32,10 @@ export interface Transition {
 }
 
 /**
+ * Records a change of an app's status.
  * @param after `none` where the app is deleted
- * @param at the instant of the request
- * @throws StoreUnavailable
+ * @param at the instant of the request, in milliseconds since 1970
+ * @throws StoreUnavailable; BadRecord
  */
 export async function appTransition(
   deps: TransitionDeps,
@@ -43,19 +45,24 @@ export async function appTransition(
   at: number,
 ): Promise<Transition> {
   const { status, statusAt } = app.record;
-  // Made by a clock that is a little ahead: whoever believes that instant begins its day, too.
+  // The status before came from a clock that is a little ahead: a replica that trusts its instant is in its day, too.
   const notBefore = statusAt > at && deps.clockWatch.trusts(statusAt) ? statusAt : at;
   const stamp = await stampNow(deps, reader, notBefore);
   const key = KEYS.statusChange(stamp.day, app.accountId, app.id);
-  // Pending is where an app begins: it has not changed before. And what changed earlier than today has no entry today.
+  // A pending app has not changed before, and an app whose last change is of an earlier day has no record of today.
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
   const entry = changedToday ? await deps.store.get(key) : undefined;
   const before = entry && parseRecord(statusChangeSchema, entry);
   const record: StatusChangeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
-  return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
+  return withStatusChange(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
 
-/** The same of an account; `after` is whether it is disabled from now on. */
+/**
+ * Records a change of an account's `disabled`.
+ * @param after whether it is disabled from now on
+ * @param at the instant of the request, in milliseconds since 1970
+ * @throws StoreUnavailable; BadRecord
+ */
 export async function accountTransition(
   deps: TransitionDeps,
   reader: FleetReader,
@@ -69,10 +76,10 @@ export async function accountTransition(
   const before = entry && parseRecord(accountStatusChangeSchema, entry);
   const previous = before?.record.at ?? account.record.createdAt;
   const record: AccountStatusChangeRecord = { before: !after, ...before?.record, after, at: within(stamp, previous) };
-  return withLife(stamp, record, { key, revision: before?.revision ?? ABSENT });
+  return withStatusChange(stamp, record, { key, revision: before?.revision ?? ABSENT });
 }
 
-/** The creation of an account: its `createdAt` tells which night is its first. */
+/** Stamps the creation of an account: its `createdAt` tells which night is its first. @throws StoreUnavailable */
 export async function accountCreation(deps: TransitionDeps, reader: FleetReader, at: number): Promise<Transition> {
   const stamp = await stampNow(deps, reader, at);
   return { at: stamp.at, expect: [stamp.expect], write: stamp.write };
@@ -82,10 +89,10 @@ async function stampNow(deps: TransitionDeps, reader: FleetReader, at: number): 
   return stampDay(await reader.day(), at, deps.clockWatch.trusts(at));
 }
 
-/** M1: never before what it was before, and within the day that the change counts for, whatever clock told the former. */
+/** M1: an instant never before the change before it, and within the day that the change counts for. */
 const within = ({ day, at }: DayStamp, previous: number): number => Math.min(Math.max(at, previous), endOfDay(day) - 1);
 
-function withLife(
+function withStatusChange(
   stamp: DayStamp,
   record: StatusChangeRecord | AccountStatusChangeRecord,
   expectation: Expectation,

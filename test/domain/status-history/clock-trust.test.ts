@@ -52,7 +52,7 @@ test('it is trusted again as soon as it is where it was', () => {
   expect(errors()).toBe(2);
 });
 
-test('a new time is believed when it has stood for an hour', () => {
+test('a new time is trusted when it has been steady for an hour', () => {
   const { clock, watch, errors } = watched();
   clock.jump(24 * HOUR_MS);
   expect(watch.trusted()).toBe(false);
@@ -61,7 +61,7 @@ test('a new time is believed when it has stood for an hour', () => {
   clock.advance(1);
   expect(watch.trusted()).toBe(true);
   expect(errors()).toBe(1);
-  // And where it was is now the jump.
+  // Its former time is the jump now.
   clock.jump(-24 * HOUR_MS);
   expect(watch.trusted()).toBe(false);
 });

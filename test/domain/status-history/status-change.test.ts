@@ -38,7 +38,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
       expect(await directReader(store, fleet.memory, () => fleet.whole()).day()).toEqual(expected);
       expect(await replica.watchCache.checkConsistency()).toBe('equal');
     }
-    // One that cannot be read is none: what expects it conflicts, and nothing is stamped wrongly.
+    // An unreadable day counts as none: a commit that expects it conflicts, and nothing is stamped wrongly.
     await write(store, [put(KEYS.day, { day: 'soon' })]);
     expect((await current()).day()).toBeUndefined();
     expect(await replica.watchCache.checkConsistency()).toBe('equal');
@@ -73,16 +73,16 @@ onEachStore('what a change leaves for the nights', (stores) => {
     };
     const gets = store.calls.get;
     expect(await change('revoked', NOON)).toEqual({ before: 'active', after: 'revoked', at: NOON });
-    // The look above is the test's own.
+    // The read above is the test's own.
     expect(store.calls.get).toBe(gets + 1);
     expect(await change('active', NOON + 5)).toEqual({ before: 'active', after: 'active', at: NOON + 5 });
-    // Never before the change before it, whatever the clock says.
+    // It is never before the change before it, whatever the clock says.
     expect(await change('none', NOON + 1)).toEqual({ before: 'active', after: 'none', at: NOON + 5 });
   });
 
   test.each<[string, number, string, number]>([
     ['a little ahead begins its day', MIDNIGHT + 5000, NEXT, MIDNIGHT + 5000],
-    ['that nobody believes changes nothing but the order', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
+    ['that no replica trusts changes nothing but the order', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
   ])('an app that was made by a clock %s', async (_what, madeAt, day, at) => {
     await using store = await stores.open();
     await using replica = await replicaOn(store, new FakeClock(MIDNIGHT - 5000));

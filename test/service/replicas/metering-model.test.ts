@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/port.ts';
 import { endOfDay } from '../../../src/time/utc-days.ts';
 import { auditedNights } from '../../support/metering/audited-ledger.ts';
 import { countsOf, HOUR_MS, ledgerOf } from '../../support/metering/metering.ts';
-import { troubled, WanderingFleet, type Member, type Trouble } from '../../support/metering/random-fleet.ts';
+import { faultyMetering, RandomFleet, type Faults, type Member } from '../../support/metering/random-fleet.ts';
 import { anyStep, type Step } from '../../support/metering/random-steps.ts';
 import { runs } from '../../support/run/effort.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
@@ -29,17 +29,17 @@ function opener(place: MusterOptions): (number: number, awayMs: number) => Promi
   return async (number, awayMs) => {
     const clock = (clocks[number] ??= new FakeClock(NOON));
     clock.advance(awayMs);
-    const trouble: Trouble = { controllerDown: false, stall: undefined };
+    const faults: Faults = { controllerDown: false, stall: undefined };
     let store: UnluckyStore | undefined;
-    const wrapStore = (opened: Store): Store => (store = unluckyStore(troubled(opened, trouble)));
+    const wrapStore = (opened: Store): Store => (store = unluckyStore(faultyMetering(opened, faults)));
     const muster = await Muster.start({ ...place, clock, wrapStore });
     if (!store) throw new Error('the store was not wrapped');
-    return { muster, store, clock, trouble };
+    return { muster, store, clock, faults };
   };
 }
 
-async function wander(size: number, place: MusterOptions, steps: readonly Step[]): Promise<void> {
-  await using fleet = await WanderingFleet.start(size, NOON, opener(place));
+async function runSteps(size: number, place: MusterOptions, steps: readonly Step[]): Promise<void> {
+  await using fleet = await RandomFleet.start(size, NOON, opener(place));
   for (const step of steps) await fleet.take(step);
   const last = await fleet.settle();
   const { store } = fleet.member(0);
@@ -68,7 +68,7 @@ test('whatever happens to a service over days, the ledger is what the audit tell
     fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60 }), async (steps) => {
       const dataDir = scratchDirectory('muster-nights');
       try {
-        await wander(1, { dataDir }, steps);
+        await runSteps(1, { dataDir }, steps);
       } finally {
         rmSync(dataDir, { recursive: true, force: true });
       }
@@ -81,7 +81,7 @@ const url = inject('etcd');
 test.skipIf(url === undefined)('and to two of them whose clocks are apart', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 25, maxLength: 40 }), async (steps) => {
-      await wander(2, { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` } }, steps);
+      await runSteps(2, { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` } }, steps);
     }),
     { numRuns: runs(2), endOnFailure: true, seed: SEED },
   );

@@ -7,11 +7,11 @@ import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { entriesOf } from '../service/accounts.ts';
 import { digestOf } from './metering.ts';
 
-/* What the ledger must say, told from the audit alone: whoever doubts a bill has that, and no record of metering. */
+/* The ledger as it must be, computed from the audit alone, which a customer who doubts a bill can read. */
 
 interface Change {
   readonly accountId: string;
-  /** The app, or nothing where it is the account. */
+  /** The app; undefined where the account itself changed. */
   readonly appId: string | undefined;
   readonly at: number;
   readonly before: string;
@@ -26,7 +26,7 @@ const AFTER: Readonly<Record<string, string>> = {
   'account.created': 'enabled',
 };
 
-/** Every change of a status that the audit tells, in the order in which the store took them. */
+/** Every status change of the audit, in the order in which the store took them. */
 async function changesOf(store: Store): Promise<Change[]> {
   const entries = await entriesOf(store, KEYS.auditsAll);
   const changes = entries
@@ -43,7 +43,7 @@ function changeOf(accountId: string, { action, appId, at: askedAt, detail }: Aud
 }
 
 /**
- * Each night up to the given day, as `<accountId> <day>` → `<active> <digest>`.
+ * Computes each night up to the given day, as `<accountId> <day>` → `<active> <digest>`.
  * @throws Error where an instant is before the one of the same app, or account, before it (M1)
  */
 export async function auditedNights(store: Store, lastDay: string): Promise<Record<string, string>> {

@@ -15,21 +15,21 @@ export interface UsageBody {
   readonly next?: string;
 }
 
-/** @param target the query, or all of what is behind the host */
+/** @param target the query, or the whole target behind the host */
 export const askUsage = (muster: Pick<Muster, 'ops'>, target: string, accept?: string): Promise<Answer> =>
   call(`${muster.ops}${target.startsWith('/') ? '' : '/operator/v1/usage'}${target}`, {
     token: OPERATOR_TOKEN,
     ...(accept !== undefined && { headers: { accept } }),
   });
 
-/** @throws Error with the answer, where it is a refusal: a test that goes on without the body tells nothing */
+/** @throws Error with the answer, where it is a refusal: a test that goes on without the body proves nothing */
 export async function usageBodyOf(muster: Pick<Muster, 'ops'>, target: string): Promise<UsageBody> {
   const { status, text, body } = await askUsage(muster, target);
   if (status !== 200) throw new Error(`${target} is answered ${status}: ${text}`);
   return body as unknown as UsageBody;
 }
 
-/** A Muster whose ledger a test writes: nobody in it meters. */
+/** A Muster whose ledger a test writes: nothing in it meters. */
 export class BilledMuster implements AsyncDisposable {
   readonly muster: Muster;
   readonly store: UnluckyStore;
@@ -63,7 +63,7 @@ export class BilledMuster implements AsyncDisposable {
     return usageBodyOf(this.muster, target);
   }
 
-  /** A new account's id. */
+  /** Creates an account and returns its id. */
   async account(name: string): Promise<string> {
     const body = { name, entitlement: 'standard' };
     const url = `${this.muster.ops}/operator/v1/accounts`;

@@ -9,7 +9,7 @@ import { call, type Answer, type Call, type Tenant } from '../service/muster.ts'
 
 type State = 'created' | 'enrolled' | 'revoked' | 'deleted';
 
-/** What is known of an app: what was acknowledged, and what was asked for and not answered. */
+/** The known state of an app: what was acknowledged, and what was requested and not answered. */
 interface Known {
   readonly accountId: string;
   acknowledged: State;
@@ -17,27 +17,27 @@ interface Known {
   credential: string | undefined;
 }
 
-/** No answer may take so long; the service's own deadline is a fraction of it. */
+/** No answer may take this long; the service's own deadline is a fraction of it. */
 const SAFETY_MS = 15_000;
 const ask = (url: string, options: Call): Promise<Answer> =>
   call(url, { ...options, signal: AbortSignal.timeout(SAFETY_MS) });
 
-/** A workload that remembers what it was promised, and looks whether the store keeps it. */
+/** A workload that remembers what was acknowledged, and checks whether the store keeps it. */
 export class Ledger {
   readonly #apps = new Map<string, Known>();
   readonly #endpoints = new Map<string, { acknowledged: number; asked: number }>();
-  /** Answers of another kind than the call may have. */
+  /** Answers that the call may not have. */
   readonly surprises: string[] = [];
   acknowledgements = 0;
   unavailable = 0;
 
-  /** Works on one account until told to stop, or a call has no answer. Errors of the table are answers: it goes on. */
+  /** Works on one account until it is stopped, or a call has no answer. It goes on after an error of the API's table. */
   async work(muster: Addresses, tenant: Tenant, stop?: AbortSignal): Promise<void> {
     try {
       const stopped = (): boolean => stop?.aborted === true;
       while (!stopped()) await this.#oneApp(muster, tenant);
     } catch (error) {
-      // The process is gone, or going.
+      // The process has ended, or is ending.
       if (!(error instanceof TypeError)) throw error;
     }
   }
@@ -91,14 +91,14 @@ export class Ledger {
     }
     if (answer.status === 502) this.unavailable += 1;
     const { code } = (answer.body['error'] ?? {}) as { code?: string };
-    // A wait is told; an outage ends. After one, the state is what was asked for or what it was.
+    // An outage ends, and the answer says so. After it the state is the requested one or the former one.
     const fits =
       answer.status === 502 ? code === 'upstream_unavailable' : answer.status === 429 && code === 'rate_limited';
     if (!fits || answer.headers.get('retry-after') === null) this.surprises.push(`${answer.status} ${answer.text}`);
     return undefined;
   }
 
-  /** In words what the store does not keep of what was acknowledged, or holds in halves. */
+  /** Returns sentences for everything acknowledged that the store does not have, or has in part. */
   async faults(store: Store): Promise<string[]> {
     const faults: string[] = [];
     for (const [appId, known] of this.#apps) {
@@ -116,7 +116,7 @@ export class Ledger {
       ) {
         faults.push(`${appId}: enrolled with another credential`);
       }
-      // What was asked for and found is from now on what it is.
+      // A requested state that was found is the state from now on.
       known.acknowledged = known.asked = state;
     }
     for (const [accountId, { acknowledged, asked }] of this.#endpoints) {

@@ -20,7 +20,7 @@ export const HOUR_MS = 3_600_000;
 export const MINUTE_MS = 60_000;
 export const midnightAfter = (at: number): number => endOfDay(dayAt(at));
 
-/** The digest of a night, SHA-256 over the sorted ids, one a line: written down once more. */
+/** The digest of a night as M2 describes it, implemented a second time. */
 export function digestOf(appIds: readonly string[]): string {
   return createHash('sha256')
     .update([...appIds].sort().join('\n'))
@@ -40,7 +40,7 @@ export async function ledgerOf(store: Store): Promise<Map<string, LedgerRecord>>
   return records;
 }
 
-/** What of each record does not depend on when it was computed. */
+/** The part of each record that does not depend on when it was computed. */
 export async function countsOf(store: Store): Promise<Record<string, string>> {
   const counts: Record<string, string> = {};
   for (const [key, { activeDaemons, digest }] of await ledgerOf(store)) counts[key] = `${activeDaemons} ${digest}`;
@@ -57,7 +57,7 @@ export interface Replica extends AsyncDisposable {
   meter(fence?: readonly Expectation[]): Promise<void>;
 }
 
-/** What of a replica metering needs: the fleet in memory, following the store. */
+/** The part of a replica that metering needs: the fleet in memory, which follows the store. */
 export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica> {
   const memory = new FleetMemory({ onUnreadable: () => undefined });
   const logged: string[] = [];
@@ -85,7 +85,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
     async meter(fence = []) {
       const loop = meteringReconciler(deps, { fence });
       const signal = new AbortController().signal;
-      // One night a round, and a look that the last one is done; a first round may only move the day on.
+      // Each round meters one night, and the last one finds nothing due; a first round may only move the day on.
       for (let before = ''; ;) {
         await caughtUp();
         await loop.reconcile(signal);
@@ -100,13 +100,13 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
 
 async function stateOf(store: Store): Promise<string> {
   const entries = await Promise.all([store.get(KEYS.metered), store.get(KEYS.day)]);
-  const lives = await store.list({ prefix: KEYS.statusChangesAll, limit: 1, keysOnly: true });
-  return JSON.stringify([entries.map((entry) => entry?.revision), lives.entries[0]?.key]);
+  const changes = await store.list({ prefix: KEYS.statusChangesAll, limit: 1, keysOnly: true });
+  return JSON.stringify([entries.map((entry) => entry?.revision), changes.entries[0]?.key]);
 }
 
 export const newId = (): string => randomBytes(10).toString('hex');
 
-/** Writes without asking, by commits that a store takes. */
+/** Writes records unconditionally, in commits that a store takes. */
 export async function write(store: Store, writes: readonly Write[]): Promise<void> {
   for (let i = 0; i < writes.length; i += 100) {
     const result = await store.commit({

@@ -9,34 +9,34 @@ import { until } from '../time/until.ts';
 import { midnightAfter, MINUTE_MS } from './metering.ts';
 import type { Act, Midnight, Step } from './random-steps.ts';
 
-/** One running service of the fleet, and what troubles it. */
+/** One running service of the fleet, and its faults. */
 export interface Member {
   readonly muster: Muster;
   readonly store: UnluckyStore;
   readonly clock: FakeClock;
-  readonly trouble: Trouble;
+  readonly faults: Faults;
 }
 
-export interface Trouble {
-  /** No night is written by this one. */
+export interface Faults {
+  /** The controller of this service cannot write a night. */
   controllerDown: boolean;
-  /** What happens while its next change of a status is on its way. */
+  /** It is called while the next change of a status is on its way. */
   stall: (() => void) | undefined;
 }
 
-export const troubled = (store: Store, trouble: Trouble): Store =>
+export const faultyMetering = (store: Store, faults: Faults): Store =>
   wrappedStore(store, {
     commit: async (change) => {
       const keys = change.write.map((write) => ('put' in write ? write.put : ''));
-      if (trouble.controllerDown && keys.some((key) => key.startsWith('ledger/') || key === KEYS.metered)) {
+      if (faults.controllerDown && keys.some((key) => key.startsWith('ledger/') || key === KEYS.metered)) {
         throw new StoreUnavailable('unreachable', 'the controller is cut off');
       }
-      const { stall } = trouble;
+      const { stall } = faults;
       if (stall && keys.some((key) => key.startsWith(KEYS.statusChangesAll))) {
-        trouble.stall = undefined;
+        faults.stall = undefined;
         stall();
-        // Whoever woke up meanwhile has its turn first.
-        for (let look = 0; look < 200; look += 1) {
+        // Tasks that woke up meanwhile have their turn first.
+        for (let turn = 0; turn < 200; turn += 1) {
           await store.get(KEYS.metered);
           await turns(1);
         }
@@ -49,14 +49,14 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** @param open starts the service of that number, with that clock; as often as it is restarted */
-export class WanderingFleet implements AsyncDisposable {
+/** Some services that take random steps. @param open starts the service of that number, also after each restart */
+export class RandomFleet implements AsyncDisposable {
   readonly members: Member[] = [];
   readonly #open: (number: number, awayMs: number) => Promise<Member>;
   readonly #tenants: Tenant[] = [];
   readonly #apps = new Map<number, { owner: Tenant; appId: string; code: string }>();
 
-  /** The right time, which all clocks are near. */
+  /** The true time, which all clocks are near. */
   #now: number;
 
   private constructor(now: number, open: (number: number, awayMs: number) => Promise<Member>) {
@@ -68,8 +68,8 @@ export class WanderingFleet implements AsyncDisposable {
     size: number,
     now: number,
     open: (number: number, awayMs: number) => Promise<Member>,
-  ): Promise<WanderingFleet> {
-    const fleet = new WanderingFleet(now, open);
+  ): Promise<RandomFleet> {
+    const fleet = new RandomFleet(now, open);
     for (let number = 0; number < size; number += 1) fleet.members.push(await open(number, 0));
     await fleet.#act({ what: 'account', replica: 0, slot: 0 });
     return fleet;
@@ -81,7 +81,7 @@ export class WanderingFleet implements AsyncDisposable {
     return member;
   }
 
-  /** Resolves when all that it asked for is answered. */
+  /** Takes a step. Resolves when all its requests are answered. */
   async take(step: Step): Promise<void> {
     const member = 'replica' in step ? this.member(step.replica) : this.member(0);
     if (step.kind === 'act') await Promise.all(step.acts.map((one) => this.#act(one)));
@@ -89,9 +89,9 @@ export class WanderingFleet implements AsyncDisposable {
     else if (step.kind === 'midnight') await this.#midnight(step);
     else if (step.kind === 'clock') this.#setClock(step.replica, step.aheadMs);
     else if (step.kind === 'store') member.store.fates.push(...step.fates);
-    else if (step.kind === 'stall') member.trouble.stall = () => this.#advance(step.ms);
+    else if (step.kind === 'stall') member.faults.stall = () => this.#advance(step.ms);
     else if (step.kind === 'outage') member.store.outage(step.down);
-    else if (step.kind === 'controller') member.trouble.controllerDown = step.down;
+    else if (step.kind === 'controller') member.faults.controllerDown = step.down;
     else if (step.kind === 'restart') await this.#restart(step.replica % this.members.length, step.awayMs);
   }
 
@@ -107,15 +107,15 @@ export class WanderingFleet implements AsyncDisposable {
     const left = midnightAfter(this.#now) - this.#now + offsetMs;
     this.#advance(Math.max(0, left));
     await turns(20);
-    const { trouble } = this.member(first[0]?.replica ?? 0);
+    const { faults } = this.member(first[0]?.replica ?? 0);
     const late: Promise<void>[] = [];
-    trouble.stall = () => {
+    faults.stall = () => {
       this.#advance(stalledMs);
       for (const act of meanwhile) late.push(this.#act(act));
     };
     await Promise.all(first.map((act) => this.#act(act)));
     await Promise.all(late);
-    trouble.stall = undefined;
+    faults.stall = undefined;
     this.#setClock(0, other);
     this.#setClock(1, one);
     await Promise.all(last.map((act) => this.#act(act)));
@@ -141,7 +141,7 @@ export class WanderingFleet implements AsyncDisposable {
     this.members[number] = await this.#open(number, awayMs);
   }
 
-  /** What is refused or lost is no matter: the audit tells what happened. */
+  /** A refused or lost request does not matter: the audit tells what happened. */
   async #act({ what, replica, slot }: Act): Promise<void> {
     const { muster } = this.member(replica);
     const accounts = `${muster.ops}/operator/v1/accounts`;
@@ -186,12 +186,12 @@ export class WanderingFleet implements AsyncDisposable {
     else if (what === 'remove' && (await ask('DELETE', `/${app.appId}`)).status === 204) this.#apps.delete(slot);
   }
 
-  /** All troubles end, a day passes, and every night up to now is metered. Returns the last one. */
+  /** Ends all faults, lets a day pass, and waits until every night is metered. Returns the last one. */
   async settle(): Promise<string> {
-    for (const { store, trouble } of this.members) {
+    for (const { store, faults } of this.members) {
       store.outage(false);
       store.fates.length = 0;
-      Object.assign(trouble, { controllerDown: false, stall: undefined });
+      Object.assign(faults, { controllerDown: false, stall: undefined });
     }
     const last = dayAt(this.#now);
     this.#advance(endOfDay(last) - this.#now + 6 * MINUTE_MS);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { CommitFate } from '../store/faulty-store.ts';
 import { HOUR_MS, MINUTE_MS } from './metering.ts';
 
-/* Some days of a fleet, drawn at random: what is asked of it, what goes wrong meanwhile, and how time passes. */
+/* Random steps of a fleet over some days: requests, faults, and time that passes. */
 
 export type Step =
   | { readonly kind: 'act'; readonly acts: readonly Act[] }
@@ -16,12 +16,12 @@ export type Step =
   | Midnight;
 
 /**
- * What is asked around a midnight. The first of it stalls on its way while the time passes, and others come meanwhile;
- * then the clocks change places.
+ * Requests around a midnight. The first of them stall on their way while time passes, and others come meanwhile; then the
+ * two clocks are swapped.
  */
 export interface Midnight {
   readonly kind: 'midnight';
-  /** Of the clocks, for the first acts; they change places for the last. */
+  /** How far each clock is ahead during the first acts; they are swapped for the last ones. */
   readonly aheadMs: readonly [number, number];
   readonly offsetMs: number;
   readonly first: readonly Act[];
@@ -58,7 +58,7 @@ const midnight: fc.Arbitrary<Midnight> = fc.record({
   aheadMs: fc.tuple(aheadMs, aheadMs),
   offsetMs: near,
   first: acts,
-  // Long enough that the night is metered meanwhile, or not.
+  // Some are so long that the night is metered meanwhile.
   stalledMs: fc.oneof(fc.constant(7 * MINUTE_MS), fc.integer({ min: 1, max: 20_000 })),
   meanwhile: acts,
   last: acts,

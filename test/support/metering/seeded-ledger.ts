@@ -9,7 +9,7 @@ export type SeededNight = Pick<LedgerRecord, 'day' | 'activeDaemons'> & {
   readonly [Field in 'price' | 'currency' | 'late']?: LedgerRecord[Field];
 };
 
-/** A night as the metering leaves it. */
+/** A ledger record as metering writes it. */
 export function ledgerNight(accountId: string, night: SeededNight): Put {
   const computedAt = Date.parse(`${night.day}T00:05:00.000Z`) + 86_400_000;
   const digest = `d${night.activeDaemons}`;
@@ -17,7 +17,7 @@ export function ledgerNight(accountId: string, night: SeededNight): Put {
   return put(KEYS.ledger(night.day.slice(0, 7), accountId, night.day.slice(8)), record);
 }
 
-/** Writes whatever lies there, as many commits as that takes. */
+/** Writes these records, in as many commits as it takes. */
 export async function seed(store: Store, writes: readonly Put[]): Promise<void> {
   const size = COMMIT_OPERATIONS_MAX - 1;
   for (let start = 0; start < writes.length; start += size) {
