@@ -1,13 +1,13 @@
-import type { CompactionTurns } from '../domain/history/compaction.ts';
+import type { CompactionSchedule } from '../domain/history/compaction.ts';
 import {
-  countForgotten,
+  countCompactedPurges,
   isPurgedBy,
-  purgedYetToForget,
   purgesAwaitingRetirement,
+  purgesInHistory,
   sumOf,
-  type Purged,
+  type PurgesInHistory,
 } from '../domain/history/purges.ts';
-import type { PinWatch } from '../domain/history/revision-pins.ts';
+import type { RevisionPins } from '../domain/history/revision-pins.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import type { Store } from '../store/port.ts';
 import type { Term } from './leader.ts';
@@ -21,9 +21,9 @@ export interface PurgeDeps {
   /** Whether the history is Muster's to compact; where not, whoever keeps that etcd compacts it. */
   readonly compacts: boolean;
   /** Made for this term, under its fence. */
-  readonly turns: CompactionTurns;
+  readonly schedule: CompactionSchedule;
   /** Made for this term. */
-  readonly pins: PinWatch;
+  readonly pins: RevisionPins;
 }
 
 const LOOK_EVERY_MS = 5000;
@@ -35,7 +35,7 @@ const PAUSE_MAX_MS = 10_000;
  * the history is bounded, too.
  */
 export function purgeReconciler(
-  { store, keyRing, metrics, compacts, turns, pins }: PurgeDeps,
+  { store, keyRing, metrics, compacts, schedule, pins }: PurgeDeps,
   { fence, signal }: Term,
 ): Reconciler {
   // Who leads no longer hears of a key that is retired.
@@ -45,27 +45,27 @@ export function purgeReconciler(
     everyMs: LOOK_EVERY_MS,
     pauseMaxMs: PAUSE_MAX_MS,
     async reconcile() {
-      const purged = await purgedYetToForget(store);
+      const purged = await purgesInHistory(store);
       if (compacts) await takeTurn(purged);
-      else if (purged.any) await countForgotten(store, purged.revision, fence);
+      else if (purged.any) await countCompactedPurges(store, purged.revision, fence);
       const waiting = sumOf(await purgesAwaitingRetirement(store, keyRing));
       if (!signal.aborted) metrics.purgesAwaitKeyRetirement(waiting);
     },
   };
 
   /** The pins are listed after the revision was read: domain/history/revision-pins.ts says why none is overrun then. */
-  async function takeTurn({ any, revision }: Purged): Promise<void> {
+  async function takeTurn({ any, revision }: PurgesInHistory): Promise<void> {
     const reach = Math.min(revision, (await pins.lowest()) ?? revision);
     const purged = any && (reach === revision || (await isPurgedBy(store, reach)));
     // A purge that a pin holds up: no turn is spent meanwhile, so that it goes as soon as the pin does.
     if (any && !purged) return;
-    const turn = await turns.due(purged, reach);
+    const turn = await schedule.due(purged, reach);
     if (!turn) return;
     const compactedTo = turn.to === undefined ? undefined : await compact(turn.to);
     // Before the count: one that fails, round after round, must not cost a compaction each time.
-    await turns.done(reach);
+    await schedule.done(reach);
     // Less than was asked for while this process reads a snapshot: what was purged since then is still in the history.
-    if (purged && compactedTo !== undefined) await countForgotten(store, compactedTo, fence);
+    if (purged && compactedTo !== undefined) await countCompactedPurges(store, compactedTo, fence);
   }
 
   async function compact(to: number): Promise<number> {

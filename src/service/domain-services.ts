@@ -15,10 +15,10 @@ import { createRefusedLately, type RefusedLately } from '../domain/devices/recen
 import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
 import { FleetMemory } from '../domain/fleet/memory.ts';
-import { createCompactionTurns, type CompactionTurns } from '../domain/history/compaction.ts';
-import { createPinWatch, type PinWatch } from '../domain/history/revision-pins.ts';
+import { createCompactionSchedule, type CompactionSchedule } from '../domain/history/compaction.ts';
+import { createRevisionPins, type RevisionPins } from '../domain/history/revision-pins.ts';
 import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-rotation.ts';
-import { createRewrapping } from '../domain/key-rotation/rewrap.ts';
+import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import type { Deadlines } from '../domain/limits.ts';
@@ -221,8 +221,8 @@ export function createBindingServices(
 /** The services that the leader's loops use during one term. */
 export interface TermServices {
   readonly unsealed: Unsealed;
-  readonly turns: CompactionTurns;
-  readonly pins: PinWatch;
+  readonly schedule: CompactionSchedule;
+  readonly pins: RevisionPins;
   /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */
   readonly rewrap: () => Promise<void>;
 }
@@ -238,9 +238,9 @@ export function createTermServices(
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: createUnsealed(store, clock),
-    turns: createCompactionTurns(store, clock, fence),
-    pins: createPinWatch(store, clock),
-    rewrap: createRewrapping({ store, fleet, envelope, clock, log, rewrapped }, fence),
+    schedule: createCompactionSchedule(store, clock, fence),
+    pins: createRevisionPins(store, clock),
+    rewrap: createRewrap({ store, fleet, envelope, clock, log, rewrapped }, fence),
   };
 }
 

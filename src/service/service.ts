@@ -4,7 +4,7 @@ import { runLoop } from '../controller/loop.ts';
 import type { ChangeWaits } from '../domain/devices/change-waits.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
-import { FORMAT_LOOK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
+import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
 import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
@@ -169,8 +169,8 @@ function replicaLoops(
       core,
       {
         name: 'format',
-        everyMs: FORMAT_LOOK_EVERY_MS,
-        pauseMaxMs: FORMAT_LOOK_EVERY_MS,
+        everyMs: FORMAT_CHECK_EVERY_MS,
+        pauseMaxMs: FORMAT_CHECK_EVERY_MS,
         async reconcile() {
           const newer = await newerFormat(store);
           if (newer !== undefined) outdated(newer);

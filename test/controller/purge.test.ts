@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countForgotten, purgedYetToForget } from '../../src/domain/history/purges.ts';
+import { countCompactedPurges, purgesInHistory } from '../../src/domain/history/purges.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
@@ -33,9 +33,9 @@ test('purges under a hundred different keys are counted in one round, by as many
   for (let number = 1; number <= 100; number += 1) {
     await write(store, [put(KEYS.purge(String(number)), { at: 1, keyNumber: number })]);
   }
-  const { any, revision } = await purgedYetToForget(store);
+  const { any, revision } = await purgesInHistory(store);
   expect(any).toBe(true);
-  await countForgotten(store, revision);
-  expect(await purgedYetToForget(store)).toMatchObject({ any: false });
+  await countCompactedPurges(store, revision);
+  expect(await purgesInHistory(store)).toMatchObject({ any: false });
   expect(await entriesOf(store, KEYS.purgedAll)).toHaveLength(100);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
-import { FORMAT_LOOK_EVERY_MS } from '../../src/domain/replicas/format.ts';
+import { FORMAT_CHECK_EVERY_MS } from '../../src/domain/replicas/format.ts';
 import type { Store } from '../../src/store/port.ts';
 import { call, createApp, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
@@ -44,7 +44,7 @@ onEachBackend('a format that becomes newer', (backend) => {
       const looks = (): number => muster.logged.filter((line) => line.includes('"loop":"format"')).length;
       let rounds = 0;
       const passed = (): boolean => {
-        clock.advance(FORMAT_LOOK_EVERY_MS);
+        clock.advance(FORMAT_CHECK_EVERY_MS);
         rounds += 1;
         return true;
       };

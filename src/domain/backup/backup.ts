@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Page, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
-import { pin } from '../history/revision-pins.ts';
+import { pinRevision } from '../history/revision-pins.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
 import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts';
@@ -61,7 +61,7 @@ export function createBackups(deps: BackupDeps): Backups {
       opened.defer(() => {
         underWay = false;
       });
-      const { revision } = opened.use(await pin(deps.store, deps.clock, generateMarker(deps.random)));
+      const { revision } = opened.use(await pinRevision(deps.store, deps.clock, generateMarker(deps.random)));
       const header = {
         muster: 'backup',
         format: BACKUP_FORMAT,

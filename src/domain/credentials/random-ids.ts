@@ -1,14 +1,14 @@
 import { randomFillSync } from 'node:crypto';
 
-/** A source of what nobody must guess: ids, secrets, nonces. It is passed in, so that a test can own it. */
+/** A source of randomness for ids and secrets. It is passed in, so that a test can replace it. */
 export interface RandomSource {
-  /** Random bytes of a cryptographic quality, in a buffer of the caller's own. */
+  /** Returns random bytes of cryptographic quality, in a buffer that the caller owns. */
   bytes(count: number): Buffer;
 }
 
 const POOL_BYTES = 8192;
 
-/** The system's randomness, read in blocks: one system call per request would be felt. */
+/** The system's randomness, read in blocks: one system call per request would cost too much. */
 export function systemRandom(): RandomSource {
   const pool = Buffer.allocUnsafe(POOL_BYTES);
   let used = POOL_BYTES;
@@ -19,11 +19,11 @@ export function systemRandom(): RandomSource {
         randomFillSync(pool);
         used = 0;
       }
-      const generated = Buffer.from(pool.subarray(used, used + count));
-      // Nothing that was handed out stays behind in the pool.
+      const taken = Buffer.from(pool.subarray(used, used + count));
+      // Bytes that were handed out do not stay in the pool.
       pool.fill(0, used, used + count);
       used += count;
-      return generated;
+      return taken;
     },
   };
 }
@@ -31,7 +31,7 @@ export function systemRandom(): RandomSource {
 const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A uniform word over the alphabet: bytes past the last whole multiple of its size are thrown away. */
+/** Returns a uniform word over the alphabet: bytes past the last whole multiple of its size are discarded. */
 function word(random: RandomSource, alphabet: string, length: number): string {
   const fair = 256 - (256 % alphabet.length);
   let text = '';
@@ -43,15 +43,15 @@ function word(random: RandomSource, alphabet: string, length: number): string {
   return text;
 }
 
-/** 103 bits; section 2.1: `^[a-z0-9]{20}$`. An id is never used again because it is never generated again. */
+/** 103 bits, `^[a-z0-9]{20}$` (section 2.1). An id is never used again, because it is never generated again. */
 export const generateAppId = (random: RandomSource): string => word(random, LOWER, 20);
-/** `^[a-z0-9]{16}$` */
+/** 82 bits, `^[a-z0-9]{16}$`. */
 export const generateAccountId = (random: RandomSource): string => word(random, LOWER, 16);
-/** `^[a-z0-9]{12}$` */
+/** 62 bits, `^[a-z0-9]{12}$`. */
 export const generateKeyId = (random: RandomSource): string => word(random, LOWER, 12);
 /** 256 bits as 43 base62 characters. */
 export const generateSecretWord = (random: RandomSource): string => word(random, BASE62, 43);
-/** 128 bits as 32 hex digits: names a commit of the audit (docs/ARCHITECTURE.md, "A mutation"). */
+/** 128 bits as 32 hex digits. A marker names a commit in the audit (docs/ARCHITECTURE.md, "A mutation"). */
 export const generateMarker = (random: RandomSource): string => random.bytes(16).toString('hex');
-/** 64 bits as 16 hex digits: tells two contents with the same revision apart. */
+/** 64 bits as 16 hex digits. A tag distinguishes two contents with the same revision. */
 export const generateTag = (random: RandomSource): string => random.bytes(8).toString('hex');

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const REDACTED = '[redacted]';
 
-/** A text that must not be printed. Whoever needs it says so: `secret.reveal()`. */
+/** A text that must not be printed: every way to print it gives `[redacted]`. `reveal()` returns the text itself. */
 export class Secret {
   readonly #text: string;
 

@@ -4,9 +4,9 @@ import { BASE62, generateKeyId, generateSecretWord, type RandomSource } from './
 import { Secret } from './secret.ts';
 
 /*
- * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and six base62 digits of CRC-32 over all
- * that stands before them, so that junk is refused without a look at any record. At rest only the SHA-256 of the whole
- * token is kept: over 256 random bits a slow hash would guard nothing and be a lever for denial of service.
+ * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and a checksum: six base62 digits of the CRC-32
+ * over everything before them, so that junk is refused without a read of any record. Only the SHA-256 of the whole token is
+ * stored: over 256 random bits a slow hash would protect nothing, and would help denial of service.
  */
 
 const API_KEY = /^mst_live_([a-z0-9]{12})_[0-9A-Za-z]{49}$/;
@@ -51,24 +51,26 @@ export const generateEnrollCode = (random: RandomSource): Secret =>
 export const generateCredential = (random: RandomSource): Secret =>
   new Secret(withChecksum(`mst_dev_${generateSecretWord(random)}`));
 
-/** The key id of a well-formed API key; undefined where shape or checksum is wrong (H16). */
+/** Returns the key id of a well-formed API key; undefined where its shape or checksum is wrong (H16). */
 export function apiKeyId(token: string): string | undefined {
   const keyId = API_KEY.exec(token)?.[1];
   return keyId !== undefined && hasChecksum(token) ? keyId : undefined;
 }
 
+/** Whether a text has the shape and the checksum of an enroll code. */
 export const isEnrollCode = (token: string): boolean => ENROLL_CODE.test(token) && hasChecksum(token);
+/** Whether a text has the shape of a device credential. */
 export const isCredential = (token: string): boolean => CREDENTIAL.test(token);
 
-/** SHA-256 of the whole token, base64url: what is kept at rest, and what credentials are looked up by. */
+/** SHA-256 of the whole token, base64url: it is stored in place of the token, and credentials are looked up by it. */
 export const tokenHash = (token: string): string => hash('sha256', token, 'base64url');
 
-/** A daemon's `credentialHash`, 64 hex digits, in the form that `tokenHash` gives. */
+/** Converts a daemon's `credentialHash`, 64 hex digits, to the form that `tokenHash` returns. */
 export const hashFromHex = (hex: string): string => Buffer.from(hex, 'hex').toString('base64url');
 
 /**
- * The token of `Authorization: Bearer <token>`; the scheme is case-insensitive (RFC 9110, 11.1).
- * @param fields every Authorization field of the request: more than one is nobody's (H16)
+ * Returns the token of `Authorization: Bearer <token>`; the scheme is case-insensitive (RFC 9110, 11.1).
+ * @param fields every Authorization field of the request; with more than one there is no token (H16)
  */
 export function bearerToken(fields: readonly string[]): string | undefined {
   const [field] = fields;

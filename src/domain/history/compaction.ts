@@ -5,29 +5,31 @@ import { KEYS } from '../records/keys.ts';
 import { compactionSchema, type CompactionRecord } from '../records/records.ts';
 
 /**
- * Compaction meets every user of an etcd, and every listing and watch under way: it is done not more often than this,
- * and soon enough for what was purged right after a turn to be gone within a minute (O10).
+ * A compaction affects every user of an etcd, and every listing and watch under way, so it is not done more often than
+ * this; a secret that is purged right after a compaction is still gone within a minute (O10).
  */
-const TURN_EVERY_MS = 50_000;
-/** Without a purge: so much of the history, at least, stays for watches that resume and listings of a revision. */
-const KEPT_MS = 300_000;
+const COMPACT_EVERY_MS = 50_000;
+/** Without a purge, this much of the history is kept at least, for watches that resume and listings of a revision. */
+const HISTORY_KEPT_MS = 300_000;
 
-/** A turn that is due: what to compact to, or undefined where the revision is only noted, for the turn after it. */
-export interface Turn {
+/** A compaction that is due. */
+export interface DueCompaction {
+  /** The revision to compact to; undefined where the current one is only recorded, for the compaction after it. */
   readonly to: number | undefined;
 }
 
-/** When to compact. One of these for each term of a leader; one record tells the next leader of the last turn. */
-export interface CompactionTurns {
+/** When to compact, in one term of a leader. A record tells the next leader of the last compaction. */
+export interface CompactionSchedule {
   /**
-   * @param purged whether something was purged by `now`
+   * Tells whether a compaction is due.
+   * @param purged whether something was purged at or before the revision `now`
    * @param now a revision of the store that was read just before, or an older one where that is pinned (revision-pins.ts)
-   * @throws StoreUnavailable
+   * @throws StoreUnavailable; BadRecord
    */
-  due(purged: boolean, now: number): Promise<Turn | undefined>;
+  due(purged: boolean, now: number): Promise<DueCompaction | undefined>;
   /**
-   * The turn was taken. Told after the compaction: a leader that dies in between leaves a purge to the next one, which
-   * does at once what it cannot know to be done.
+   * Records a compaction, after it. A leader that dies in between leaves the purge to the next one, which compacts at
+   * once, as it cannot know that this was done.
    * @throws StoreUnavailable
    */
   done(now: number): Promise<void>;
@@ -38,13 +40,17 @@ interface Seen {
   readonly since: number;
 }
 
-/** On the embedded store only purges are worth a turn: its history is bounded, and in memory. */
-export function createCompactionTurns(store: Store, clock: Clock, fence: readonly Expectation[]): CompactionTurns {
+/** On the embedded store only a purge makes a compaction due: its history is bounded, and in memory. */
+export function createCompactionSchedule(
+  store: Store,
+  clock: Clock,
+  fence: readonly Expectation[],
+): CompactionSchedule {
   let seen: Seen | undefined;
-  /** Also where the record could not be written. */
-  let takenAt = Number.NEGATIVE_INFINITY;
+  /** When this leader last compacted, also where the record could not be written. */
+  let compactedAt = Number.NEGATIVE_INFINITY;
 
-  async function lastTurn(): Promise<Versioned<CompactionRecord> | undefined> {
+  async function readLast(): Promise<Versioned<CompactionRecord> | undefined> {
     const entry = await store.get(KEYS.compaction);
     const last = entry && parseRecord(compactionSchema, entry);
     const revision = last?.revision ?? ABSENT;
@@ -54,30 +60,30 @@ export function createCompactionTurns(store: Store, clock: Clock, fence: readonl
 
   function isDue(last: Versioned<CompactionRecord> | undefined, purged: boolean): boolean {
     const now = clock.monotonic();
-    if (now - takenAt < TURN_EVERY_MS) return false;
+    if (now - compactedAt < COMPACT_EVERY_MS) return false;
     const periodic = store.backend === 'etcd';
     if (!last) return purged || periodic;
     const seenForMs = now - (seen?.since ?? now);
-    // The clock of the leader before may be wrong: ahead, it must not hold up a purge; behind, it must not cost history.
-    if (purged) return Math.max(seenForMs, clock.now() - last.record.at) >= TURN_EVERY_MS;
-    return periodic && seenForMs >= KEPT_MS;
+    // The clock of the former leader may be wrong: ahead, it must not delay a purge; behind, it must not cost history.
+    if (purged) return Math.max(seenForMs, clock.now() - last.record.at) >= COMPACT_EVERY_MS;
+    return periodic && seenForMs >= HISTORY_KEPT_MS;
   }
 
   return {
     async due(purged, now) {
-      const last = await lastTurn();
+      const last = await readLast();
       if (!isDue(last, purged)) return undefined;
       return { to: purged ? now : last && Math.min(last.record.revision, now) };
     },
     async done(now) {
-      takenAt = clock.monotonic();
+      compactedAt = clock.monotonic();
       const result = await store.commit({
         expect: [{ key: KEYS.compaction, revision: seen?.revision ?? ABSENT }, ...fence],
         write: [put(KEYS.compaction, { at: clock.now(), revision: now })],
         quiet: true,
       });
-      // A conflict is another leader's turn: it is seen at the next look.
-      if (result.outcome === 'committed') seen = { revision: result.revision, since: takenAt };
+      // A conflict is a compaction of another leader: the next call sees it.
+      if (result.outcome === 'committed') seen = { revision: result.revision, since: compactedAt };
     },
   };
 }

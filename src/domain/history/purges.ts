@@ -5,43 +5,44 @@ import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { purgedSchema, purgeSchema } from '../records/records.ts';
 
-/** Each of them may have its own key's count, and a commit has 127 operations. */
+/** Each note may need the count of a key of its own, and a commit has at most 127 operations. */
 const PURGES_PER_COMMIT_MAX = 60;
 const LISTED_MAX = 1000;
 
-export interface Purged {
+/** Whether the store's history may still hold purged secrets. */
+export interface PurgesInHistory {
   /** Whether anything that was purged may still be in the store's history. */
   readonly any: boolean;
-  /** The store's revision when this was asked. */
+  /** The store's revision at the time of the answer. */
   readonly revision: number;
 }
 
-/** @throws StoreUnavailable */
-export async function purgedYetToForget(store: Store): Promise<Purged> {
+/** Reads whether there are notes of purges that the history may still hold. @throws StoreUnavailable */
+export async function purgesInHistory(store: Store): Promise<PurgesInHistory> {
   const { entries, revision } = await store.list({ prefix: KEYS.purges, limit: 1, keysOnly: true });
   return { any: entries.length > 0, revision };
 }
 
 /**
- * O10: what the store's logs and backups may still hold is counted by the key that can open it, until that key is
- * retired. First the history is compacted, then the notes are counted: a crash in between compacts once more, and
- * never too little.
- * @param revision the one that the history was compacted to, or where somebody else compacts it, the store's
- * @throws StoreUnavailable
+ * O10: turns the notes of purges that the history no longer holds into a count for each key, since the store's logs and
+ * backups may hold the secrets until the key is retired. The history is compacted before: after a crash in between it is
+ * compacted once more.
+ * @param revision the revision that the history was compacted to; where Muster does not compact it, the store's revision
+ * @throws StoreUnavailable; BadRecord
  */
-export async function countForgotten(
+export async function countCompactedPurges(
   store: Store,
   revision: number,
   fence: readonly Expectation[] = [],
 ): Promise<void> {
   for await (const { entries } of pagesOf(store, { prefix: KEYS.purges, limit: PURGES_PER_COMMIT_MAX })) {
     const gone = entries.filter((entry) => entry.revision <= revision);
-    // A conflict is another leader, or a key that is being counted elsewhere: what is left is looked at next time.
+    // A conflict is another leader, or another commit to the same count: the next call counts the rest.
     if ((await countSome(store, gone, fence)) === 'conflict') return;
   }
 }
 
-/** Counts and removes some notes of purges that the history holds no longer. */
+/** Counts and removes some notes of purges that the history no longer holds. */
 async function countSome(
   store: Store,
   notes: readonly Entry[],
@@ -61,7 +62,7 @@ async function countSome(
 }
 
 /**
- * Whether something was purged by the revision, where that is not the store's newest.
+ * Tells whether something was purged at or before a revision that is not the store's newest.
  * @throws StoreUnavailable
  */
 export async function isPurgedBy(store: Store, revision: number): Promise<boolean> {
@@ -89,9 +90,10 @@ async function countByKey(
 }
 
 /**
- * Purged secrets that a key of the ring could still open, wherever their ciphertext lies, by the key that sealed them
- * last. Before a rotation older keys may have wrapped the same data key: all up to that one must go.
- * @throws StoreUnavailable
+ * Counts the purged secrets that a key of the ring could still open, wherever their ciphertext lies, by the number of the
+ * key that sealed them last. Older keys may have wrapped the same data key before a rotation, so all keys up to that number
+ * must be retired.
+ * @throws StoreUnavailable; BadRecord
  */
 export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): Promise<ReadonlyMap<number, number>> {
   const [counted, fresh] = await Promise.all([
@@ -112,7 +114,7 @@ export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): 
   return waiting;
 }
 
-/** For the metric, which knows no numbers. */
+/** The sum over all keys, for the metric, which does not distinguish keys. */
 export const sumOf = (counts: ReadonlyMap<number, number>): number => {
   let sum = 0;
   for (const count of counts.values()) sum += count;

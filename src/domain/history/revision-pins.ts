@@ -3,35 +3,36 @@ import type { Clock } from '../../time/clock.ts';
 import { KEYS } from '../records/keys.ts';
 
 /*
- * Who reads an old revision (a backup, a metering) pins it, and the controller compacts no further.
+ * A reader of an old revision, such as a backup, pins it, and the controller compacts no further.
  *
- * The pin is written first; its own revision is the one that is pinned, and its holder reads that revision or newer
- * ones. Whoever compacts has read the store's revision R first, then lists the pins, and compacts to the smallest of R
- * and theirs. So no pin is ever overrun, however long the compaction takes to arrive: a pin that the listing has is
- * respected; one that it has not was written after the listing, so that its revision is greater than R. Compacting to R
- * leaves all reads at R and later.
+ * The pin is written first; its own revision is the pinned one, and its holder reads that revision or newer ones. The
+ * controller reads the store's revision R first, then lists the pins, and compacts to the smallest of R and the pinned
+ * revisions. So a pinned revision is never compacted, however long the compaction takes to arrive: a listed pin is
+ * respected; a pin that is not listed was written after the listing, so that its revision is greater than R, and a
+ * compaction to R leaves all reads at R and later.
  */
 
 /** A revision that stays readable until it is released, for `PINNED_MS_MAX` at most. */
-export interface Pinned extends AsyncDisposable {
+export interface RevisionPin extends AsyncDisposable {
   readonly revision: number;
-  /** Aborts when the pin may be gone: what is read may be compacted from then on. */
+  /** Aborts when the pin may be gone: from then on the revision may be compacted. */
   readonly lost: AbortSignal;
 }
 
-/** Of the lease: so long a pin outlives a holder that died. */
+/** The time to live of the lease: a pin outlives a holder that died by this much. */
 const TTL_MS = 15_000;
-/** An older one counts no longer: what was purged is to go (O10), and a reader that takes so long begins anew. */
+/** A pin that is older does not count: purged secrets must leave the history (O10), and a reader this slow starts again. */
 export const PINNED_MS_MAX = 900_000;
 
 /**
- * @param pinId of the reader's own making, one for each pin
+ * Pins the store's current revision.
+ * @param pinId a new id, which the reader generates
  * @throws StoreUnavailable, also where the id is taken
  */
-export async function pin(store: Store, clock: Clock, pinId: string): Promise<Pinned> {
+export async function pinRevision(store: Store, clock: Clock, pinId: string): Promise<RevisionPin> {
   const held = await store.hold(KEYS.pin(pinId), JSON.stringify({ at: clock.now() }), TTL_MS);
-  if (held === 'taken') throw new StoreUnavailable('failed', 'The pin is held already.');
-  // The embedded store's history has a bound of its own, too.
+  if (held === 'taken') throw new StoreUnavailable('failed', 'The pin is taken already.');
+  // The history of the embedded store has a bound of its own, which this raises.
   const retained = store.retain(held.revision);
   const [released, expired] = [new AbortController(), new AbortController()];
   const release = async (): Promise<void> => {
@@ -39,7 +40,8 @@ export async function pin(store: Store, clock: Clock, pinId: string): Promise<Pi
     retained[Symbol.dispose]();
     await held.release();
   };
-  // The leader counts a pin's age from when it saw it, and cannot free what another process retains: its holder ends it.
+  // The leader measures a pin's age from when it first saw it, and cannot end what another process retains: the holder
+  // ends its pin itself.
   const expire = async (): Promise<void> => {
     await clock.sleep(PINNED_MS_MAX, released.signal);
     if (released.signal.aborted) return;
@@ -54,16 +56,17 @@ export async function pin(store: Store, clock: Clock, pinId: string): Promise<Pi
   };
 }
 
-export interface PinWatch {
+/** The pins as the leader sees them. */
+export interface RevisionPins {
   /**
-   * The smallest pinned revision; undefined where nothing is pinned.
+   * Reads the smallest pinned revision; undefined where nothing is pinned.
    * @throws StoreUnavailable
    */
   lowest(): Promise<number | undefined>;
 }
 
-/** Pins by when they were first seen: the holder's clock has no say in how long the history is held up. */
-export function createPinWatch(store: Store, clock: Clock): PinWatch {
+/** The age of a pin counts from when it was first seen here: a holder's wrong clock must not retain the history. */
+export function createRevisionPins(store: Store, clock: Clock): RevisionPins {
   let seen = new Map<string, number>();
   return {
     async lowest() {

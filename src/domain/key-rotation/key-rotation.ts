@@ -16,8 +16,8 @@ import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
 
 /*
- * The rotation of the key-encryption key: from which moment another key writes, and what is still sealed under which.
- * Rewrapping what older keys seal is the leader's (rewrap.ts).
+ * The rotation of the key-encryption key: it makes another key the active one, and shows what is still sealed under which
+ * key. The leader rewraps the data keys that older keys wrap (rewrap.ts).
  */
 
 export interface KeyRotationMetrics {
@@ -34,33 +34,36 @@ export interface KeyRotationDeps extends Pick<MutationDeps, 'random'> {
   readonly replicas: Replicas;
 }
 
+/** The body of `GET /operator/v1/keys`, so the names of its fields are those of the API. */
 export interface KeyStatus {
-  /** The key that seals what is written from now on. */
+  /** The number of the active key. */
   readonly writing: number;
-  /** Of the key file of the replica that was asked. */
+  /** The keys in the key file of the replica that answers. */
   readonly known: readonly number[];
   readonly replicas: readonly { readonly replicaId: string; readonly keyNumbers: readonly number[] }[];
-  /** Headers and kept answers by the key that seals them. */
+  /** How many headers and idempotency records each key seals, by its number. */
   readonly sealedUnder: ReadonlyMap<number, number>;
-  /** False where there were more kept answers than were counted. */
+  /** False where there were more idempotency records than were counted. */
   readonly countedAll: boolean;
-  /** Purged secrets that logs and backups may hold, by the last key that sealed them. */
+  /** How many purged secrets logs and backups may hold, by the number of the last key that sealed them (O10). */
   readonly awaitingRetirement: ReadonlyMap<number, number>;
-  /** Known keys that nothing needs any more: their lines may go, on every replica. */
+  /** Known keys that nothing needs any more: their lines may be removed, on every replica. */
   readonly removable: readonly number[];
 }
 
 export interface KeyRotation {
-  /** Throws StoreUnavailable. */
+  /** @throws StoreUnavailable; BadRecord */
   status(): Promise<KeyStatus>;
   /**
-   * Lets the newest key of this replica's file write, if every live replica knows it. Repeated, it changes nothing.
-   * @throws Refusal `invalid_request` in words; StoreUnavailable
+   * Makes the newest key of this replica's file the active one, if every live replica has it. A repeated call changes
+   * nothing.
+   * @returns `writing` is the number of the active key now, `before` of the one before
+   * @throws Refusal `invalid_request` in words; StoreUnavailable; BadRecord
    */
   rotate(origin: Origin): Promise<{ readonly writing: number; readonly before: number }>;
 }
 
-/** Of one look at the status: what is more takes longer than an answer may. */
+/** How many idempotency records one status counts: more would take longer than an answer may. */
 const ANSWERS_COUNTED_MAX = 20_000;
 
 export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
@@ -70,7 +73,8 @@ export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
 async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing: number; before: number }> {
   const { store, keyRing, log, metrics } = deps;
   for (let attempt = 1; ; attempt += 1) {
-    // First which key writes, then who lives: whoever joins after this look writes that record, and the commit conflicts.
+    // The active key is read before the live replicas: a replica that joins later writes that record, and the commit
+    // conflicts.
     const found = await (await deps.fleet.current()).activeKey();
     const before = found?.record.number ?? keyRing.newest;
     const { newest } = keyRing;
@@ -85,16 +89,19 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     });
     if (outcome === 'committed') {
       metrics.keyRotated();
-      log.info({ requestId: origin.requestId, before, writing: newest }, 'another key writes');
+      log.info({ requestId: origin.requestId, before, writing: newest }, 'another key is active');
       return { writing: newest, before };
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);
   }
 }
 
-function refuseUnlessNewer(newest: number, writing: number): void {
-  if (newest >= writing) return;
-  throw new Refusal('invalid_request', `Key ${writing} writes, and the key file of this replica has none so new.`);
+function refuseUnlessNewer(newest: number, active: number): void {
+  if (newest >= active) return;
+  throw new Refusal(
+    'invalid_request',
+    `Key ${active} is the active key, and the key file of this replica has no key so new.`,
+  );
 }
 
 /** Two keys under one number would each seal what the other cannot open. */
@@ -118,14 +125,14 @@ function refuseUnlessKnown(live: readonly ReplicaRecord[], number: number, finge
 
 async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Promise<KeyStatus> {
   const reader = await fleet.current();
-  const [writing, live, answers, awaitingRetirement, entry] = await Promise.all([
+  const [active, live, answers, awaitingRetirement, entry] = await Promise.all([
     reader.activeKey(),
     replicas.live(),
     answersByKey(store),
     purgesAwaitingRetirement(store, keyRing),
     store.get(KEYS.rewrapped),
   ]);
-  const number = writing?.record.number ?? keyRing.newest;
+  const number = active?.record.number ?? keyRing.newest;
   const rewrapped = entry && parseRecord(rewrappedSchema, entry).record;
   const isFree = (known: number): boolean =>
     known < number && rewrapped?.number === number && !rewrapped.left.includes(known);

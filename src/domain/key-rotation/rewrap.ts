@@ -21,71 +21,76 @@ import { rewrappedSchema, type ActiveKeyRecord } from '../records/replica-record
 import type { Sealed } from '../records/sealed.ts';
 
 /*
- * After a rotation everything that older keys seal gets its data key wrapped by the one that writes now. The boxes stay
- * as they are, and so do revision and tag of a configuration: no daemon is told anything. Nothing can be sealed under
- * an older key any more (domain/keys/active-key.ts), so that one clean look over all is enough for good.
+ * After a rotation the data keys that older keys wrap are rewrapped by the active key. The boxes stay as they are, and so
+ * do revision and tag of a configuration: daemons see no change. Nothing can be sealed under an older key any more
+ * (domain/keys/active-key.ts), so one clean pass over everything is enough.
  */
 
-export interface RewrappingDeps {
+export interface RewrapDeps {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly envelope: Envelope;
   readonly clock: Clock;
   readonly log: Log;
+  /** Is called with the number of records that a commit rewrapped. */
   readonly rewrapped: (count: number) => void;
 }
 
-/** Of one commit: each is an expectation and a write. */
+/** Records of one commit: each is an expectation and a write. */
 const PER_COMMIT_MAX = 50;
-/** Of one round; the rest is the next round's. */
+/** Headers of one round; the next round takes the rest. */
 const HEADERS_PER_ROUND_MAX = 5000;
 const PAGES_PER_ROUND_MAX = 20;
-/** Accounts in one line of the log. */
+/** Accounts that one line of the log names. */
 const NAMED_MAX = 10;
-/** What could not be opened is looked at again so often: its key may come back. */
-const LOOK_AGAIN_MS = 600_000;
+/** A new pass begins this often after the last one: the key of something that could not be opened may come back. */
+const PASS_EVERY_MS = 600_000;
 
-/** Sealed under another key than the one that writes. `record` is what to put once its `sealed` is rewrapped. */
+/** A text that is sealed under another key than the active one. */
 interface Candidate {
   readonly key: string;
   readonly revision: number;
   readonly sealed: Sealed;
   readonly context: string;
+  /** Returns the record to put, with the rewrapped text in it. */
   readonly record: (rewrapped: Sealed) => object;
 }
 
-/** One look over everything, in as many rounds as it takes. */
-interface Look {
+/** One pass over everything, in as many rounds as it takes. */
+interface Pass {
+  /** The active key when the pass began. */
   readonly number: number;
   readonly keyNumbers: readonly number[];
   after: string | undefined;
-  /** Nothing was in the way so far: every other key found is in `left`. */
+  /** No conflict so far: `left` has every other key that was met. */
   clean: boolean;
+  /** Keys that still seal something. */
   readonly left: Set<number>;
   doneAt: number | undefined;
 }
 
 /**
- * @param fence of the leader's term: every commit expects it
- * @returns a round, to be repeated, which may be stopped anywhere. It throws StoreUnavailable; and Error where a
- * configuration cannot be read, once all others are rewrapped
+ * O10: creates the rewrap of a leader's term.
+ * @param fence the fence of the term: every commit expects it
+ * @returns a round, to be repeated, which may be stopped anywhere. It throws StoreUnavailable; BadRecord; and Error where
+ *   a configuration cannot be read, once all others are rewrapped
  */
-export function createRewrapping(deps: RewrappingDeps, fence: readonly Expectation[]): () => Promise<void> {
-  let look: Look | undefined;
+export function createRewrap(deps: RewrapDeps, fence: readonly Expectation[]): () => Promise<void> {
+  let pass: Pass | undefined;
   return async () => {
-    // What memory does not know yet may be sealed under any key.
-    const writing = (await deps.fleet.whole()).activeKey();
-    if (!writing) return;
-    if (!look || isStale(look, writing.record.number, deps)) look = begin(writing.record.number, deps.envelope);
-    if (look.doneAt !== undefined) return;
-    const round = new Round(deps, [...fence, { key: KEYS.activeKey, revision: writing.revision }], look);
+    // A configuration that memory does not have yet may be sealed under any key.
+    const active = (await deps.fleet.whole()).activeKey();
+    if (!active) return;
+    if (!pass || isStale(pass, active.record.number, deps)) pass = begin(active.record.number, deps.envelope);
+    if (pass.doneAt !== undefined) return;
+    const round = new Round(deps, [...fence, { key: KEYS.activeKey, revision: active.revision }], pass);
     if (!(await round.headers()) || !(await round.answers())) return;
-    if (await round.finish(writing)) look.doneAt = deps.clock.monotonic();
-    else look = undefined;
+    if (await round.finish(active)) pass.doneAt = deps.clock.monotonic();
+    else pass = undefined;
   };
 }
 
-const begin = (number: number, { keyNumbers }: Envelope): Look => ({
+const begin = (number: number, { keyNumbers }: Envelope): Pass => ({
   number,
   keyNumbers,
   after: undefined,
@@ -94,23 +99,23 @@ const begin = (number: number, { keyNumbers }: Envelope): Look => ({
   doneAt: undefined,
 });
 
-function isStale(look: Look, number: number, { envelope, clock }: RewrappingDeps): boolean {
-  if (look.number !== number || look.keyNumbers !== envelope.keyNumbers) return true;
-  return look.doneAt !== undefined && clock.monotonic() - look.doneAt >= LOOK_AGAIN_MS;
+function isStale(pass: Pass, number: number, { envelope, clock }: RewrapDeps): boolean {
+  if (pass.number !== number || pass.keyNumbers !== envelope.keyNumbers) return true;
+  return pass.doneAt !== undefined && clock.monotonic() - pass.doneAt >= PASS_EVERY_MS;
 }
 
 class Round {
-  readonly #deps: RewrappingDeps;
+  readonly #deps: RewrapDeps;
   readonly #expect: readonly Expectation[];
-  readonly #look: Look;
+  readonly #pass: Pass;
 
-  constructor(deps: RewrappingDeps, expect: readonly Expectation[], look: Look) {
+  constructor(deps: RewrapDeps, expect: readonly Expectation[], pass: Pass) {
     this.#deps = deps;
     this.#expect = expect;
-    this.#look = look;
+    this.#pass = pass;
   }
 
-  /** @returns whether all of them were looked at */
+  /** Rewraps collector headers. @returns whether all of them were checked */
   async headers(): Promise<boolean> {
     const { memory } = this.#deps.fleet;
     if (!memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled.');
@@ -134,15 +139,15 @@ class Round {
   }
 
   #isDone({ keyNumber }: Sealed): boolean {
-    if (keyNumber === this.#look.number) return true;
-    if (this.#look.keyNumbers.includes(keyNumber)) return false;
-    this.#look.left.add(keyNumber);
+    if (keyNumber === this.#pass.number) return true;
+    if (this.#pass.keyNumbers.includes(keyNumber)) return false;
+    this.#pass.left.add(keyNumber);
     return true;
   }
 
-  /** @returns whether the last page was reached */
+  /** Rewraps idempotency records. @returns whether the last page was reached */
   async answers(): Promise<boolean> {
-    const { after } = this.#look;
+    const { after } = this.#pass;
     const request = { prefix: KEYS.idempotencyRecordsAll, limit: PAGE_ENTRIES_MAX };
     let pages = 0;
     for await (const { entries, next } of pagesOf(this.#deps.store, {
@@ -151,7 +156,7 @@ class Round {
     })) {
       const candidates = entries.flatMap((entry) => this.#candidateOf(entry) ?? []);
       await this.#rewrap(candidates, true);
-      this.#look.after = next;
+      this.#pass.after = next;
       pages += 1;
       if (pages === PAGES_PER_ROUND_MAX) return next === undefined;
     }
@@ -178,41 +183,41 @@ class Round {
       const expect: Expectation[] = [];
       const write: Write[] = [];
       for (const { key, revision, sealed, context, record } of candidates.slice(at, at + PER_COMMIT_MAX)) {
-        const next = envelope.rewrap(sealed, context, this.#look.number);
+        const next = envelope.rewrap(sealed, context, this.#pass.number);
         if (next) {
           expect.push({ key, revision });
           write.push(put(key, record(next)));
         } else {
-          this.#look.left.add(sealed.keyNumber);
+          this.#pass.left.add(sealed.keyNumber);
         }
       }
       const [first, ...others] = [...expect, ...this.#expect];
       if (!first || write.length === 0) continue;
       const change = { expect: [first, ...others] as const, write, ...(quiet && { quiet: true as const }) };
       const { outcome } = await store.commit(change);
-      // One of them was changed at this moment, or this controller leads no longer: the next look tells.
-      if (outcome === 'conflict') this.#look.clean = false;
+      // After a conflict (a record changed, or this controller no longer leads) the next pass checks everything again.
+      if (outcome === 'conflict') this.#pass.clean = false;
       else rewrapped(write.length);
     }
   }
 
-  /** Any key may seal them: were they passed over, it would be offered for removal, and they would be lost. */
+  /** Any key may seal an unreadable configuration: if it were ignored, its key would be offered for removal. */
   #refuseUnread(): void {
     const unread = [...this.#deps.fleet.memory.unreadableAccounts(['account', 'otel'])];
     if (unread.length === 0) return;
     throw new Error(
-      `No key is free while configurations cannot be read: ${unread.slice(0, NAMED_MAX).join(', ')}` +
+      `No key can be removed while configurations cannot be read: ${unread.slice(0, NAMED_MAX).join(', ')}` +
         (unread.length > NAMED_MAX ? ` and ${unread.length - NAMED_MAX} more.` : '.'),
     );
   }
 
-  /** Notes what was found, for whoever asks which keys may go. False where something was in the way. */
-  async finish(writing: Versioned<ActiveKeyRecord>): Promise<boolean> {
+  /** Records which keys are still needed. @returns false after a conflict */
+  async finish(active: Versioned<ActiveKeyRecord>): Promise<boolean> {
     const { store, clock, log } = this.#deps;
-    if (!this.#look.clean) return false;
+    if (!this.#pass.clean) return false;
     this.#refuseUnread();
-    const { number } = writing.record;
-    const left = [...this.#look.left].sort((a, b) => a - b);
+    const { number } = active.record;
+    const left = [...this.#pass.left].sort((a, b) => a - b);
     const entry = await store.get(KEYS.rewrapped);
     const before = entry && parseRecord(rewrappedSchema, entry);
     if (before?.record.number === number && String(before.record.left) === String(left)) return true;
@@ -222,7 +227,7 @@ class Round {
       write: [put(KEYS.rewrapped, { ...before?.record, number, left, at: clock.now() })],
       quiet: true,
     });
-    if (outcome === 'committed') log.info({ writing: number, left }, 'everything is sealed under the key that writes');
+    if (outcome === 'committed') log.info({ activeKey: number, left }, 'everything is sealed under the active key');
     return outcome === 'committed';
   }
 }

@@ -9,41 +9,46 @@ import type { Envelope } from './envelope.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /*
- * Which key seals is a record of the store, not the newest line of whatever key file a replica has: a commit that seals
- * expects it, so that nothing sealed under a key can be written once another one writes (docs/adr/0013).
+ * The active key seals new secrets. It is a record of the store, not the newest line of a replica's key file: a commit
+ * that seals expects that record, so that nothing sealed under a key can be written once another key is active (ADR 0013).
  */
 
-/** The key to seal under, and what the commit must expect so that it still is. */
+/** The key to seal under, and what the commit must expect so that the key is still active. */
 export interface SealingKey {
   readonly number: number;
   readonly expect: Expectation;
 }
 
-/** Where no record says so, as in a store that an earlier version wrote, the newest key of this replica writes. */
+/**
+ * Returns the active key. In a store of an earlier version, which has no such record, it is this replica's newest key.
+ * @throws StoreUnavailable
+ */
 export async function sealingKey(reader: FleetReader, envelope: Envelope): Promise<SealingKey> {
-  const writing = await reader.activeKey();
+  const active = await reader.activeKey();
   return {
-    number: writing?.record.number ?? envelope.newest,
-    expect: { key: KEYS.activeKey, revision: writing?.revision ?? ABSENT },
+    number: active?.record.number ?? envelope.newest,
+    expect: { key: KEYS.activeKey, revision: active?.revision ?? ABSENT },
   };
 }
 
-/** Why a replica cannot serve, in words for its log and its probe; undefined when it has the key that writes. */
-export function keyMissing(writing: ActiveKeyRecord | undefined, keyRing: KeyRing): string | undefined {
-  if (!writing) return undefined;
-  const { number, fingerprint } = writing;
+/** Says why a replica cannot serve, in words for its log and its probe; undefined when it has the active key. */
+export function keyMissing(active: ActiveKeyRecord | undefined, keyRing: KeyRing): string | undefined {
+  if (!active) return undefined;
+  const { number, fingerprint } = active;
   const own = keyRing.fingerprint(number);
-  if (own === undefined) return `key ${number} writes and is not in the key file: add its line, the same as elsewhere`;
+  if (own === undefined) {
+    return `key ${number} is the active key and is not in the key file: add its line, the same as elsewhere`;
+  }
   if (own === fingerprint) return undefined;
-  return `key ${number} of the key file is another one than the key ${number} that writes: take that line from elsewhere`;
+  return `key ${number} of the key file is another one than the active key ${number}: take that line from elsewhere`;
 }
 
 /**
- * A replica that begins, or comes back, joins those that seal, after it has announced its keys: it writes the record as
- * it is. A rotation that looked before the announcement then conflicts, and looks again; one that came first is seen
- * here. The first one of all makes the record.
- * @returns why it cannot serve, as `keyMissing`
- * @throws StoreUnavailable
+ * Lets a replica that starts, or comes back, seal, after it has announced its keys: it writes the record as it is. A
+ * rotation that checked the replicas before the announcement then conflicts, and checks again; a rotation that came first
+ * is seen here. The first replica of all creates the record.
+ * @returns why the replica cannot serve, as `keyMissing`; undefined when it can
+ * @throws StoreUnavailable, also where the active key changed under every attempt; BadRecord
  */
 export async function joinSealing(store: Store, keyRing: KeyRing): Promise<string | undefined> {
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
@@ -58,9 +63,10 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
     });
     if (outcome === 'committed') return undefined;
   }
-  throw new Busy('conflicts', 'The record of the active key changed under every attempt.');
+  throw new Busy('conflicts', 'The active key changed under every attempt.');
 }
 
+/** Reads the record of the active key from the store; undefined where there is none. @throws StoreUnavailable; BadRecord */
 export async function readActiveKey(store: Store): Promise<Versioned<ActiveKeyRecord> | undefined> {
   const entry = await store.get(KEYS.activeKey);
   return entry && parseRecord(activeKeySchema, entry);

@@ -21,7 +21,7 @@ function encrypt(key: Buffer, nonce: Buffer, plain: Buffer, context: string): st
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64');
 }
 
-/** Undefined when the box was not made with this key and context, or was altered. */
+/** Returns undefined when the box was not made with this key and context, or was altered. */
 function decrypt(key: Buffer, text: string, context: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
@@ -35,24 +35,26 @@ function decrypt(key: Buffer, text: string, context: string): Buffer | undefined
   }
 }
 
+/** Seals and opens secrets (O9). */
 export interface Envelope {
-  /** The greatest number that this replica knows. */
+  /** The greatest key number that this replica has. */
   readonly newest: number;
-  /** Which keys it opens with; another array whenever these have changed. */
+  /** The numbers of the keys that it opens with; another array whenever these have changed. */
   readonly keyNumbers: readonly number[];
   /**
+   * Encrypts a text.
    * @param context what the text belongs to, e.g. `otel-header:<accountId>`; the same is needed to open it
-   * @param keyNumber of the key that writes now (active-key.ts)
-   * @throws StoreUnavailable where this replica does not know that key
+   * @param keyNumber the number of the active key (active-key.ts)
+   * @throws StoreUnavailable where this replica does not have that key
    */
   seal(text: Secret, context: string, keyNumber: number): Sealed;
   /**
-   * Undefined where the key is not in the ring any more, or the box was altered or belongs elsewhere.
-   * @throws StoreUnavailable where the key is newer than all that this replica knows: its key file is behind
+   * Decrypts a text; undefined where its key is not in the ring any more, or the box was altered or belongs elsewhere.
+   * @throws StoreUnavailable where the key is newer than every key of this replica: its key file is behind
    */
   open(sealed: Sealed, context: string): Secret | undefined;
   /**
-   * The same box, its data key wrapped by another key; undefined where it does not open.
+   * Returns the same box with its data key wrapped by another key; undefined where it does not open.
    * @throws StoreUnavailable as `seal` and `open` do
    */
   rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
@@ -66,7 +68,7 @@ export function createEnvelope(keyRing: KeyRing, random: RandomSource): Envelope
   }
 
   function unwrap(sealed: Sealed, context: string): Buffer | undefined {
-    // Keys come into use in the order of their numbers: this one is in use, and is yet to come here.
+    // Keys come into use in the order of their numbers: this one is in use, and not in this key file yet.
     if (sealed.keyNumber > keyRing.newest) throw unknownKey(sealed.keyNumber);
     const wrapping = keyRing.key(sealed.keyNumber);
     const dataKey = wrapping && decrypt(wrapping, sealed.wrappedKey, `key:${context}`);

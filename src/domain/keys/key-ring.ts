@@ -2,19 +2,20 @@ import { createHmac } from 'node:crypto';
 import type { RandomSource } from '../credentials/random-ids.ts';
 
 /**
- * The numbered key-encryption keys, 32 bytes each. Which one writes is a record of the store (active-key.ts); the others
- * only read what was written under them. Which file they come from is the caller's business.
+ * The numbered key-encryption keys, 32 bytes each. A record of the store says which one is active (active-key.ts); the
+ * others only open what was sealed under them. The caller reads the file that they come from.
  */
 export interface KeyRing {
+  /** The greatest number. */
   readonly newest: number;
-  /** Ascending; another array whenever the ring is another. */
+  /** All numbers, ascending; another array whenever the ring has been replaced. */
   readonly numbers: readonly number[];
   key(number: number): Buffer | undefined;
-  /** 64 bits that tell this key from another one of the same number, and nothing else of it. */
+  /** 64 bits that distinguish this key from another one of the same number, and reveal nothing else of it. */
   fingerprint(number: number): string | undefined;
 }
 
-/** A ring that changes while others hold it: what leaves it is gone for all of them at once. */
+/** A ring that can be replaced while others use it: a key that leaves it is gone for all of them at once. */
 export class LiveKeyRing implements KeyRing {
   #ring: KeyRing;
 
@@ -48,8 +49,8 @@ const KEYS_MAX = 100;
 const LINE = /^(?:(\d{1,9}):)?([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * Reads the text of a key file: lines `N:<base64 of 32 bytes>`; a lone base64 line is key 1; blank lines and lines
- * that begin with `#` are passed over.
+ * Parses the text of a key file: lines `N:<base64 of 32 bytes>`; a base64 line without a number is key 1; blank lines and
+ * lines that begin with `#` are ignored.
  * @throws Error that names the line and the rule, never the line's content
  */
 export function parseKeyRing(text: string): KeyRing {
@@ -77,9 +78,9 @@ export function parseKeyRing(text: string): KeyRing {
   };
 }
 
-/** One-way: 256 random bits cannot be found from it. */
+/** The fingerprint is one-way: 256 random bits cannot be found from it. */
 const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('muster key fingerprint').digest('hex').slice(0, 16);
 
-/** The text of a new key file with one key. */
+/** Generates a key and returns the text of a key file with it. */
 export const newKeyFile = (random: RandomSource): string => `1:${random.bytes(KEY_BYTES).toString('base64')}\n`;

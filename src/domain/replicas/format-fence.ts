@@ -2,23 +2,23 @@ import { StoreUnavailable, type Change, type CommitResult, type Store } from '..
 import { newerFormat, newerInWords } from './format.ts';
 
 /**
- * The same store for a replica that commits: a newer Muster migrates the records once no older replica is on the
- * registry, so one that is not there, or that has come back, looks at the format before its next commit (ADR 0023).
- * Its commits throw StoreUnavailable where the format is newer than this program knows.
+ * Wraps the store for a replica that commits. A newer Muster migrates the records once no older replica is on the
+ * registry, so a replica that is not there, or has come back, reads the format before its next commit (ADR 0023). A commit
+ * throws StoreUnavailable where the format is newer than this program knows.
  * @param registration as `Replicas.registration`
  */
 export function fencedByFormat(store: Store, registration: () => object | undefined): Store {
-  /** The stay in which the format was looked at. */
-  let looked: object | undefined;
+  /** The registration during which the format was read. */
+  let checked: object | undefined;
 
   const commit: Store['commit'] = (change) => {
     const current = registration();
-    return current !== undefined && current === looked ? store.commit(change) : commitAfterLook(change, current);
+    return current !== undefined && current === checked ? store.commit(change) : commitAfterCheck(change, current);
   };
-  async function commitAfterLook(change: Change, current: object | undefined): Promise<CommitResult> {
+  async function commitAfterCheck(change: Change, current: object | undefined): Promise<CommitResult> {
     const newer = await newerFormat(store);
     if (newer !== undefined) throw new StoreUnavailable('failed', newerInWords(newer));
-    looked = current;
+    checked = current;
     return await store.commit(change);
   }
 

@@ -7,7 +7,7 @@ import { readReplicas } from './replicas.ts';
 
 /*
  * The format of all records together (docs/adr/0023-neighbouring-versions.md). It is raised first: a program that does
- * not know it starts no more, and one that runs notices within seconds and ends. Once none of these is on the registry,
+ * not know it no longer starts, and one that runs notices within seconds and ends. Once no such program is on the registry,
  * the records are migrated.
  */
 
@@ -18,21 +18,24 @@ import { readReplicas } from './replicas.ts';
  */
 export type Migration = (store: Store) => Promise<void>;
 
-/** By the format that they begin from. */
+/** The migrations, by the format that they begin from. */
 export type Migrations = ReadonlyMap<number, Migration>;
 
 const MIGRATIONS: Migrations = new Map();
 
-/** What to do with what an interrupted restore left. */
+/** Says what to do with a store in which a restore was interrupted. */
 export const EMPTY_IT =
   'The store holds part of a backup: empty it (of an embedded store remove its file, and those beside it that end in ' +
   '-wal and -shm; of etcd every key under MUSTER_ETCD_PREFIX) and restore again.';
 
-/** A running replica looks so often whether the format is newer than it knows. */
-export const FORMAT_LOOK_EVERY_MS = 5000;
-/** An older replica notices, answers what is under way and writes what is in memory; a dead one expires. Twice that. */
+/** A running replica checks this often whether the format is newer than it knows. */
+export const FORMAT_CHECK_EVERY_MS = 5000;
+/**
+ * Twice the time in which an older replica notices, answers the requests under way and writes what is in memory; a dead
+ * one expires within that time.
+ */
 const OLDER_GONE_MS_MAX = 60_000;
-const OLDER_LOOK_EVERY_MS = 1000;
+const OLDER_CHECK_EVERY_MS = 1000;
 
 type FormatRecord = ReturnType<typeof formatSchema.parse>;
 
@@ -40,7 +43,7 @@ export interface Settling {
   readonly clock?: Clock;
   /** Aborts when the process is asked to end. */
   readonly signal?: AbortSignal | undefined;
-  /** Told once, in words, where replicas of an older version are waited for. */
+  /** Is called once, with a sentence, when replicas of an older version must be waited for. */
   readonly warn?: (message: string) => void;
   /** For tests, as is `format`. */
   readonly migrations?: Migrations;
@@ -50,7 +53,7 @@ export interface Settling {
 /**
  * Checks that this program and the store's records fit, before anything else is read: an empty store takes this
  * program's format, an older one is migrated forward step by step, a newer one is refused.
- * @throws Error in words for the operator; StoreUnavailable
+ * @throws Error in words for the operator, also after an interrupted restore; StoreUnavailable; BadRecord
  */
 export async function settleFormat(store: Store, settling: Settling = {}): Promise<void> {
   const { format = FORMAT } = settling;
@@ -60,7 +63,7 @@ export async function settleFormat(store: Store, settling: Settling = {}): Promi
     refuseNewer(found?.record.format, format);
     if (found?.record.format === format && found.record.migratingFrom === undefined) return;
     const record = found ? await nextRecord(store, found.record, settling) : { format };
-    // Another replica may do the same at this moment: then this commit conflicts, and the next look settles it.
+    // Another replica may do the same at this moment: then this commit conflicts, and the next attempt settles it.
     await store.commit({
       expect: [
         { key: KEYS.format, revision: found?.revision ?? ABSENT },
@@ -71,12 +74,16 @@ export async function settleFormat(store: Store, settling: Settling = {}): Promi
   }
 }
 
-/** For a replica that has just announced itself: whoever migrates waits for those that it finds on the registry. */
+/**
+ * Refuses a newer format, for a replica that has just announced itself: a migration waits only for the replicas that it
+ * finds on the registry.
+ * @throws Error in words for the operator; StoreUnavailable; BadRecord
+ */
 export async function refuseNewerFormat(store: Pick<Store, 'get'>, format = FORMAT): Promise<void> {
   refuseNewer((await readFormat(store))?.record.format, format);
 }
 
-/** The format, where it is newer than this program knows. Throws StoreUnavailable. */
+/** Reads the format; undefined where this program knows it. @throws StoreUnavailable; BadRecord */
 export async function newerFormat(store: Pick<Store, 'get'>, format = FORMAT): Promise<number | undefined> {
   const found = (await readFormat(store))?.record.format;
   return found !== undefined && found > format ? found : undefined;
@@ -91,12 +98,12 @@ function refuseNewer(found: number | undefined, format: number): void {
   if (found !== undefined && found > format) throw new Error(newerInWords(found, format));
 }
 
-/** For the operator: the store has a newer format, and what to do. */
+/** Tells the operator that the store has a newer format, and what to do. */
 export const newerInWords = (found: number, format = FORMAT): string =>
   `The store was written by a newer Muster (format ${found}; this program knows up to ${format}). ` +
   'Start that version again, or restore a backup made before the upgrade.';
 
-/** Either raises the format, or ends the migration to it, once that is done. */
+/** Returns the record with the format raised, or, once the records are migrated, without the mark of a migration. */
 async function nextRecord(
   store: Store,
   { migratingFrom, ...record }: FormatRecord,
@@ -120,7 +127,7 @@ async function nextRecord(
 async function olderReplicasGone(store: Store, format: number, settling: Settling): Promise<void> {
   const { clock = systemClock, signal, warn } = settling;
   const end = clock.monotonic() + OLDER_GONE_MS_MAX;
-  for (let looks = 1; ; looks += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted();
     const older = (await readReplicas(store)).filter(({ record }) => record.format < format);
     if (older.length === 0) return;
@@ -128,13 +135,13 @@ async function olderReplicasGone(store: Store, format: number, settling: Settlin
       older.length === 1
         ? ['is 1 replica of an older version', 'it']
         : [`are ${older.length} replicas of an older version`, 'them'];
-    if (looks === 1)
+    if (attempt === 1)
       warn?.(`The store is to be brought to format ${format}, and there ${there}: this waits for ${them} to end.`);
     if (clock.monotonic() >= end) {
       throw new Error(
         `The store cannot be brought to format ${format} while there ${there}: end ${them}, and start again.`,
       );
     }
-    await clock.sleep(OLDER_LOOK_EVERY_MS, signal);
+    await clock.sleep(OLDER_CHECK_EVERY_MS, signal);
   }
 }

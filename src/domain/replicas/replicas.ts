@@ -10,29 +10,30 @@ import { FORMAT } from '../records/records.ts';
 import { replicaSchema, type ReplicaRecord } from '../records/replica-records.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
 
-/** The registry of live replicas: each holds a record that says what it knows and what its clock says. */
+/** The registry of live replicas. Each has a record there with its keys, its version and its clock. */
 export interface Replicas {
   /**
-   * Announces this replica, before it serves.
+   * Announces this replica. It must be called before the replica serves.
    * @returns why it cannot serve, in words; undefined when it can
-   * @throws StoreUnavailable
+   * @throws StoreUnavailable; BadRecord
    */
   announce(): Promise<string | undefined>;
-  /** One round: announces again, and looks at the others. Throws StoreUnavailable. */
+  /** Announces this replica again, and checks the clocks of the others. @throws StoreUnavailable; BadRecord */
   round(): Promise<void>;
-  /** Every replica that lives, or did within the last seconds. Throws StoreUnavailable. */
+  /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
   live(): Promise<readonly ReplicaRecord[]>;
   /**
-   * Whether every live replica knows an additive change of records, by its name in domain/records/record-changes.ts: then it may be
-   * written. One read of the store; whoever writes often keeps a `true` for as long as it runs. Nothing asks today, as
-   * there is no such change yet. Throws StoreUnavailable.
+   * Tells whether every live replica knows an additive change of records, by its name in
+   * domain/records/record-changes.ts: then it may be written. It costs a read of the store; a frequent writer keeps a
+   * `true` for as long as it runs. Nothing calls it today, as there is no such change yet.
+   * @throws StoreUnavailable; BadRecord
    */
   everyReplicaKnows(change: string): Promise<boolean>;
-  /** Returns an object that stands for this stay on the registry: another one after each return, undefined while away. */
+  /** The identity of the current registration: another object after each gap; undefined while not registered. */
   registration(): object | undefined;
-  /** Whether the clocks of the others contradict this one's by more than 30 s (clock-skew.ts). */
+  /** Whether the clocks of the others contradict this replica's by more than 30 s (clock-skew.ts), as of the last round. */
   othersDisagree(): boolean;
-  /** Takes this replica off the registry. Never throws. */
+  /** Removes this replica from the registry. Never throws. */
   release(): Promise<void>;
 }
 
@@ -51,17 +52,17 @@ export interface ReplicasDeps {
   readonly replicaId: string;
   readonly version: string;
   readonly keyRing: KeyRing;
-  /** `RECORD_CHANGES`, but for tests. */
+  /** `RECORD_CHANGES` by default; tests give others. */
   readonly knows?: readonly string[];
 }
 
-/** A replica that is silent for so long counts for nothing: three announcements. */
+/** A replica that is silent for this long, three announcements, is not live any more. */
 const TTL_MS = 15_000;
 export const ANNOUNCE_EVERY_MS = 5000;
 
 export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
 
-/** Every replica that lives, or did within the last seconds. Throws StoreUnavailable. */
+/** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
 export async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
   const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
   return entries.map((entry) => parseRecord(replicaSchema, entry));
@@ -71,19 +72,19 @@ class Registry implements Replicas {
   readonly #deps: ReplicasDeps;
   readonly #startedAt: number;
   #held: Held | undefined;
-  /** The keys with which it joined: with others it joins anew. */
+  /** The keys with which it joined; when they change, it joins again. */
   #joinedWith: readonly number[] | undefined;
-  /** Told once. */
+  /** The reason that was logged last, so that each is logged once. */
   #missing: string | undefined;
   #clocks: JudgedClocks = new Map();
-  /** When the last look began, on the monotonic clock. */
-  #lookedAt: number;
+  /** When the last read of the others began, on the monotonic clock. */
+  #readAt: number;
   #disagree = false;
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
-    this.#lookedAt = deps.clock.monotonic();
+    this.#readAt = deps.clock.monotonic();
   }
 
   async announce(): Promise<string | undefined> {
@@ -92,18 +93,18 @@ class Registry implements Replicas {
     if (this.#held && !this.#held.lost.aborted) {
       if ((await this.#held.rewrite(value)) === 'written') return await this.#join(numbers);
     }
-    // Away for longer than a record lives, or new: a rotation may have passed by.
+    // It is new, or was away for longer than its record lives: a rotation may have happened meanwhile.
     this.#joinedWith = undefined;
     await this.#held?.release();
     this.#held = undefined;
     const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
-    // Its own record of before, whose answer was lost, until it expires.
+    // The key is taken by its own earlier record, whose answer was lost, until that expires.
     if (held === 'taken') return undefined;
     this.#held = held;
     return await this.#join(numbers);
   }
 
-  /** A rotation that relied on what was announced before must look again: a key may have left the file since. */
+  /** Makes a rotation that relied on the announcement before check again: a key may have left the file since. */
   async #join(numbers: readonly number[]): Promise<string | undefined> {
     if (this.#joinedWith === numbers) return undefined;
     const missing = await joinSealing(this.#deps.store, this.#deps.keyRing);
@@ -117,7 +118,7 @@ class Registry implements Replicas {
       this.#deps.log.error({ why: missing }, 'this replica cannot serve');
     }
     this.#missing = missing;
-    await this.#look();
+    await this.#checkClocks();
   }
 
   async live(): Promise<readonly ReplicaRecord[]> {
@@ -128,12 +129,12 @@ class Registry implements Replicas {
     return (await this.live()).every(({ knows }) => knows.includes(change));
   }
 
-  async #look(): Promise<void> {
+  async #checkClocks(): Promise<void> {
     const { store, clock, log, metrics, replicaId } = this.#deps;
-    const [before, begun] = [this.#lookedAt, clock.monotonic()];
+    const [before, begun] = [this.#readAt, clock.monotonic()];
     const all = await readReplicas(store);
     const [now, to] = [clock.monotonic(), clock.now()];
-    this.#lookedAt = begun;
+    this.#readAt = begun;
     const others = all.filter(({ record }) => record.replicaId !== replicaId);
     const announced = others.map(({ record, revision }) => ({ ...record, revision }));
     this.#clocks = judgeClocks(this.#clocks, announced, { from: to - (now - before), to });

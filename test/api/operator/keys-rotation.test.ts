@@ -256,7 +256,7 @@ onEachBackend('key rotation', (backend) => {
     await until(async () => {
       clock.advance(1000);
       const { status, text } = await readyz();
-      return status === 503 && text.includes('key 2 writes and is not in the key file');
+      return status === 503 && text.includes('key 2 is the active key and is not in the key file');
     });
     expect((await poll(muster, credential)).status).toBe(502);
     const read = await call(`${muster.api}/v1/otel-config`, { token: account.apiKey });

@@ -111,7 +111,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
 
   const open = (): Promise<Store> => openEtcdStore({ endpoints: [cluster.member.url], prefix, deadlineMs: 60_000 });
 
-  test('without any purge the history goes by itself, but never that of the last five minutes', async () => {
+  test('without any purge the history is compacted, but never that of the last five minutes', async () => {
     await using opened = await open();
     const one = replica(opened, clock);
     const first = await overwritten(opened);
@@ -142,7 +142,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
       purged.push({ at: clock.now(), revision: await purge(opened) });
       const count = sum(await pass(clock, LOOK_MS, replicas));
       for (let n = 0; n < count; n += 1) compactedAt.push(clock.now());
-      // What is gone stays gone: each is looked at once.
+      // A purge that is gone stays gone, so each is checked once.
       while (purged[0] && clock.now() - purged[0].at >= MINUTE_MS) {
         expect(await isKept(opened, purged.shift()?.revision ?? 0)).toBe(false);
       }
@@ -176,7 +176,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     expect(await isKept(opened, secret)).toBe(false);
   });
 
-  test('where the compaction fails the next look makes up for it', async () => {
+  test('after a failed compaction the next round compacts', async () => {
     await using opened = await open();
     const one = replica(opened, clock);
     const secret = await purge(opened);
@@ -252,7 +252,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     await running;
   });
 
-  test('who leads no longer leaves no note of a turn, nor counts what was purged', async () => {
+  test('a former leader neither records a compaction nor counts purges', async () => {
     await using opened = await open();
     const fence = [{ key: KEYS.leader, revision: 1 }];
     const metrics = createMetrics('test');
@@ -263,7 +263,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     expect((await opened.list({ prefix: KEYS.purges, limit: 1 })).entries).toHaveLength(1);
   });
 
-  test('never, where somebody else compacts it', async () => {
+  test('never, where Muster may not compact it', async () => {
     await using opened = await open();
     const one = replica(opened, clock, false);
     const secret = await purge(opened);

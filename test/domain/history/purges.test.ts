@@ -143,7 +143,7 @@ describe('a purge on sqlite', () => {
     await roundOfPurges(started);
     const after = rawFiles(started.muster.dataDir);
     for (const { box, wrappedKey } of gone) {
-      // Any piece of it, so that a remainder of a page is found as well.
+      // It searches for any piece of the text, so that a remainder of a page is found as well.
       for (const piece of [wrappedKey, box.slice(0, 40), box.slice(-40)]) expect(filesWith(after, piece)).toEqual([]);
     }
     await until(async () => (await awaiting(started)) === 40);
@@ -185,7 +185,7 @@ describe.skipIf(binary === undefined)(`a purge on etcd${binary ? '' : ` [skipped
         const envelope = createEnvelope(parseKeyRing(keys), systemRandom());
         return kept.map((sealed) => envelope.open(sealed, `otel-header:${account.accountId}`)?.reveal());
       };
-      // The proof is worth something only if the old key does open what lies there.
+      // The proof holds only if the old key does open what lies there.
       expect(opened(KEY_FILE_TEXT), `by the old key, ${way}`).toContain(SECRETS[0]);
       expect(
         opened(`2:${NEXT_KEY}\n`).filter((text) => text !== undefined),
@@ -205,7 +205,7 @@ describe.skipIf(binary === undefined)(`a purge on etcd${binary ? '' : ` [skipped
     expect(await started.store.headAt(revision)).toMatchObject({ revision });
   });
 
-  test('the metric counts what the keys at hand could still open', async () => {
+  test('the metric counts the purged secrets that the keys in the file could still open', async () => {
     const { store, env } = fresh();
     const account = await (async () => {
       await using started = await start({ store, env });

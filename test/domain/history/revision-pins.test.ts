@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { pin, PINNED_MS_MAX } from '../../../src/domain/history/revision-pins.ts';
+import { PINNED_MS_MAX, pinRevision } from '../../../src/domain/history/revision-pins.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
@@ -42,7 +42,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
     const clock = new FakeClock();
     const look = compacter(store, clock);
     const before = await purge(store);
-    const pinned = await pin(store, clock, 'backup');
+    const pinned = await pinRevision(store, clock, 'backup');
     const after = await purge(store);
     await look();
     expect([await isKept(store, before), await isKept(store, pinned.revision), await isKept(store, after)]).toEqual([
@@ -50,7 +50,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
       true,
       true,
     ]);
-    // Held up for several turns, and none of them is spent on nothing.
+    // The purge is held up for several rounds, and none of them compacts in vain.
     for (let n = 0; n < 24; n += 1) {
       clock.advance(LOOK_MS);
       await look();
@@ -62,7 +62,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
     expect([await isKept(store, after), await isCounted(store)]).toEqual([false, true]);
   });
 
-  test('a pin that is made while it is compacted is not overrun', async () => {
+  test('a revision that is pinned during a compaction stays readable', async () => {
     await using opened = await stores.open();
     const store = unluckyStore(opened);
     const clock = new FakeClock();
@@ -70,12 +70,12 @@ onEachStoreAlone('compaction and pins', (stores) => {
       clock.advance(60_000);
       const look = compacter(store, clock);
       const secret = await purge(opened);
-      // Of another process: what this one retains for itself would hold up its own compaction.
+      // The pin is of another process: a revision that this process retains would hold up its own compaction.
       let made: Held | undefined;
       const make = async (): Promise<void> => {
         const held = await opened.hold(KEYS.pin('reader'), '{"at":0}', 15_000);
         if (held !== 'taken') made = held;
-        // Newer than what is pinned: who read the store's revision only now would go too far.
+        // This is newer than the pinned revision: a compaction to the store's revision of now would go too far.
         await opened.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ put: 'other', value: moment }] });
       };
       // The first listing is that of the purges, the second that of the pins.
@@ -95,9 +95,9 @@ onEachStoreAlone('compaction and pins', (stores) => {
   test('the smallest of several counts', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
-    const first = await pin(store, clock, 'z');
+    const first = await pinRevision(store, clock, 'z');
     const secret = await purge(store);
-    const second = await pin(store, clock, 'a');
+    const second = await pinRevision(store, clock, 'a');
     await compacter(store, clock)();
     expect([await isKept(store, first.revision), await isKept(store, secret)]).toEqual([true, true]);
     await first[Symbol.asyncDispose]();
@@ -109,7 +109,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
   test('a pin that is kept too long holds up nothing any more', async () => {
     await using opened = await stores.open();
     const clock = new FakeClock();
-    // Of another process, as above.
+    // The pin is of another process, as above.
     const held = await opened.hold(KEYS.pin('stuck'), '{"at":0}', 15_000);
     if (held === 'taken') expect.unreachable('nobody else pins');
     const look = compacter(opened, clock);
@@ -126,7 +126,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
   test('a reader in the process of the leader that takes too long holds up nothing any more, whoever leads', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
-    await using pinned = await pin(store, clock, 'slow');
+    await using pinned = await pinRevision(store, clock, 'slow');
     const secret = await purge(store);
     clock.advance(PINNED_MS_MAX - 1);
     await compacter(store, clock)();
@@ -141,9 +141,9 @@ onEachStoreAlone('compaction and pins', (stores) => {
   test('an id is pinned once', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
-    const one = await pin(store, clock, 'one');
-    await expect(pin(store, clock, 'one')).rejects.toThrow(StoreUnavailable);
-    const two = await pin(store, clock, 'two');
+    const one = await pinRevision(store, clock, 'one');
+    await expect(pinRevision(store, clock, 'one')).rejects.toThrow(StoreUnavailable);
+    const two = await pinRevision(store, clock, 'two');
     expect(two.revision).toBeGreaterThan(one.revision);
   });
 });

@@ -42,7 +42,7 @@ async function keepAnswers(store: Store, from: number, to: number): Promise<void
   }
 }
 
-test('the status counts 20,000 kept answers and no more, and lets others have their turn meanwhile', async () => {
+test('the status counts 20,000 idempotency records and no more, and lets others have their turn meanwhile', async () => {
   await using store = unluckyStore(await openSqliteStore(':memory:'));
   await using over = await rotationOver(store);
   const { rotation } = over;

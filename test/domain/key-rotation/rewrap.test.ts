@@ -3,7 +3,7 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { createRewrapping } from '../../../src/domain/key-rotation/rewrap.ts';
+import { createRewrap } from '../../../src/domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { answerContext } from '../../../src/domain/mutation/idempotency.ts';
@@ -79,7 +79,7 @@ async function leading(
   const fleet = createFleet(store, watchCache, memory, { storeMs });
   const counted = { rewrapped: 0 };
   const rewrapped = (count: number): void => void (counted.rewrapped += count);
-  const round = createRewrapping({ store, fleet, envelope: envelopeOf(...known), clock, log, rewrapped }, fence);
+  const round = createRewrap({ store, fleet, envelope: envelopeOf(...known), clock, log, rewrapped }, fence);
   return { round, counted, clock, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
 }
 
@@ -155,7 +155,7 @@ onEachStore('the rewrapping', (stores) => {
     expect([store.calls.commit, store.calls.list]).toEqual([commit, list]);
   });
 
-  test('with a fence that holds no more nothing is written', async () => {
+  test('under a fence that is lost nothing is written', async () => {
     await using store = unluckyStore(await stores.open());
     await seeded(store, 3, 3);
     const fence = [{ key: KEYS.leader, revision: 1 }];
@@ -176,10 +176,10 @@ onEachStore('the rewrapping', (stores) => {
     expect(await noted(store)).toMatchObject({ number: 2, left: [] });
   });
 
-  test('memory that is behind is not taken for all there is', async () => {
+  test('memory that is behind does not count as complete', async () => {
     await using store = unluckyStore(await stores.open());
     await seeded(store, 1, 0);
-    // It is waited for as long as a call of the store may take; here that is two looks.
+    // The pass waits for memory as long as a call of the store may take; here that is two reads.
     await using leader = await leading(store, [1, 2], [], undefined, 100);
     store.deaf = true;
     await commitAll(store, [accountPut(1), otelPut(1, 1)]);
@@ -187,7 +187,7 @@ onEachStore('the rewrapping', (stores) => {
     expect(await noted(store)).toBeUndefined();
   });
 
-  test('a leader without the old key says what is left, and finishes once it is back', async () => {
+  test('a leader without the old key records what is left, and finishes once the key is back', async () => {
     await using store = unluckyStore(await stores.open());
     await seeded(store, 1, 1);
     await using lacking = await leading(store, [2]);
@@ -232,7 +232,7 @@ onEachStore('the rewrapping', (stores) => {
     expect([leader.counted.rewrapped, await noted(store)]).toMatchObject([3, { number: 2, left: [] }]);
   });
 
-  test('another rotation while it looks: nothing is wrapped by a key that writes no more', async () => {
+  test('another rotation during a pass: nothing is wrapped by a key that is no longer active', async () => {
     await using store = unluckyStore(await stores.open());
     await seeded(store, 60, 1);
     await using leader = await leading(store, [1, 2, 3]);
@@ -263,7 +263,7 @@ describe('more than a round takes', () => {
   test('is finished by the next ones, each beginning where the one before ended', async () => {
     await using store = unluckyStore(await openSqliteStore(':memory:'));
     await seeded(store, 1, 0);
-    // Under the key that writes, so that the pages alone are what takes several rounds; the last one is not.
+    // All but the last one are sealed under the active key, so that the pages alone take several rounds.
     const sealed = answerPut(0, 0, 2).value;
     const places = Array.from({ length: 21_000 }, (_, n) => ({
       put: KEYS.idempotencyRecord(accountId(0), `n${n}`),

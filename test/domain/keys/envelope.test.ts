@@ -85,7 +85,7 @@ describe('numbered keys', () => {
     expect([both.open(old, CONTEXT)?.reveal(), both.open(fresh, CONTEXT)?.reveal()]).toEqual(['old', 'fresh']);
   });
 
-  test('once the key is retired, what it wrote is closed for good', () => {
+  test('once the key is retired, what it sealed is closed for good', () => {
     const old = envelopeOf(line(1)).seal(new Secret('old'), CONTEXT, 1);
     expect(envelopeOf(line(2)).open(old, CONTEXT)).toBeUndefined();
   });
@@ -97,7 +97,7 @@ describe('numbered keys', () => {
   });
 });
 
-describe('a data key wrapped anew', () => {
+describe('a rewrapped data key', () => {
   const both = envelopeOf(line(1) + line(2));
 
   test('opens with the new key alone; the box is the same, and the old wrapping is gone from it', () => {

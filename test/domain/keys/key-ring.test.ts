@@ -21,7 +21,7 @@ describe('a key file', () => {
     expect(ring.key(ring.newest + 1)).toBeUndefined();
   });
 
-  test('the greatest number writes, wherever it stands', () => {
+  test('the greatest number is the newest, wherever it stands', () => {
     const ring = parseKeyRing(`3:${key(3)}\n12:${key(12)}\n4:${key(4)}\n`);
     expect(ring.newest).toBe(12);
     expect(ring.key(ring.newest)).toEqual(Buffer.alloc(32, 12));
@@ -47,7 +47,7 @@ describe('a key file', () => {
     expect(() => parseKeyRing(text)).toThrow(words);
   });
 
-  test('the refusal never repeats what stands there', () => {
+  test('the refusal never repeats the line', () => {
     const secret = 'c2VjcmV0LXRoYXQtbXVzdC1ub3QtYmUtc2hvd24';
     for (const text of [secret, `1:${secret}`, `x:${key(5)}`]) {
       expect(() => parseKeyRing(text)).toThrow(

@@ -19,18 +19,18 @@ describe('one announcement', () => {
     expect(judgeClocks(MET, one(clock), LOOKED).get('other')).toEqual({ revision: 2, skewMs });
   });
 
-  test('one that was seen before says nothing new, however long ago it was', () => {
+  test('an announcement that was seen before is not judged again, however old it is', () => {
     const judged = judgeClocks(MET, one(NOW - 900_000, 1), LOOKED);
     expect(judged.get('other')).toEqual({ revision: 1, skewMs: 0 });
   });
 
-  test('one that is met for the first time may be as old as its time to live and more', () => {
+  test('an announcement that is seen for the first time may be as old as its time to live and more', () => {
     expect(judgeClocks(new Map(), one(NOW - 59_000), LOOKED).get('other')?.skewMs).toBe(0);
     expect(judgeClocks(new Map(), one(NOW - 3_600_000), LOOKED).get('other')?.skewMs).toBe(-3_540_000);
     expect(judgeClocks(new Map(), one(NOW + 40_000), LOOKED).get('other')?.skewMs).toBe(40_000);
   });
 
-  test('who is gone is forgotten', () => {
+  test('a replica that is gone is forgotten', () => {
     expect(judgeClocks(MET, [], LOOKED).size).toBe(0);
   });
 });
@@ -39,7 +39,7 @@ test('no delay of store or reader makes a right clock look wrong', () => {
   const ms = fc.integer({ min: 0, max: 3_600_000 });
   fc.assert(
     fc.property(ms, ms, ms, (sinceLook, writtenAfterLook, clockReadBeforeWrite) => {
-      // Written between the looks; its clock was read a moment before: a store call ends within 2 s.
+      // It was written between two reads; its clock was read up to 2 s before, the deadline of a store call.
       const written = NOW - sinceLook + Math.min(writtenAfterLook, sinceLook);
       const clock = written - (clockReadBeforeWrite % 2000);
       const judged = judgeClocks(MET, one(clock), { from: NOW - sinceLook, to: NOW });

@@ -10,31 +10,31 @@ import { unluckyStore } from '../../support/store/faulty-store.ts';
 const write = (store: Store, key: string, value: object = {}): Promise<CommitResult> =>
   store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, value)] });
 
-test('a replica looks at the format before the first commit of each stay on the registry, and before each one away', async () => {
+test('a replica reads the format before the first commit of each registration, and before each commit while it has none', async () => {
   await using store = await openSqliteStore(':memory:');
   const counted = unluckyStore(store);
-  let stay: object | undefined = {};
-  const fenced = fencedByFormat(counted, () => stay);
-  const looksOf = async (key: string): Promise<number> => {
+  let registration: object | undefined = {};
+  const fenced = fencedByFormat(counted, () => registration);
+  const readsOf = async (key: string): Promise<number> => {
     const before = counted.calls.get;
     expect((await write(fenced, key)).outcome).toBe('committed');
     return counted.calls.get - before;
   };
-  expect([await looksOf('t/1'), await looksOf('t/2')], 'registered').toEqual([1, 0]);
-  stay = undefined;
-  expect([await looksOf('t/3'), await looksOf('t/4')], 'away').toEqual([1, 1]);
-  stay = {};
-  expect([await looksOf('t/5'), await looksOf('t/6')], 'back').toEqual([1, 0]);
+  expect([await readsOf('t/1'), await readsOf('t/2')], 'registered').toEqual([1, 0]);
+  registration = undefined;
+  expect([await readsOf('t/3'), await readsOf('t/4')], 'away').toEqual([1, 1]);
+  registration = {};
+  expect([await readsOf('t/5'), await readsOf('t/6')], 'back').toEqual([1, 0]);
 });
 
 test('nothing is committed over a newer format by a replica that was away', async () => {
   await using store = await openSqliteStore(':memory:');
-  let stay: object | undefined = {};
-  const fenced = fencedByFormat(store, () => stay);
+  let registration: object | undefined = {};
+  const fenced = fencedByFormat(store, () => registration);
   await write(fenced, 't/1');
   await write(store, KEYS.format, { format: FORMAT + 1, migratingFrom: FORMAT });
   for (const after of [undefined, {}]) {
-    stay = after;
+    registration = after;
     await expect(write(fenced, 't/2')).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'failed' });
   }
   expect(await store.get('t/2')).toBeUndefined();

@@ -104,7 +104,7 @@ onEachStore('the format of the records', (stores) => {
   test('two replicas that migrate at once end where one would', async () => {
     await using store = await stores.open();
     await putAll(store, WORDS);
-    // One is through with both steps while the other is about to write what the first step found.
+    // One has done both steps while the other is about to write the result of the first.
     const late = unluckyStore(store);
     late.intercept('commit', 'before', () => settleFormat(store, TO_3));
     await Promise.all([settleFormat(late, TO_3), settleFormat(unluckyStore(store), TO_3)]);

@@ -82,7 +82,7 @@ onEachStore('the registry of replicas', (stores) => {
     expect(await one.everyReplicaKnows('labels')).toBe(true);
     expect(await one.everyReplicaKnows('colours')).toBe(false);
     expect((await one.live()).map(({ format }) => format)).toEqual([FORMAT, FORMAT]);
-    // As the version before this field writes it.
+    // A version from before this field writes the record without it.
     const { format: _format, knows: _knows, ...old } = (await other.live())[1] ?? { format: 0, knows: [] };
     const joined = await store.hold(KEYS.replica('old'), JSON.stringify({ ...old, replicaId: 'old' }), 15_000);
     expect(await one.everyReplicaKnows('labels')).toBe(false);
@@ -113,7 +113,7 @@ onEachStore('the registry of replicas', (stores) => {
     expect(await one.live()).toMatchObject([{ keyNumbers: [1, 2] }]);
   });
 
-  test('whose record was taken away announces again, and joins again', async () => {
+  test('announces and joins again after its record was removed', async () => {
     await using store = await stores.open();
     const one = replica(store, 'one');
     await one.announce();
@@ -126,7 +126,7 @@ onEachStore('the registry of replicas', (stores) => {
     await one.round();
     expect(await idsOf(one)).toEqual(['one']);
     expect((await readActiveKey(store))?.revision).toBeGreaterThan(joined?.revision ?? Number.MAX_SAFE_INTEGER);
-    // And no more than that: a rotation is not in anybody's way afterwards.
+    // It joins once only: later commits do not conflict with it.
     const again = await readActiveKey(store);
     await one.round();
     expect((await readActiveKey(store))?.revision).toBe(again?.revision);
@@ -147,7 +147,7 @@ onEachStore('the registry of replicas', (stores) => {
 });
 
 onEachStore('who may join', (stores) => {
-  test('the first one of all lets its newest key write; later ones change nothing', async () => {
+  test('the first one of all makes its newest key the active one; later ones change nothing', async () => {
     await using store = await stores.open();
     await replica(store, 'one', { keyRing: ringOf(line(3), line(5)) }).announce();
     await replica(store, 'other', { keyRing: ringOf(line(5), line(7)) }).announce();
@@ -158,11 +158,11 @@ onEachStore('who may join', (stores) => {
   });
 
   test.each<[string, KeyRing, RegExp | undefined]>([
-    ['the key that writes, and a newer one', ringOf(line(5), line(7)), undefined],
-    ['only the key that writes', ringOf(line(5)), undefined],
-    ['an older one alone', ringOf(line(3)), /key 5 writes and is not in the key file/],
-    ['a newer one alone', ringOf(line(7)), /key 5 writes and is not in the key file/],
-    ['another key under its number', ringOf(line(5, 9)), /another one than the key 5 that writes/],
+    ['the active key, and a newer one', ringOf(line(5), line(7)), undefined],
+    ['only the active key', ringOf(line(5)), undefined],
+    ['an older one alone', ringOf(line(3)), /key 5 is the active key and is not in the key file/],
+    ['a newer one alone', ringOf(line(7)), /key 5 is the active key and is not in the key file/],
+    ['another key under its number', ringOf(line(5, 9)), /another one than the active key 5/],
   ])('%s', async (_, keyRing, words) => {
     await using store = await stores.open();
     await replica(store, 'one', { keyRing: ringOf(line(5)) }).announce();
@@ -171,7 +171,7 @@ onEachStore('who may join', (stores) => {
     else expect(refused).toBeUndefined();
   });
 
-  test('whose keys change joins again: a rotation that relied on what it announced before looks again', async () => {
+  test('joins again when its keys change: a rotation that relied on its former announcement checks again', async () => {
     await using store = await stores.open();
     const ring = new LiveKeyRing(ringOf(line(1), line(2)));
     const one = replica(store, 'one', { keyRing: ring });
@@ -187,13 +187,14 @@ onEachStore('who may join', (stores) => {
     expect(outcome).toBe('conflict');
   });
 
-  test('that loses the key that writes says so, and is well once it is back', async () => {
+  test('says so when it loses the active key, and is well once the key is back', async () => {
     await using store = await stores.open();
     const ring = new LiveKeyRing(ringOf(line(1), line(2)));
     const one = replica(store, 'one', { keyRing: ring });
     expect(await one.announce()).toBeUndefined();
     ring.replace(ringOf(line(1)));
-    for (let n = 0; n < 2; n += 1) expect(await one.announce()).toMatch(/key 2 writes and is not in the key file/);
+    for (let n = 0; n < 2; n += 1)
+      expect(await one.announce()).toMatch(/key 2 is the active key and is not in the key file/);
     ring.replace(ringOf(line(2)));
     expect(await one.announce()).toBeUndefined();
   });
@@ -247,7 +248,7 @@ onEachStore('the clocks of replicas', (stores) => {
     expect(all.map((one) => one.othersDisagree())).toEqual([false, false]);
   });
 
-  test('one that is silent is not taken for one that is behind', async () => {
+  test('a silent replica does not count as one with a slow clock', async () => {
     await using store = await stores.open();
     const [silent, looking] = [replica(store, 'a'), replica(store, 'b')];
     await silent.round();
@@ -258,7 +259,7 @@ onEachStore('the clocks of replicas', (stores) => {
     }
   });
 
-  test('a look that was slow for minutes raises no alarm', async () => {
+  test('a read that was slow for minutes raises no alarm', async () => {
     await using store = unluckyStore(await stores.open());
     const [one, other] = [replica(store, 'a'), replica(store, 'b')];
     for (const each of [one, other, one]) await each.round();

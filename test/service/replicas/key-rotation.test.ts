@@ -200,7 +200,7 @@ describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', {
         store.intercept('hold', 'before', async () => expect((await rotate(one.muster)).status).toBe(200));
       });
       await expect(starts).rejects.toThrow(ConfigError);
-      await expect(starts).rejects.toThrow(/MUSTER_KEY_FILE: key 2 writes and is not in the key file/);
+      await expect(starts).rejects.toThrow(/MUSTER_KEY_FILE: key 2 is the active key and is not in the key file/);
       expect((await keysOf(one.muster)).replicas).toHaveLength(1);
     });
 

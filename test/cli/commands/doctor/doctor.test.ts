@@ -151,9 +151,9 @@ test.each([
   ['an interrupted restore', { [KEYS.restoring]: { at: 1 } }, /format .*restore was not finished.*restore again/],
   ['the store of a newer Muster', { [KEYS.format]: { format: 99 } }, /format .*99 is of a newer Muster/],
   [
-    'a key that writes and is not in the key file',
+    'an active key that is not in the key file',
     { [KEYS.format]: { format: 1 }, [KEYS.activeKey]: { number: 7, fingerprint: 'f' } },
-    /keys .*key 7 writes and is not in the key file/,
+    /keys .*key 7 is the active key and is not in the key file/,
   ],
 ])('%s is found in a store that nobody holds', async (_what, records, says) => {
   {
