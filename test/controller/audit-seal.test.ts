@@ -223,7 +223,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     const store = unluckyStore(opened);
     const leader = sealer(store, new FakeClock());
     store.intercept('list', 'after', async () => leader[Symbol.asyncDispose]());
-    await expect(leader.round()).rejects.toThrow('followed no longer');
+    await expect(leader.round()).rejects.toThrow('watch of the audit is closed');
     expect([store.calls.list, store.watching]).toEqual([1, 0]);
   });
 

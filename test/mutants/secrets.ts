@@ -37,8 +37,8 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a header that is replaced leaves no note for the purge',
     file: 'src/domain/otel-config/otel-config.ts',
-    search: 'old?.header !== undefined && !(sameHeader && held) ?',
-    replacement: 'old?.header !== undefined && wanted === undefined && !(sameHeader && held) ?',
+    search: 'old?.header !== undefined && !(sameHeader && stored) ?',
+    replacement: 'old?.header !== undefined && next === undefined && !(sameHeader && stored) ?',
     rule: 'O10: a replaced header leaves the history of the store within 60 s.',
     caughtBy: ['test/domain/history/purges.test.ts'],
   },

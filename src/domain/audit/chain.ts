@@ -3,34 +3,36 @@ import { instantOf, type ChainRecord, type SealRecord } from '../records/audit-r
 
 /*
  * The rules of the chain, as pure functions. Writers of one account never wait for each other's entry: the leader seals
- * what is new afterwards, in the order of (store revision, key). That order is the store's own; an entry whose commit
- * came late has an older instant in its key, and still its place.
+ * new entries afterwards, in the order of (store revision, key). That order is the store's own: an entry whose commit came
+ * late has an older instant in its key, and keeps its place in the order.
  */
 
 /** An entry that is in no block yet. */
 export interface UnsealedEntry {
+  /** The last part of its key. */
   readonly suffix: string;
   readonly revision: number;
-  /** Of its stored value. */
+  /** The `entryDigest` of its stored value. */
   readonly digest: string;
 }
 
 /** A block holds whole revisions: a commit has at most 127 entries, so that none is larger than this. */
 export const BLOCK_ENTRIES_MAX = 200;
 
+/** SHA-256 of an entry's stored text, base64url. */
 export const entryDigest = (value: string): string => hash('sha256', value, 'base64url');
 
-/** The chain of an account that has no block. It begins with the account, so that no other's blocks can stand in. */
+/** The chain of an account without blocks. Its digest is made from the account, so that no other account's blocks fit. */
 export function emptyChain(accountId: string): ChainRecord {
   const digest = hash('sha256', `muster audit chain of ${accountId}`, 'base64url');
   return { number: 0, digest, at: 0, through: 0, base: { number: 0, digest }, cutting: false };
 }
 
-/** SHA-256 over the JSON of `[number, previous, at, entries]`, which is one text for one block. */
+/** SHA-256 over the JSON of `[number, previous, at, entries]`, base64url: a block has exactly one such text. */
 export const blockDigest = ({ number, previous, at, entries }: Omit<SealRecord, 'digest'>): string =>
   hash('sha256', JSON.stringify([number, previous, at, entries]), 'base64url');
 
-/** Cuts what is unsealed into what the next blocks hold: in order, and never a revision in two. */
+/** Cuts unsealed entries into the contents of the next blocks, in order; entries of one revision are in one block. */
 export function portions(unsealed: readonly UnsealedEntry[]): readonly (readonly UnsealedEntry[])[] {
   const cut: UnsealedEntry[][] = [];
   for (const whole of revisionsOf(unsealed.toSorted(byRevision))) {
@@ -56,7 +58,7 @@ function* revisionsOf(inOrder: readonly UnsealedEntry[]): Iterable<readonly Unse
 export const byRevision = (a: UnsealedEntry, b: UnsealedEntry): number =>
   a.revision - b.revision || (a.suffix < b.suffix ? -1 : 1);
 
-/** The next block of a chain, and the head that has it. */
+/** Returns the next block of a chain, and the chain's head with it. */
 export function sealed(
   chain: ChainRecord,
   portion: readonly UnsealedEntry[],
@@ -70,16 +72,16 @@ export function sealed(
   return { block: { ...content, digest }, chain: { ...chain, number, digest, at, through } };
 }
 
-/** The newest instant of a block's entries: it goes when that is older than the audit is kept. */
+/** The newest instant of a block's entries, in milliseconds since 1970; 0 where none has one. The retention goes by it. */
 export const newestOf = ({ entries }: SealRecord): number =>
   Math.max(0, ...entries.map(([suffix]) => instantOf(suffix)).filter((at) => !Number.isNaN(at)));
 
 /**
- * For a restore, in whose store every revision is another: what was sealed must lie at or below `through`, and what was
- * not, above it. So the restore
+ * Returns a chain for a restore, in whose store every revision is another one: sealed entries must lie at or below
+ * `through`, and unsealed ones above it. So the restore
  * 1. writes the audit entries that a block of `seal/` names, and the blocks as they are;
  * 2. writes each `chain/` record as this function makes it, with the newest revision of the commits of step 1;
  * 3. writes the other audit entries, in commits after these. The leader seals them within seconds.
- * An entry that is in the wrong half is told by the verification: as `added`, or, sealed twice, as `backdated`.
+ * The verification reports an entry in the wrong half as `added`, or, where it is sealed twice, as `backdated`.
  */
 export const withThrough = (chain: ChainRecord, revision: number): ChainRecord => ({ ...chain, through: revision });

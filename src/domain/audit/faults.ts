@@ -1,29 +1,29 @@
 import { instantOf } from '../records/audit-records.ts';
 
 /**
- * What is wrong, and where.
+ * The kinds of faults that the verification finds.
  * - `removed`: a block has the entry, the store has not;
  * - `changed`: the store has another text than the one that was sealed;
- * - `added`: no block has the entry, though everything of its time is sealed, or its key is none of the service's;
- * - `backdated`: it came into the store long after the instant that it claims: added, or written by a wrong clock;
+ * - `added`: no block has the entry, though everything of its time is sealed, or the service makes no such keys;
+ * - `backdated`: the entry came into the store long after the instant that it claims: added, or written by a wrong clock;
  * - `chain_broken`: a block is missing, changed or out of its place, or the head is.
  */
 export type AuditTampering = 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
 
 export interface AuditFault {
   readonly what: AuditTampering;
-  /** The number of the block where it shows; undefined where no block has it. */
+  /** The number of the block with the fault; undefined where no block has the entry. */
   readonly block: number | undefined;
   /** The last part of the entry's key, and the instant that it begins with; undefined for a fault of the chain. */
   readonly entry: string | undefined;
   readonly at: number | undefined;
-  /** In words. */
+  /** A sentence for the operator. */
   readonly says: string;
 }
 
 const LISTED_MAX = 100;
 
-/** The first faults, and the count of all. */
+/** Collects the first 100 faults, and counts all. */
 export class FaultList {
   readonly listed: AuditFault[] = [];
   count = 0;

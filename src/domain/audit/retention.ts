@@ -4,27 +4,28 @@ import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts
 import { KEYS } from '../records/keys.ts';
 import { blockDigest, newestOf } from './chain.ts';
 
-/** Of a block at a time; a commit has 127 operations. */
+/** Entries that one commit removes; a commit has at most 127 operations. */
 const ENTRIES_PER_COMMIT_MAX = 100;
 
 /**
- * One step at removing what the account's chain begins with: `more` when another may follow, `kept` when the oldest block
- * is not old enough, `conflict` when somebody else was faster.
+ * The result of one step of removing the oldest block: `more` when another step may follow, `kept` when the oldest block
+ * is not old enough, `conflict` when another process was faster.
  */
 export interface Cut {
   readonly outcome: 'more' | 'kept' | 'conflict';
+  /** How many entries the step removed. */
   readonly entries: number;
 }
 
 /**
- * Removes audit entries that are older than the audit is kept: whole blocks, from the beginning; what is unsealed never.
- * A block takes several commits, and between any two of them the chain is true:
- * 1. the head's base moves to the block, and says that its entries are going (`cutting`): they may be there or not;
- * 2. the entries go, some at a time;
- * 3. the block goes, and `cutting` ends.
- * Each call does one of these commits and finds out by itself which: it may be stopped anywhere.
- * @param olderThan an instant; a block goes when its newest entry is older
- * @throws StoreUnavailable; BadRecord where the chain is not what was written: then nothing of it is removed
+ * Removes audit entries that are older than the retention: whole blocks, from the beginning, and never unsealed entries.
+ * A block takes several commits, and the chain verifies between any two of them:
+ * 1. the head's base moves to the block, and `cutting` says that its entries are being removed: they may be there or not;
+ * 2. the entries are removed, some at a time;
+ * 3. the block is removed, and `cutting` ends.
+ * Each call finds out which of these commits is next and does it, so the removal may be stopped anywhere.
+ * @param olderThan milliseconds since 1970; a block is removed when its newest entry is older
+ * @throws StoreUnavailable; BadRecord where the chain was changed by someone else: then nothing of it is removed
  */
 export async function cutStep(
   store: Store,
@@ -36,7 +37,7 @@ export async function cutStep(
   if (!entry) return { outcome: 'kept', entries: 0 };
   const chain = parseRecord(chainSchema, entry);
   const cut: Cutting = { store, fence, accountId, chain };
-  return chain.record.cutting ? await goOn(cut) : await begin(cut, olderThan);
+  return chain.record.cutting ? await resume(cut) : await begin(cut, olderThan);
 }
 
 interface Cutting {
@@ -56,7 +57,7 @@ async function begin(cut: Cutting, olderThan: number): Promise<Cut> {
   return await commit(cut, [put(KEYS.chain(cut.accountId), next)], 0);
 }
 
-async function goOn(cut: Cutting): Promise<Cut> {
+async function resume(cut: Cutting): Promise<Cut> {
   const { store, accountId, chain } = cut;
   const block = await readBlock(cut, chain.record.base.number);
   if (block.digest !== chain.record.base.digest) throw brokenAt(cut, block.number);
@@ -76,7 +77,7 @@ async function goOn(cut: Cutting): Promise<Cut> {
   return await commit(cut, [put(KEYS.chain(accountId), next), { remove: KEYS.seal(accountId, block.number) }], 0);
 }
 
-/** @throws BadRecord where it is missing, or not what it was sealed as */
+/** @throws BadRecord where the block is missing, or was changed */
 async function readBlock(cut: Cutting, number: number): Promise<SealRecord> {
   const entry = await cut.store.get(KEYS.seal(cut.accountId, number));
   if (!entry) throw brokenAt(cut, number);

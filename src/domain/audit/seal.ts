@@ -6,37 +6,39 @@ import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts
 import { KEYS } from '../records/keys.ts';
 import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
 
-/** So many entries of an account are sealed in one go; they are in memory meanwhile, without their values. */
+/** How many entries of an account one call seals; they are in memory meanwhile, without their values. */
 const SEALED_AT_ONCE_MAX = 20_000;
 
 export interface SealingDeps {
   readonly store: Store;
   readonly clock: Clock;
-  /** What every commit expects besides: that its leader leads. */
+  /** The fence of the leader's term: every commit expects it. */
   readonly fence: readonly Expectation[];
 }
 
-/** What of an account may be unsealed: nothing whose key sorts before `from` is. */
+/** An account that may have unsealed entries. */
 export interface Due {
   readonly accountId: string;
+  /** Every entry whose key (its last part) sorts before this one is sealed. */
   readonly from: string;
-  /** Entries up to this store revision are known completely: beyond it, an earlier one may still be unseen. */
+  /** Entries up to this store revision are known completely; beyond it, an earlier entry may still be unknown. */
   readonly upTo: number;
 }
 
 export interface Sealed {
+  /** How many entries were sealed. */
   readonly entries: number;
-  /** As it was before and is now; the same where nothing was sealed. */
+  /** The head of the chain before, and now; they are equal where nothing was sealed. */
   readonly before: ChainRecord;
   readonly chain: ChainRecord;
-  /** There was more than one go may seal, or somebody else changed the chain. */
+  /** There were more entries than one call seals, or another process changed the chain: call again. */
   readonly more: boolean;
 }
 
 /**
- * Puts the account's new entries into blocks. Each block is one commit, quiet, which expects the head of the chain as it
- * was read: whoever else sealed meanwhile, or leads now, is met there.
- * @throws StoreUnavailable; BadRecord where the chain is not what this program wrote: then nothing more is sealed
+ * Puts the account's new entries into blocks. Each block is one quiet commit, which expects the head of the chain as it was
+ * read: it conflicts where another process sealed meanwhile, or leads now.
+ * @throws StoreUnavailable; BadRecord where the chain was changed by another program: then nothing more is sealed
  */
 export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due): Promise<Sealed> {
   const { accountId } = due;
@@ -63,13 +65,13 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
   return ended(more);
 }
 
-/** @throws BadRecord, StoreUnavailable */
+/** Reads the head of an account's chain; that of an empty chain where there is none. @throws BadRecord; StoreUnavailable */
 export async function readChain(store: Store, accountId: string): Promise<Versioned<ChainRecord>> {
   const entry = await store.get(KEYS.chain(accountId));
   return entry ? parseRecord(chainSchema, entry) : { record: emptyChain(accountId), revision: ABSENT };
 }
 
-/** A block in the place of the next one, and the head did not move: no later round would do better. */
+/** Throws where the next block exists though the head did not move: no later round could seal either. */
 async function refuseForeignBlock(
   store: Store,
   accountId: string,
@@ -81,14 +83,14 @@ async function refuseForeignBlock(
   throw new BadRecord(`The record ${key} is a block beyond the head of its chain.`);
 }
 
-/** The oldest entries that are in no block, as many as one go may seal, and each revision of them whole. */
+/** Lists the oldest entries that are in no block, as many as one call seals; each revision is complete. */
 async function unsealedOf(
   store: Store,
   { accountId, from, upTo }: Due,
   through: number,
 ): Promise<{ found: readonly UnsealedEntry[]; more: boolean }> {
   let found: UnsealedEntry[] = [];
-  /** The oldest revision of which an entry was left out. */
+  /** The oldest revision with an entry that was left out. */
   let leftOut = Number.POSITIVE_INFINITY;
   const keepOldest = (): void => {
     if (found.length <= SEALED_AT_ONCE_MAX) return;
@@ -97,7 +99,7 @@ async function unsealedOf(
     found = found.slice(0, SEALED_AT_ONCE_MAX);
   };
   const prefix = KEYS.audits(accountId);
-  // What sorts right before `from` is not known; its own beginning sorts before it, and what lies between is sealed.
+  // A listing begins after a key. The key without its last character sorts before `from`; entries in between are sealed.
   const after = prefix + from.slice(0, -1);
   for await (const { entries } of pagesOf(store, { prefix, after, limit: PAGE_ENTRIES_MAX })) {
     for (const { key, value, revision } of entries) {

@@ -8,31 +8,32 @@ import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { Due } from './seal.ts';
 
-/** A net below the watch: one that is silent without saying so is opened anew. */
-const BEGIN_ANEW_MS = HOUR_MS;
+/** The watch is opened anew this often, in case it is silent without having ended. */
+const REOPEN_EVERY_MS = HOUR_MS;
 
-/** Which accounts have entries that are in no block. For one term of one leader. */
+/** The accounts with entries that are in no block, for one term of one leader. */
 export interface Unsealed extends Disposable {
   /**
-   * Everything that was seen since it was last asked. What is not sealed then must be given back.
-   * @throws StoreUnavailable where it cannot be told now; nothing is lost by that
+   * Returns the accounts with new entries since the last call. An account that is then not sealed must be given back.
+   * @throws StoreUnavailable; the accounts are then returned by a later call
    */
   take(): Promise<readonly Due[]>;
+  /** Makes the next `take` return an account again. */
   giveBack(due: Due): void;
 }
 
 /**
- * A watch tells of new entries; a listing of all keys tells of those that were there before, at the beginning and
- * whenever the watch has missed something. In memory lies one key an account: the first that may be unsealed.
+ * Creates it for a term. A watch brings new entries; a listing of all keys finds the entries that were there before, at the
+ * beginning and whenever the watch has missed something. One key an account is in memory: the first that may be unsealed.
  */
 export function createUnsealed(store: Store, clock: Clock): Unsealed {
   /** By account, the first key (its last part) that may be unsealed. */
   let first = new Map<string, string>();
   let watch: OpenWatch | undefined;
-  /** Every entry up to this revision has been told by the watch, or was there when it began. */
+  /** Every entry up to this revision was brought by the watch, or was there when it began. */
   let delivered = 0;
   let listedAt: number | undefined;
-  let isOver = false;
+  let isDisposed = false;
 
   function mark(key: string): void {
     const [accountId = '', suffix = ''] = key.slice(KEYS.auditsAll.length).split('/');
@@ -51,18 +52,18 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
       const { revision } = await store.list({ prefix: KEYS.auditsAll, limit: 1, keysOnly: true });
       delivered = revision;
     }
-    // The term may have ended while this waited: nobody would close another watch.
-    if (isOver) throw new StoreUnavailable('closed', 'The audit is followed no longer.');
+    // The term may have ended meanwhile: a watch that is opened now would never be closed.
+    if (isDisposed) throw new StoreUnavailable('closed', 'The watch of the audit is closed.');
     const opened = openWatch(store, KEYS.auditsAll, delivered + 1, onBatch);
     watch = opened;
     void opened.ended.then((reason) => {
-      // What came between is gone: the next round begins anew.
+      // The changes in between are lost: the next call lists everything again.
       if (reason === 'compacted' && watch === opened) listedAt = undefined;
     });
     await opened.opened;
   }
 
-  /** The watch is open by now: what a page does not have yet, it will tell. */
+  /** The watch must be open: it brings the entries that a page does not have yet. */
   async function listAll(): Promise<void> {
     const startedAt = clock.monotonic();
     const through = new Map<string, number>();
@@ -81,7 +82,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
 
   return {
     async take() {
-      if (listedAt !== undefined && clock.monotonic() - listedAt >= BEGIN_ANEW_MS) {
+      if (listedAt !== undefined && clock.monotonic() - listedAt >= REOPEN_EVERY_MS) {
         watch?.close();
         listedAt = undefined;
       }
@@ -96,7 +97,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
       mark(`${KEYS.auditsAll}${accountId}/${from}`);
     },
     [Symbol.dispose]() {
-      isOver = true;
+      isDisposed = true;
       watch?.close();
     },
   };
@@ -104,7 +105,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
 
 type ChainEntry = Parameters<typeof parseRecord>[1];
 
-/** A head that cannot be read seals nothing: its account is looked at, and then said to be broken. */
+/** An unreadable head seals nothing: sealing its account then reports that the chain is broken. */
 function throughOf(entry: ChainEntry): number {
   try {
     return parseRecord(chainSchema, entry).record.through;

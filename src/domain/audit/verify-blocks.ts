@@ -7,16 +7,16 @@ import { blockDigest, emptyChain, newestOf } from './chain.ts';
 import type { FaultList } from './faults.ts';
 import { isIn, type Window } from './verify-window.ts';
 
-/** A block has 17 KB, and is parsed and digested in one piece with those of its page. */
+/** A block has 17 KB, and the blocks of one page are parsed and digested in one turn of the event loop. */
 const BLOCKS_PER_PAGE = 10;
-/** Clocks of replicas differ, and a commit may come late; an entry that claims to be older than that was added. */
+/** Clocks of replicas differ, and a commit may come late; an entry that claims to be older by more is backdated. */
 const BACKDATED_MS = 600_000;
 
-/** Goes through the blocks of one account, once for each window of its entries. The chain itself is judged the first time. */
+/** Compares the blocks of one account with each window of its entries. The chain itself is judged the first time. */
 export class BlockWalk {
-  /** Of the chain: those that are there. */
+  /** How many blocks of the chain exist. */
   count = 0;
-  /** No block is missing or changed: only then an entry that none of them has is known to be added. */
+  /** No block is missing or changed: only then is an entry in no block known to be added. */
   isWhole = true;
   readonly through: number;
   readonly #store: Store;
@@ -24,7 +24,7 @@ export class BlockWalk {
   readonly #chain: ChainRecord;
   readonly #faults: FaultList;
   #judged = false;
-  /** What is sealed so far was written at that instant or later, as the entries' clocks and the leader's agree. */
+  /** Entries of later blocks were written at this instant or later, if the clocks of the entries and the leader agree. */
   #floor = 0;
 
   constructor(store: Store, accountId: string, chain: ChainRecord | undefined, faults: FaultList) {
@@ -35,7 +35,7 @@ export class BlockWalk {
     this.through = this.#chain.through;
   }
 
-  /** @throws StoreUnavailable */
+  /** Compares all blocks with a window. @throws StoreUnavailable */
   async compare(window: Window, signal?: AbortSignal): Promise<void> {
     const links = new Links(this.#accountId, this.#chain, this.#judged ? undefined : this.#faults);
     this.#floor = 0;
@@ -44,17 +44,17 @@ export class BlockWalk {
       for (const entry of entries) {
         const number = Number(entry.key.slice(prefix.length));
         const block = blockOf(entry, number);
-        if (links.met(number, block) && block) this.#entries(block, window);
+        if (links.add(number, block) && block) this.#entries(block, window);
       }
     }
-    links.ended(await this.#headNumberNow(links.newest));
+    links.end(await this.#headNumberNow(links.newest));
     if (this.#judged) return;
     this.#judged = true;
     this.count = links.count;
     this.isWhole = links.isWhole;
   }
 
-  /** The leader may have sealed more since the head was read: those blocks are the next verification's. */
+  /** Reads the head's number again if needed: blocks that were sealed meanwhile are left to the next verification. */
   async #headNumberNow(newest: number): Promise<number> {
     if (newest <= this.#chain.number) return this.#chain.number;
     const entry = await this.#store.get(KEYS.chain(this.#accountId));
@@ -67,14 +67,14 @@ export class BlockWalk {
 
   #entries(block: SealRecord, window: Window): void {
     const { base, cutting } = this.#chain;
-    const going = cutting && block.number === base.number;
+    const isBeingCut = cutting && block.number === base.number;
     const isTrue = blockDigest(block) === block.digest;
     for (const [suffix, digest] of block.entries) {
       if (!isIn(window, suffix)) continue;
       const stored = window.stored.get(suffix);
       if (stored) stored.sealed = true;
-      // Of a block that was changed itself, no line is worth a comparison.
-      if (going || !isTrue) continue;
+      // The lines of a changed block prove nothing.
+      if (isBeingCut || !isTrue) continue;
       if (!stored) this.#faults.entry('removed', suffix, block.number, 'it was sealed and is no longer there');
       else if (stored.digest !== digest) {
         this.#faults.entry('changed', suffix, block.number, 'its text is not the one that was sealed');
@@ -84,7 +84,7 @@ export class BlockWalk {
     if (isTrue) this.#floor = Math.max(this.#floor, Math.min(newestOf(block), block.at));
   }
 
-  /** Of an entry that came into the store after the blocks that were met so far. */
+  /** Judges the instant of an entry that came into the store after the blocks that were read so far. */
   judgeInstant(suffix: string, number: number | undefined): void {
     const at = instantOf(suffix);
     if (Number.isNaN(at)) this.#faults.entry('added', suffix, number, 'its key is not one that the service makes');
@@ -95,7 +95,7 @@ export class BlockWalk {
   }
 }
 
-/** The block as it is stored under a number; undefined where it cannot be read. */
+/** The block that is stored under a number; undefined where it cannot be read. */
 function blockOf(entry: Entry, number: number): SealRecord | undefined {
   try {
     const { record } = parseRecord(sealSchema, entry);
@@ -105,7 +105,7 @@ function blockOf(entry: Entry, number: number): SealRecord | undefined {
   }
 }
 
-/** Whether each block follows the one before it, from the base of the chain to its head. */
+/** Checks that each block follows the one before it, from the base of the chain to its head. */
 class Links {
   count = 0;
   isWhole = true;
@@ -114,7 +114,7 @@ class Links {
   readonly #faults: FaultList | undefined;
   readonly #first: number;
   #next: number;
-  /** The digest that the next block must name; undefined after a fault, which is told once. */
+  /** The digest that the next block must name; undefined after a fault, so that a fault is reported once. */
   #previous: string | undefined;
 
   constructor(accountId: string, chain: ChainRecord, faults: FaultList | undefined) {
@@ -128,8 +128,8 @@ class Links {
     }
   }
 
-  /** @returns whether the block is one of the chain, as far as its place tells */
-  met(number: number, block: SealRecord | undefined): boolean {
+  /** Takes the next block. @returns whether its number belongs to the chain */
+  add(number: number, block: SealRecord | undefined): boolean {
     this.newest = Math.max(this.newest, number);
     if (number > this.#chain.number) return false;
     if (!(number >= this.#first)) {
@@ -156,8 +156,8 @@ class Links {
     this.#previous = block.digest;
   }
 
-  /** @param headNumber the newest block that the head names by now */
-  ended(headNumber: number): void {
+  /** Checks the end of the chain. @param headNumber the newest block that the head names by now */
+  end(headNumber: number): void {
     const { number, digest } = this.#chain;
     if (this.newest > headNumber) this.#broken(headNumber + 1, 'a block beyond the head of the chain');
     this.#missingBefore(number + 1);

@@ -4,7 +4,7 @@ import { suffixOf } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { entryDigest } from './chain.ts';
 
-/** An entry as it is stored, and whether a block has it. */
+/** A stored entry, and whether a block has it. */
 export interface Stored {
   readonly digest: string;
   readonly revision: number;
@@ -23,8 +23,8 @@ export const isIn = ({ after, to }: Window, suffix: string): boolean =>
   (after === undefined || suffix > after) && (to === undefined || suffix <= to);
 
 /**
- * All of an account's audit entries, some in memory at a time.
- * @throws StoreUnavailable
+ * Reads all of an account's audit entries, in windows of about `size` entries.
+ * @throws StoreUnavailable, also once the signal has aborted
  */
 export async function* windowsOf(
   store: Store,

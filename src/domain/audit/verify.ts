@@ -8,42 +8,42 @@ import { FaultList, type AuditFault } from './faults.ts';
 import { BlockWalk } from './verify-blocks.ts';
 import { windowsOf, type Stored } from './verify-window.ts';
 
-/** What the verification of one account's audit found. */
+/** The result of the verification of one account's audit. */
 export interface AuditVerification {
   readonly accountId: string;
-  /** Sealed entries that are there. */
+  /** How many sealed entries exist. */
   readonly entries: number;
-  /** Blocks of the chain; the first one's number, where its beginning has been cut, is higher than 1. */
+  /** How many blocks the chain has, and the number of the first: above 1 where the retention has cut the beginning. */
   readonly blocks: number;
   readonly firstBlock: number;
-  /** Entries that are new: the leader seals them within seconds. */
+  /** How many entries are new: the leader seals them within seconds. */
   readonly unsealed: number;
   /**
-   * The newest block. Who can write the store can write the whole chain anew: keep this elsewhere, and compare. Of a
-   * chain that nobody rewrote, the block of this number keeps this digest until it is cut.
+   * The newest block; undefined where there is none. A person who can write the store can rewrite the whole chain, so keep
+   * this elsewhere, and compare: in a chain that was not rewritten, the block of this number has this digest until it is cut.
    */
   readonly head: { readonly number: number; readonly digest: string; readonly at: number } | undefined;
   /** At most 100, in the order in which they were met. */
   readonly faults: readonly AuditFault[];
-  /** How many there are; more than are listed, at times. */
+  /** The number of all faults, also of those that are not listed. */
   readonly faultCount: number;
 }
 
-/** Entries in memory at a time: an account with more of them has its blocks read once for each such window. */
+/** Entries in memory at a time. The blocks are read once for each such window of an account. */
 const WINDOW_ENTRIES_MAX = 100_000;
-/** The retention may remove blocks meanwhile; then what was seen is of two times, and is looked at again. */
+/** The retention may remove blocks during a verification; then the verification is repeated. */
 const ATTEMPTS_MAX = 3;
 
 export interface VerifyOptions {
   readonly windowEntries?: number;
-  /** Of the account: its creation left the first entry, at that very instant. */
+  /** When the account was created: its first audit entry has exactly this instant. */
   readonly createdAt?: number;
-  /** Ends it, with StoreUnavailable. */
+  /** Ends the verification, with StoreUnavailable. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Walks an account's chain from where it begins, and compares each block with the entries that it sealed. Reads alone,
+ * Walks an account's chain from its beginning, and compares each block with the entries that it sealed. It only reads,
  * page by page, while the service runs.
  * @throws StoreUnavailable; Busy where the retention removed entries during every attempt
  */
@@ -108,10 +108,10 @@ async function walk(
   };
 }
 
-/** What no block named: new, or added. */
+/** Judges the entries that are in no block: they are new, or added. */
 function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
   for (const [suffix, { revision, sealed }] of stored) {
-    // In key order, and so by instant; a key that has none is not the service's.
+    // Keys are in the order of their instants; a key without one was not made by the service.
     counts.oldestAt ??= instantOf(suffix) || undefined;
     if (sealed) {
       counts.entries += 1;
@@ -125,15 +125,15 @@ function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, fault
 }
 
 /**
- * Of a chain that was not cut: also an audit that is gone with its whole chain shows, and one whose chain was begun anew
- * without what came first. What the blocks tell already is not told again.
+ * Judges the beginning of a chain that was not cut. So an audit that was removed with its whole chain is found, and one
+ * whose chain was begun again without the first entries. It adds nothing where the blocks show a fault already.
  */
 function judgeBeginning(createdAt: number, { oldestAt }: Counts, faults: FaultList): void {
   if (faults.count > 0 || (oldestAt !== undefined && oldestAt <= createdAt)) return;
   faults.chain(1, 'it does not begin with the creation of the account: what came first was removed');
 }
 
-/** One at a time: each may have a window of entries in memory. */
+/** Verifications run one at a time, as each may have a window of entries in memory; this many may wait. */
 const WAITING_MAX = 8;
 
 export interface AuditVerifier {

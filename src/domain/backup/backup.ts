@@ -14,24 +14,28 @@ export interface BackupDeps {
   readonly version: string;
 }
 
-/** A snapshot of the store at one revision, while it is written to. Disposing of it lets the history go. */
+/** A snapshot of the store at one revision, while writes go on. To dispose of it releases the history. */
 export interface Backup extends AsyncDisposable {
-  /** The text in pieces, each read from the store when it is asked for. The last one is a trailer, or says what failed. */
+  /**
+   * The text in pieces; each is read from the store when it is asked for. The last piece is a trailer, or says why the store
+   * could not be read further: StoreUnavailable is never thrown.
+   */
   pieces(): AsyncGenerator<string, void>;
 }
 
 export interface Backups {
   /**
-   * One at a time: `busy` while another one is not disposed of.
-   * @param options.counted finds out first how many entries there are, for whoever shows how far it has come
+   * Begins a backup of the store as it is now. Only one runs at a time: `busy` while another one is not disposed of.
+   * @param options.counted whether the entries are counted first, so that the header has their number and a client can
+   *   show the progress
    * @throws StoreUnavailable
    */
   begin(options: { readonly counted: boolean }): Promise<Backup | 'busy'>;
 }
 
 /**
- * What is not copied: what belongs to the life of this store and its processes. `format` is told by the header; which
- * key writes is settled anew, by the key file that there is when the service starts on a restored store.
+ * Records that are not copied: they belong to this store and its processes. The header has the `format`. The active key is
+ * determined again, by the key file that the service has when it starts on a restored store.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   HEAD_KEY,
@@ -44,13 +48,15 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 ]);
 const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows];
 
+/** Whether a key is not part of a backup. */
 export const isLeftOut = (key: string): boolean =>
   LEFT_OUT.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));
 
-/** Small enough that the requests between two pages wait for a few milliseconds at most. */
+/** So small that requests wait for a page for a few milliseconds at most. */
 const PAGE_ENTRIES = 200;
 const COUNTED_ENTRIES = PAGE_ENTRIES_MAX;
 
+/** Creates the backups of a store; see `Backups`. */
 export function createBackups(deps: BackupDeps): Backups {
   let underWay = false;
   return {
@@ -72,10 +78,10 @@ export function createBackups(deps: BackupDeps): Backups {
         version: deps.version,
       } as const;
       const entries = options.counted ? await countAt(deps.store, revision) : undefined;
-      const whole = opened.move();
+      const resources = opened.move();
       return {
         pieces: () => pieces(deps.store, { ...header, ...(entries !== undefined && { entries }) }),
-        [Symbol.asyncDispose]: () => whole.disposeAsync(),
+        [Symbol.asyncDispose]: () => resources.disposeAsync(),
       };
     },
   };
@@ -94,7 +100,7 @@ async function* pieces(store: Store, header: BackupHeader): AsyncGenerator<strin
   yield writer.trailer();
 }
 
-/** In spite of the pin: by another user of that etcd, or because the backup took too long (PINNED_MS_MAX). */
+/** The history was compacted in spite of the pin: by another user of that etcd, or after `PINNED_MS_MAX`. */
 class Compacted extends StoreUnavailable {
   constructor() {
     super('failed', 'the history of the store was compacted meanwhile; run it again.');

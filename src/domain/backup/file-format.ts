@@ -4,46 +4,46 @@ import type { Entry } from '../../store/port.ts';
 
 /*
  * A backup is lines of JSON: a header, one line an entry in the order of the keys, and a trailer with their number and
- * the SHA-256 of all bytes before it. A file without a trailer is one that broke off. The sum finds damage; it does not
+ * the SHA-256 of all bytes before it. A file without a trailer is incomplete. The checksum detects damage; it does not
  * prove who made the file.
  */
 
 export const BACKUP_FORMAT = 1;
 export const BACKUP_MEDIA_TYPE = 'application/x-ndjson';
-/** Above any record, so that a file that is none cannot fill memory. */
+/** Larger than any record, so that a file that is no backup cannot fill memory. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
 export const backupHeaderSchema = z.looseObject({
   muster: z.literal('backup'),
   format: z.int().min(1),
-  /** `FORMAT` of the records. */
+  /** The `FORMAT` of the records. */
   recordsFormat: z.int().min(1),
-  /** Of the store: every entry is as it was then. */
+  /** The revision of the store at which every entry was read. */
   revision: z.int().min(0),
   at: z.iso.datetime(),
   backend: z.string(),
   version: z.string(),
-  /** How many entries follow, where they were counted before. */
+  /** How many entries follow, if they were counted before. */
   entries: z.int().min(0).optional(),
 });
-/** Enough to tell what a file is, whatever its format. */
+/** The fields that identify a file, in any format. */
 const beginningSchema = z.looseObject({ muster: z.unknown(), format: z.unknown() });
 export type BackupHeader = z.infer<typeof backupHeaderSchema>;
 
 const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string() });
 export type BackupTrailer = z.infer<typeof trailerSchema>;
-/** In place of a trailer: why the service could not go on. */
+/** It stands in place of a trailer: why the service could not go on. */
 const failureSchema = z.looseObject({ failed: z.string() });
 const entrySchema = z.tuple([z.string().regex(/^[\x20-\x7e]+$/), z.string(), z.int().min(1)]);
 
-/** The file is none, is damaged, or cannot be used by this program; in words for whoever has it. */
+/** The file is no backup, is damaged, or cannot be used by this program. The message is for the operator. */
 export class BadBackup extends Error {
   override readonly name = 'BadBackup';
 }
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-/** Spells a backup and keeps its sum. */
+/** Makes the lines of a backup, and its checksum. */
 export class BackupWriter {
   readonly #hash: Hash = createHash('sha256');
   #entries = 0;
@@ -75,8 +75,8 @@ export type BackupPiece =
   { readonly header: BackupHeader } | { readonly entry: Entry } | { readonly trailer: BackupTrailer };
 
 /**
- * The header, each entry, and the trailer once everything before it has proved right.
- * @throws BadBackup at the first fault: what was yielded before it must then count for nothing
+ * Yields the header, each entry, and the trailer once the checksum has been verified.
+ * @throws BadBackup at the first fault: everything that was yielded before must then be discarded
  */
 export async function* readBackup(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<BackupPiece, void> {
   const reader = new BackupReader();
@@ -96,7 +96,7 @@ class BackupReader {
   read(bytes: Uint8Array): BackupPiece {
     if (this.ended) throw new BadBackup('The backup goes on after its end: it was altered.');
     const piece = this.#piece(bytes);
-    // The trailer has the sum of what comes before it.
+    // The trailer has the checksum of everything before it.
     if (!this.ended) this.#hash.update(bytes);
     return piece;
   }
@@ -113,7 +113,7 @@ class BackupReader {
   #entryFrom(json: unknown): Entry {
     this.#entries += 1;
     const entry = entrySchema.safeParse(json).data;
-    // In the order of the keys: so none can stand twice.
+    // The keys are in ascending order, so that no key occurs twice.
     if (!entry || entry[0] <= this.#keyBefore) throw new BadBackup(`Entry ${this.#entries} of the backup is damaged.`);
     const [key, value, revision] = entry;
     this.#keyBefore = key;
@@ -154,7 +154,7 @@ function parsed(bytes: Uint8Array): unknown {
 
 const NEWLINE = 0x0a;
 
-/** Whole lines with their ends; what comes after the last end is no line: the file broke off there. */
+/** Yields whole lines with their newlines. An incomplete last line is dropped: the file breaks off there. */
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let rest: Uint8Array = new Uint8Array();
   for await (const chunk of bytes) {

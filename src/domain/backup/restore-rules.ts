@@ -9,35 +9,36 @@ import { appSchema, otelSchema, purgedSchema, purgeSchema, type OtelRecord } fro
 import { isLeftOut } from './backup.ts';
 
 /*
- * What becomes of each entry of a backup in another store. Nearly all are written as they are; this file has the rest.
+ * How each entry of a backup is written to another store. Nearly all are written as they are; this file has the others.
  */
 
 export interface RestoreRules {
   readonly random: RandomSource;
-  /** Open codes, and the kept answers that hold codes, work on. Otherwise they end with the restore. */
+  /** Whether open codes, and the idempotency records that hold codes, stay valid; otherwise the restore voids them. */
   readonly keepCodes: boolean;
   /** Whether the keys of the restored installation open an account's collector header. */
   readonly opens: (accountId: string, record: OtelRecord) => boolean;
 }
 
-/** `later`: an audit entry that no block holds yet; it is written after the heads of the chains. */
-export type Fate =
+/** What the restore does with an entry. `later` is for an audit entry in no block: it is written after the chains' heads. */
+export type Placement =
   { readonly value: string; readonly when: 'now' | 'later' } | { readonly chain: ChainRecord } | 'not written';
 
-export interface Tally {
+/** What a pass over the entries of a backup finds out. */
+export interface Counters {
   entries: number;
   codesVoided: number;
   /** Collector headers that no key opens: they read as not set. */
   unopened: number;
-  /** Purged secrets that a key could still open in backups, by its number: the new store's history has none of them. */
+  /** How many purged secrets a key could still open in backups, by its number. The new store's history has none of them. */
   readonly purged: Map<number, number>;
-  /** By account: up to which revision of the old store its audit is sealed. */
+  /** The revision of the old store up to which an account's audit is sealed, by account. */
   readonly sealedThrough: Map<string, number>;
   /** Accounts that had no configuration when the backup was made. */
   readonly unconfigured: Set<string>;
 }
 
-export const newCounters = (): Tally => ({
+export const newCounters = (): Counters => ({
   entries: 0,
   codesVoided: 0,
   unopened: 0,
@@ -47,8 +48,9 @@ export const newCounters = (): Tally => ({
 });
 
 /**
- * Past every revision that an owner can have made between a backup and its restore (at 600 changes a minute that would
- * take 27 hours): so a daemon's late acknowledgement of one of these names no content of the restored store.
+ * Configuration revisions go on this far behind those of the backup, past every revision that an owner can have made
+ * between a backup and its restore (at 600 changes a minute that would take 27 hours): so a daemon's late acknowledgement
+ * of one of these names no content of the restored store.
  */
 export const OTEL_REVISIONS_SKIPPED = 1_000_000;
 
@@ -57,16 +59,16 @@ const APP = /^d\/a\/[^/]+\/app\/[^/]+$/;
 const OTEL = /^d\/a\/([^/]+)\/otel$/;
 const AUDIT = /^audit\/([^/]+)\//;
 
-/** @throws BadRecord */
-export function fateOf(entry: Entry, rules: RestoreRules, counters: Tally): Fate {
+/** Decides what the restore does with an entry, and counts it. @throws BadRecord */
+export function placementOf(entry: Entry, rules: RestoreRules, counters: Counters): Placement {
   const { key, value } = entry;
   const { keepCodes } = rules;
   if (isLeftOut(key)) return 'not written';
   counters.entries += 1;
   if (APP.test(key)) return keepCodes ? now(value) : withoutCodes(entry, counters);
-  if (OTEL.test(key)) return renamed(entry, rules, counters);
+  if (OTEL.test(key)) return renumbered(entry, rules, counters);
   if (key.startsWith(KEYS.idempotencyRecordsAll)) return keepCodes ? now(value) : 'not written';
-  if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return counted(entry, counters);
+  if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return countPurged(entry, counters);
   if (key.startsWith(KEYS.chains)) return chainOf(entry, counters);
   const unconfigured = ACCOUNT.exec(key)?.[1];
   if (unconfigured !== undefined) counters.unconfigured.add(unconfigured);
@@ -75,23 +77,23 @@ export function fateOf(entry: Entry, rules: RestoreRules, counters: Tally): Fate
   return { value, when: entry.revision <= (counters.sealedThrough.get(accountId) ?? 0) ? 'now' : 'later' };
 }
 
-const now = (value: string): Fate => ({ value, when: 'now' });
+const now = (value: string): Placement => ({ value, when: 'now' });
 
-function withoutCodes(entry: Entry, counters: Tally): Fate {
+function withoutCodes(entry: Entry, counters: Counters): Placement {
   const { record } = parseRecord(appSchema, entry);
   counters.codesVoided += record.codes.length;
   return now(record.codes.length === 0 ? entry.value : JSON.stringify(codesVoided(record)));
 }
 
-/** The heads come after the entries: whoever tells entries by them has read all heads before. */
-function chainOf(entry: Entry, { sealedThrough }: Tally): Fate {
+/** The heads come after the entries in a backup, so the first pass collects the heads, and later passes use them. */
+function chainOf(entry: Entry, { sealedThrough }: Counters): Placement {
   const chain = parseRecord(chainSchema, entry).record;
   sealedThrough.set(entry.key.slice(KEYS.chains.length), chain.through);
   return { chain };
 }
 
-/** A daemon may have been told something else under the same revision after the backup: no ETag and no revision repeats. */
-function renamed(entry: Entry, { random, opens }: RestoreRules, counters: Tally): Fate {
+/** Gives a configuration another revision and tag: after the backup, a daemon may have got other content under the same. */
+function renumbered(entry: Entry, { random, opens }: RestoreRules, counters: Counters): Placement {
   const accountId = OTEL.exec(entry.key)?.[1] ?? '';
   counters.unconfigured.delete(accountId);
   const { record } = parseRecord(otelSchema, entry);
@@ -100,12 +102,15 @@ function renamed(entry: Entry, { random, opens }: RestoreRules, counters: Tally)
   return now(JSON.stringify({ ...record, revision, tag: generateTag(random) }));
 }
 
-/** One may have been set since: the next begins past that, as after a purge. */
+/**
+ * The record for an account that had no configuration at the backup. One may have been stored since, so the next one begins
+ * with a later revision, as after a purge.
+ */
 export const neverConfigured = ({ random, clock }: RestoreRules & { readonly clock: Clock }): string =>
   JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: generateTag(random), at: clock.now() });
 
-/** Also those that the old store's history still held: in the new one nothing of them is left to be compacted. */
-function counted(entry: Entry, { purged }: Tally): Fate {
+/** Counts a purged secret by its key, also one that the old store's history still held: the new history has none. */
+function countPurged(entry: Entry, { purged }: Counters): Placement {
   const isNote = entry.key.startsWith(KEYS.purges);
   const number = isNote
     ? parseRecord(purgeSchema, entry).record.keyNumber

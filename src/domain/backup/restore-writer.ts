@@ -1,7 +1,7 @@
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** The restore cannot go on, or must not begin; in words for the operator. */
+/** The restore cannot go on, or must not begin. The message is for the operator. */
 export class RestoreFault extends Error {
   override readonly name = 'RestoreFault';
 }
@@ -9,15 +9,15 @@ export class RestoreFault extends Error {
 type Put = Extract<Write, { put: string }>;
 
 const PUTS_PER_COMMIT_MAX = 100;
-/** Below the 1.5 MiB that etcd takes in one request. */
+/** Less than the 1.5 MiB that etcd takes in one request. */
 const BYTES_PER_COMMIT_MAX = 1024 * 1024;
 const UNDER_WAY_MAX = 4;
 const ATTEMPTS_MAX = 6;
 const PAUSE_MS = 1000;
 
 /**
- * Puts records that are not there yet, in commits that each expect so, and that the restore is still this one. After a
- * lost answer the same commit goes out again: it cannot happen twice, and the first of its keys tells whether it has.
+ * Creates records, in commits that expect their keys to be absent and the restore to be still this one. After a lost answer
+ * the same commit is sent again: it cannot take effect twice, and its first key tells whether it did.
  */
 export class RestoreWriter {
   /** The newest revision that anything was written at. */
@@ -35,7 +35,7 @@ export class RestoreWriter {
     this.#fence = fence;
   }
 
-  /** @throws RestoreFault, StoreUnavailable: also of what was put before */
+  /** Adds a record; it is in the store after `flush`. @throws RestoreFault; StoreUnavailable, also for earlier records */
   async put(key: string, value: string): Promise<void> {
     const bytes = key.length + Buffer.byteLength(value);
     if (this.#batch.length === PUTS_PER_COMMIT_MAX || this.#bytes + bytes > BYTES_PER_COMMIT_MAX) await this.#send();
@@ -43,13 +43,13 @@ export class RestoreWriter {
     this.#bytes += bytes;
   }
 
-  /** Resolves when all that was put is in the store. Throws as `put`. */
+  /** Resolves when all records are in the store. @throws RestoreFault; StoreUnavailable */
   async flush(): Promise<void> {
     await this.#send();
     await Promise.all(this.#underWay);
   }
 
-  /** Waits for what is under way, whatever becomes of it. */
+  /** Waits until no commit is under way, whether they succeed or fail. Never throws. */
   async settle(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }
@@ -62,7 +62,7 @@ export class RestoreWriter {
     if (batch.length === 0) return;
     const sent = this.#commit(batch).then((revision) => {
       this.revision = Math.max(this.revision, revision);
-      // One that failed stays, and is met by whoever waits next.
+      // A failed commit stays in the set, so that the next wait throws its error.
       this.#underWay.delete(sent);
     });
     sent.catch(() => undefined);
@@ -80,9 +80,10 @@ export class RestoreWriter {
 }
 
 /**
- * Commits what cannot happen twice, through lost answers.
- * @param landed the revision at which it happened; undefined where it has not
- * @throws RestoreFault where something else has written; StoreUnavailable
+ * Commits a change that cannot take effect twice, and repeats it after a lost answer.
+ * @param landed returns the revision at which the change took effect; undefined where it did not
+ * @returns the revision at which the change took effect
+ * @throws RestoreFault where something else has written; StoreUnavailable when the store is full or after 6 attempts
  */
 export async function commitOnce(
   store: Store,

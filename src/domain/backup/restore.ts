@@ -8,7 +8,7 @@ import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
 import { EMPTY_IT } from '../replicas/format.ts';
 import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
-import { fateOf, neverConfigured, newCounters, type RestoreRules, type Tally } from './restore-rules.ts';
+import { neverConfigured, newCounters, placementOf, type Counters, type RestoreRules } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 
 export interface RestoreDeps extends RestoreRules {
@@ -16,21 +16,22 @@ export interface RestoreDeps extends RestoreRules {
   readonly clock: Clock;
 }
 
-/** Reads the backup from its beginning, each time that it is called. */
+/** Opens the backup at its beginning; it is called once for each pass. */
 export type OpenBackup = () => AsyncIterable<Uint8Array>;
 
 export interface Restored {
   readonly header: BackupHeader;
   readonly entries: number;
   readonly codesVoided: number;
+  /** Collector headers that no key opens: they read as not set. */
   readonly unopened: number;
 }
 
 /**
- * Writes a backup into an empty store. The whole of it is checked before anything is written. The record `restoring`
- * comes first and goes last, with the record of the format: a service refuses to start on what an interrupted restore
- * left. The audit comes in the order that its chain needs (domain/audit/chain.ts, `withThrough`).
- * @throws BadBackup, BadRecord, RestoreFault in words; StoreUnavailable before anything is written
+ * Writes a backup into an empty store. The whole backup is checked before anything is written. The record `restoring` is
+ * written first, and removed last with the commit that writes the format: a service refuses to start on an interrupted
+ * restore. The audit is written in the order that its chain needs (domain/audit/chain.ts, `withThrough`).
+ * @throws BadBackup; BadRecord; StoreUnavailable, all before anything is written; RestoreFault in words for the operator
  */
 export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Restored> {
   await refuseUnlessEmpty(deps.store);
@@ -49,13 +50,13 @@ export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Rest
     await finish(deps, fence, header);
   } catch (error) {
     await writer.settle();
-    throw halfDone(error);
+    throw interrupted(error);
   }
   return { header, entries: counters.entries, codesVoided: counters.codesVoided, unopened: counters.unopened };
 }
 
-/** What became of the store is more than what went wrong can say. */
-function halfDone(error: unknown): unknown {
+/** Adds to an error what the operator must do with the store, which holds part of a backup now. */
+function interrupted(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof RestoreFault) return error;
   return new RestoreFault(`${error.message.replace(/\.?$/, '.')} ${EMPTY_IT}`, { cause: error });
 }
@@ -71,17 +72,17 @@ async function refuseUnlessEmpty(store: Store): Promise<void> {
 interface Surveyed {
   readonly header: BackupHeader;
   readonly sum: string;
-  readonly counters: Tally;
+  readonly counters: Counters;
 }
 
-/** Everything that can be wrong with the file is found here, and what the writing must know beforehand. */
+/** Checks the whole file, and counts what must be known before anything is written. */
 async function survey(deps: RestoreDeps, open: OpenBackup): Promise<Surveyed> {
   const counters = newCounters();
   let header: BackupHeader | undefined;
   let sum: string | undefined;
   for await (const piece of readBackup(open())) {
     if ('header' in piece) header = readable(piece.header);
-    else if ('entry' in piece) fateOf(piece.entry, deps, counters);
+    else if ('entry' in piece) placementOf(piece.entry, deps, counters);
     else sum = piece.trailer.sha256;
   }
   if (!header || sum === undefined) throw new BadBackup('The backup is empty.');
@@ -96,7 +97,7 @@ function readable(header: BackupHeader): BackupHeader {
   );
 }
 
-/** The same entries as they were surveyed. */
+/** Yields the entries again. @throws RestoreFault where the file is not the one that was checked */
 async function* entriesOf(bytes: AsyncIterable<Uint8Array>, sum: string): AsyncGenerator<Entry, void> {
   for await (const piece of readBackup(bytes)) {
     if ('entry' in piece) yield piece.entry;
@@ -112,7 +113,7 @@ async function begin(deps: RestoreDeps, header: BackupHeader, sum: string): Prom
   const write = put(KEYS.restoring, mark);
   const expect = [
     { key: KEYS.restoring, revision: ABSENT },
-    // A service that began meanwhile has written it.
+    // A service that started meanwhile has written it.
     { key: KEYS.format, revision: ABSENT },
   ] as const;
   const revision = await commitOnce(store, clock, { expect, write: [write] }, async () => {
@@ -122,26 +123,27 @@ async function begin(deps: RestoreDeps, header: BackupHeader, sum: string): Prom
   return { key: KEYS.restoring, revision };
 }
 
-/** All but the heads of the audit's chains, which it returns, and what they do not reach. */
+/** Writes everything but the heads of the audit chains, which it returns, and the unsealed audit entries. */
 async function writeSealed(
   deps: RestoreDeps,
   writer: RestoreWriter,
   entries: AsyncIterable<Entry>,
-  { sealedThrough }: Tally,
+  { sealedThrough }: Counters,
 ): Promise<ReadonlyMap<string, ChainRecord>> {
   const chains = new Map<string, ChainRecord>();
   const counters = { ...newCounters(), sealedThrough };
   let isCached = false;
   for await (const entry of entries) {
-    const fate = fateOf(entry, deps, counters);
-    if (fate === 'not written') continue;
+    const placement = placementOf(entry, deps, counters);
+    if (placement === 'not written') continue;
     if (!isCached && entry.key.startsWith(CACHED_PREFIX)) {
-      // A credential that is newer than its app counts as bound at this moment (domain/devices/enrollment.ts): none may be.
+      // A credential that is newer than its app counts as bound at this moment (domain/devices/enrollment.ts), so that no
+      // credential may be written after its app.
       await writer.flush();
       isCached = true;
     }
-    if ('chain' in fate) chains.set(entry.key, fate.chain);
-    else if (fate.when === 'now') await writer.put(entry.key, fate.value);
+    if ('chain' in placement) chains.set(entry.key, placement.chain);
+    else if (placement.when === 'now') await writer.put(entry.key, placement.value);
   }
   await writer.flush();
   return chains;
@@ -151,12 +153,13 @@ async function writeUnsealed(
   deps: RestoreDeps,
   writer: RestoreWriter,
   entries: AsyncIterable<Entry>,
-  { sealedThrough }: Tally,
+  { sealedThrough }: Counters,
 ): Promise<void> {
   const counters = { ...newCounters(), sealedThrough };
   for await (const entry of entries) {
-    const fate = fateOf(entry, deps, counters);
-    if (typeof fate === 'object' && 'when' in fate && fate.when === 'later') await writer.put(entry.key, fate.value);
+    const placement = placementOf(entry, deps, counters);
+    if (typeof placement === 'object' && 'when' in placement && placement.when === 'later')
+      await writer.put(entry.key, placement.value);
   }
   await writer.flush();
 }

@@ -8,12 +8,13 @@ import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const APPS_PER_COMMIT_MAX = 60;
 const APPS_PER_PIECE_MAX = 300;
-/** Between two turns of the event loop. */
+/** Accounts that are read in one turn of the event loop. */
 const ACCOUNTS_PER_TURN = 50;
 
 /**
- * Expired codes of apps become spent ones, once they have expired by the clock of every replica. They are found in memory; each commit expects the apps as memory had them, so
- * that an old memory changes nothing. Not quiet: the apps lie in the directory.
+ * A11: turns expired codes of apps into spent ones, once they have expired by the clock of every replica. They are found in
+ * memory; each commit expects the apps as memory has them, so that an old memory changes nothing. The commits are not
+ * quiet: the apps are in the watch cache.
  */
 export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
   async function spend(apps: readonly AppEntry[], now: number): Promise<number> {
@@ -35,7 +36,7 @@ export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: Fl
       for (let start = 0; start < apps.length && !signal.aborted; start += APPS_PER_COMMIT_MAX) {
         gone += await spend(apps.slice(start, start + APPS_PER_COMMIT_MAX), now);
       }
-      // What went is not found again. A piece that got nowhere waits for the next pass.
+      // The apps of this piece are not found again. A piece that removed nothing ends the pass.
       return { gone, next: apps.length === APPS_PER_PIECE_MAX && gone > 0 ? '' : undefined };
     },
   };

@@ -6,10 +6,10 @@ import { KEYS } from '../records/keys.ts';
 import type { Sweep, SweepDeps } from './sweep.ts';
 
 const ACCOUNTS_PER_PIECE_MAX = 100;
-/** Of one account in a piece: 50 blocks, 10,000 entries. */
+/** Steps of one account in a piece: 50 blocks, 10,000 entries. */
 const STEPS_MAX = 200;
 
-/** The audit is kept for so many days; then its oldest blocks go with their entries. */
+/** Removes the blocks of the audit that are older than `keptDays`, with their entries. */
 export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number, log: Log): Sweep {
   async function cut(accountId: string, signal: AbortSignal): Promise<number> {
     const olderThan = clock.now() - keptDays * DAY_MS;
@@ -19,7 +19,7 @@ export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number,
       gone += entries;
       if (outcome !== 'more') break;
     }
-    // A witness outside the store, as for what is sealed: a beginning that nobody logged was cut by somebody else.
+    // The log is a witness outside of the store: a chain whose beginning is cut and not logged was cut by someone else.
     if (gone > 0) log.info({ accountId, entries: gone, olderThan: new Date(olderThan).toISOString() }, 'audit cut');
     return gone;
   }

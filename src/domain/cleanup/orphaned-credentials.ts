@@ -8,9 +8,9 @@ import type { Sweep, SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
 
-/** Hashes of credentials whose app was deleted, where the request that deleted it could not remove them all. */
+/** Removes hashes of credentials whose app was deleted, where the request that deleted it could not remove them all. */
 export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetMemory): Sweep {
-  /** What leads to a record that cannot be read stays, and keeps nothing else from going. */
+  /** Hashes that lead to an unreadable record stay, and do not keep the others from being removed. */
   async function removeOf(appId: string, hashes: readonly string[]): Promise<number> {
     try {
       return (await exists(store, appId, hashes)) ? 0 : await removePastCredentials(store, appId, fence);
@@ -48,8 +48,9 @@ function byApp(keys: readonly string[]): ReadonlyMap<string, readonly string[]> 
 }
 
 /**
- * Memory may be behind, or unable to read the app's account: the store itself is asked. A credential tells the account of
- * its app until it goes with it; an app that none of its hashes leads to is gone, and its id is never used again.
+ * Asks the store whether the app exists, as memory may be behind, or unable to read the app's account. A credential names
+ * its app's account until it is removed with the app; an app that none of its hashes leads to is gone, and its id is never
+ * used again.
  */
 async function exists(store: Store, appId: string, hashes: readonly string[]): Promise<boolean> {
   for (const hash of hashes) {

@@ -2,8 +2,8 @@ import type { Expectation, Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 
 /*
- * The clean-up removes what has expired. It is never the check (A11): whoever reads such a thing looks at its time. So
- * it may be late, stop anywhere, and leave what is in use.
+ * The clean-up removes expired records. No rule relies on it (A11): every reader of such a record checks its time itself.
+ * So the clean-up may be late, stop anywhere, and leave records that are in use.
  */
 
 /** Records go this long after they expire: the leader's clock may be ahead of a replica's that still goes by them. */
@@ -23,20 +23,24 @@ export type Cleaned = (typeof CLEANED)[number];
 export interface SweepDeps {
   readonly store: Store;
   readonly clock: Clock;
-  /** What every commit expects besides: that its leader leads. */
+  /** The fence of the leader's term: every commit expects it. */
   readonly fence: readonly Expectation[];
 }
 
-/** A bounded piece of a pass over everything of a kind. */
+/** The result of a bounded piece of a pass over all records of a kind. */
 export interface Piece {
-  /** How many things went. */
+  /** How many were removed. */
   readonly gone: number;
   /** Where the next piece begins; undefined when the pass is over. */
   readonly next: string | undefined;
 }
 
+/** Removes the expired records of one kind. */
 export interface Sweep {
   readonly what: Cleaned;
-  /** @throws StoreUnavailable; the piece may be begun anew from the same place */
+  /**
+   * Does one piece of a pass, which begins where `from` says.
+   * @throws StoreUnavailable; the piece may then be repeated from the same place
+   */
   piece(from: string | undefined, signal: AbortSignal): Promise<Piece>;
 }

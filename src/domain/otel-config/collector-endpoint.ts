@@ -2,7 +2,7 @@ import { LIMITS } from '../limits.ts';
 import { parseHost, type Host } from './collector-host.ts';
 import { reachOf } from './collector-reach.ts';
 
-/** One sentence each: what is wrong and what to do. None repeats the value, in which a credential may be hidden. */
+/** Each sentence says what is wrong and what to do. None repeats the value, in which a credential may be hidden. */
 const FAULTS = {
   length: `endpoint is longer than ${LIMITS.endpointCharactersMax} characters; shorten it.`,
   characters:
@@ -18,8 +18,8 @@ const FAULTS = {
 } as const;
 
 /**
- * Judges the collector's address (section 4.8, O4, O5). The raw string is held against a grammar of our own, since
- * URL parsers repair and hide much of what they read; WHATWG's has to agree with the result.
+ * Checks the collector's address (section 4.8, O4, O5). The raw string is checked against a grammar of our own,
+ * since URL parsers repair and hide much of what they read; WHATWG's parser must agree with the result.
  *
  * @returns undefined when acceptable, else a sentence for the error message that never repeats the value
  */
@@ -41,7 +41,7 @@ export function endpointFault(endpoint: string): string | undefined {
 function surfaceFault(endpoint: string): string | undefined {
   if (endpoint.length > LIMITS.endpointCharactersMax) return FAULTS.length;
   if (!/^[\x21-\x7e]*$/.test(endpoint)) return FAULTS.characters;
-  // In the raw string, because an empty query or fragment leaves no trace in a parsed URL.
+  // The raw string is checked, because an empty query or fragment leaves no trace in a parsed URL.
   return /[?#]/.test(endpoint) ? FAULTS.queryOrFragment : undefined;
 }
 
@@ -63,8 +63,8 @@ function isPort(port: string): boolean {
 }
 
 /**
- * The second opinion: what the parser that daemons may use reads differently is refused, whoever is right. No such
- * string is known; the check is there for the one that is found, in the grammar above or in a later WHATWG URL.
+ * A second opinion: an endpoint that the parser of daemons may read differently is refused, whichever is right. No such
+ * string is known; the check is there in case one is found, in the grammar above or in a later WHATWG URL.
  */
 function whatwgAgrees(endpoint: string, ours: { scheme: string; host: Host; port: string | undefined }): boolean {
   const url = URL.parse(endpoint);
@@ -76,7 +76,7 @@ function whatwgAgrees(endpoint: string, ours: { scheme: string; host: Host; port
     url.protocol === `${ours.scheme}:` &&
     url.port === port &&
     host.kind === ours.host.kind &&
-    // An IPv6 address has many spellings, and WHATWG's is another one.
+    // An IPv6 address has many spellings, and WHATWG's parser changes the spelling.
     (host.kind === 'ipv6' ? reachOf(host) === reachOf(ours.host) : host.text === ours.host.text)
   );
 }

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * Judges the collector's credential (section 4.8, O7). The empty string passes: it deletes, and that is the caller's.
+ * Checks the collector's credential (section 4.8, O7). The empty string passes: it deletes, which the caller does.
  *
  * Only printable ASCII without outer spaces reaches the collector as it was stored: HTTP strips outer spaces, gRPC
  * metadata refuses a tab, and CR or LF would begin another header on the device.
@@ -23,17 +23,17 @@ export function authHeaderFault(value: string): string | undefined {
   return undefined;
 }
 
-/** "Api-Key: secret": the form in which collectors document a header of their own. */
+/** The form in which collectors document a header of their own, such as "Api-Key: secret". */
 const NAMED_HEADER = /^([A-Za-z][A-Za-z0-9-]{0,63}): +(.*)$/;
 
 /**
- * Headers by which a request is framed or routed. Set from a stored credential they would break the daemon's
- * requests or smuggle others, so a credential that looks like one of them stays the text of Authorization.
+ * Headers that frame or route a request. If they were set from a stored credential, they would break the daemon's requests
+ * or smuggle others, so a credential that looks like one of them stays the value of Authorization.
  */
 const NEVER_SPLIT = /^(?:host|content-.*|transfer-encoding|connection|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
 /**
- * The headers that a daemon sends to the collector (O7): exactly one, the named one or else Authorization.
+ * Returns the headers that a daemon sends to the collector (O7): exactly one, the named one or else Authorization.
  *
  * @param value a credential in which {@link authHeaderFault} found no fault, and which is not empty
  */

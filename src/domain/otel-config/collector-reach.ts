@@ -1,12 +1,12 @@
 import { BlockList } from 'node:net';
 import type { Host } from './collector-host.ts';
 
-/** Where a host lies: with its owner, anywhere else, or nowhere at all, since no collector can listen there. */
+/** Where a host is: in a private network, anywhere else, or `nowhere`, since no collector can listen at such an address. */
 export type Reach = 'private' | 'public' | 'nowhere';
 
 /**
- * Section 4.8 and O5. Judged by spelling alone, DNS is never asked: what a name resolves to here and now says nothing
- * about what it resolves to on the device.
+ * Section 4.8 and O5: classifies a host by its spelling alone. DNS is never asked: the address of a name here and now says
+ * nothing about its address on the device.
  */
 export function reachOf(host: Host): Reach {
   if (host.kind === 'name') return isPrivateName(host.text) ? 'private' : 'public';
@@ -16,7 +16,7 @@ export function reachOf(host: Host): Reach {
 
 /** A BlockList judges IPv4-mapped IPv6 (`::ffff:10.0.0.1`) by the embedded IPv4, and no other embedding. */
 const PRIVATE = addresses('127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7');
-/** Unspecified and multicast. */
+/** Unspecified and multicast addresses. */
 const NOWHERE = addresses('0.0.0.0/8', '224.0.0.0/4', '::/128', 'ff00::/8');
 
 function addresses(...ranges: string[]): BlockList {

@@ -6,19 +6,23 @@ import type { OtelRecord } from '../records/records.ts';
 import { collectorHeaders } from './collector-header.ts';
 import { NEVER_STORED, openHeader } from './otel-config.ts';
 
-/** What a daemon is told on its poll. */
+/** The configuration that a daemon gets on its poll. */
 export interface DeviceConfig {
-  /** The configuration's revision; 0 where the never-stored one is told. */
+  /** The configuration's revision; 0 for the never-stored one. */
   readonly revision: number;
-  /** Strong, with its quotes: it stands for the whole body. */
+  /** A strong ETag, with its quotes: it identifies the whole body. */
   readonly etag: string;
-  /** When this revision was stored or purged; undefined where the never-stored one is told. */
+  /** When this revision was stored or purged, in milliseconds since 1970; undefined for the never-stored one. */
   readonly changedAt: number | undefined;
-  /** The JSON of the answer, built only when it is asked for: most polls end with 304. */
+  /** Makes the JSON of the answer; it is called only when needed, as most polls end with 304. */
   readonly body: () => string;
 }
 
 export interface DeviceConfigs {
+  /**
+   * Returns the configuration of an app's daemon (section 4.10, O11).
+   * @throws StoreUnavailable where the header's key is not in this replica's key file yet
+   */
   of(found: FoundApp): MaybePromise<DeviceConfig>;
   /** The base interval with a spread of ±10 % that is fixed per app, so that a fleet does not poll in step. */
   pollIntervalSeconds(appId: string): number;
@@ -27,7 +31,7 @@ export interface DeviceConfigs {
 const SPREAD = 0.1;
 
 export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: number): DeviceConfigs {
-  /** The delivered part of a configuration, as long as its record is the current one and the keys are the same. */
+  /** The delivered part of a configuration, by its record; it is dropped when the keys change. */
   let delivered = new WeakMap<Versioned<OtelRecord>, Delivered>();
   let { keyNumbers } = envelope;
 
@@ -44,14 +48,14 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
 
   function pollIntervalSeconds(appId: string): number {
     // The id is random, and so is its beginning.
-    const place = (Number.parseInt(appId.slice(0, 5), 36) / 36 ** 5) * 2 - 1;
-    return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * place)));
+    const spread = (Number.parseInt(appId.slice(0, 5), 36) / 36 ** 5) * 2 - 1;
+    return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * spread)));
   }
 
-  /** One for all devices of the same interval, of which there are few: most polls only compare its ETag. */
-  function tell(appId: string, { revision, name, changedAt, otel, told }: Delivered): DeviceConfig {
+  /** Devices with the same interval share one object, as there are few intervals: most polls only compare its ETag. */
+  function configFor(appId: string, { revision, name, changedAt, otel, byInterval }: Delivered): DeviceConfig {
     const interval = pollIntervalSeconds(appId);
-    let config = told.get(interval);
+    let config = byInterval.get(interval);
     if (!config) {
       config = {
         revision,
@@ -59,7 +63,7 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
         changedAt,
         body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
       };
-      told.set(interval, config);
+      byInterval.set(interval, config);
     }
     return config;
   }
@@ -67,15 +71,15 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
   return {
     pollIntervalSeconds,
     of({ account, app }) {
-      // O11: cloud devices of accounts that are Enterprise now.
+      // O11: only cloud devices of accounts that are Enterprise now get the stored configuration.
       const entitled = app.connection === 'cloud' && account.record.entitlement === 'enterprise';
-      if (!entitled) return tell(app.id, NOTHING);
-      return andThen(account.otel(), (otel) => tell(app.id, deliver(account.id, otel)));
+      if (!entitled) return configFor(app.id, NOTHING);
+      return andThen(account.otel(), (otel) => configFor(app.id, deliver(account.id, otel)));
     },
   };
 }
 
-/** The revision that an ETag of a poll stands for; undefined where it is none of ours. */
+/** Returns the revision in an ETag of a poll; undefined for an ETag that this service does not make. */
 export function revisionOfEtag(etag: string): number | undefined {
   const digits = /^"(\d{1,15})-[^"]*"$/.exec(etag)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -83,12 +87,12 @@ export function revisionOfEtag(etag: string): number | undefined {
 
 interface Delivered {
   readonly revision: number;
-  /** Names the content, whatever the interval. */
+  /** Identifies the content without the interval. */
   readonly name: string;
   readonly changedAt: number | undefined;
   readonly otel: () => string;
-  /** What is told of it, by the interval. */
-  readonly told: Map<number, DeviceConfig>;
+  /** The configurations made of it, by the poll interval in seconds. */
+  readonly byInterval: Map<number, DeviceConfig>;
 }
 
 function otelJson(config: Omit<typeof NEVER_STORED, 'authHeaderSet'>, headers: Record<string, string>): string {
@@ -102,22 +106,22 @@ const NOTHING: Delivered = {
   name: '0',
   changedAt: undefined,
   otel: () => NEVER_STORED_JSON,
-  told: new Map(),
+  byInterval: new Map(),
 };
 
 function deliverable(envelope: Envelope, accountId: string, record: OtelRecord): Delivered {
   const { revision, tag, at: changedAt, config } = record;
   if (!config)
-    return { revision, name: `${revision}-${tag}`, changedAt, otel: () => NEVER_STORED_JSON, told: new Map() };
+    return { revision, name: `${revision}-${tag}`, changedAt, otel: () => NEVER_STORED_JSON, byInterval: new Map() };
   const header = openHeader(envelope, accountId, record);
-  // A header that no key opens is told as none: another content, so another name.
+  // A header that no key opens is delivered as none: this is other content, so it has another name.
   const name = config.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
   return {
     revision,
     name,
     changedAt,
-    // Built for each answer that needs it: 304 is the rule, and the text holds the plaintext.
+    // It is built for each answer that needs it: most answers are 304, and the text holds the plaintext.
     otel: () => otelJson(config, header ? collectorHeaders(header.reveal()) : {}),
-    told: new Map(),
+    byInterval: new Map(),
   };
 }

@@ -16,7 +16,7 @@ import { type OtelRecord } from '../records/records.ts';
 import type { Sealed } from '../records/sealed.ts';
 import { Refusal } from '../refusal.ts';
 
-/** Section 2.3: what a read tells. */
+/** Section 2.3: the body of a read. */
 export interface OtelConfig {
   readonly enabled: boolean;
   readonly endpoint: string;
@@ -24,7 +24,7 @@ export interface OtelConfig {
   readonly evidenceLevel: 'hashes' | 'redacted' | 'full';
 }
 
-/** Section 4.8: what a PUT stores. `authHeader`: undefined keeps, `'remove'` deletes, a Secret sets. */
+/** Section 4.8: the change of a PUT. `authHeader`: undefined keeps, `'remove'` deletes, a Secret sets. */
 export interface OtelChange {
   readonly enabled: boolean;
   readonly endpoint: string;
@@ -32,14 +32,15 @@ export interface OtelChange {
   readonly evidenceLevel: OtelConfig['evidenceLevel'];
 }
 
-/** O1. */
+/** O1: the configuration of an account that never stored one. */
 export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
 
+/** The encryption context of an account's collector header (O9). */
 export const headerContext = (accountId: string): string => `otel-header:${accountId}`;
 
 /**
- * The stored collector header, where there is one and a key still opens it (O10: after a restore it may not).
- * @throws StoreUnavailable where its key is yet to come to this replica
+ * Opens the stored collector header; undefined where there is none, or no key opens it (O10: after a restore).
+ * @throws StoreUnavailable where its key is not in this replica's key file yet
  */
 export function openHeader(envelope: Envelope, accountId: string, record: OtelRecord | undefined): Secret | undefined {
   const sealed = record?.config?.header;
@@ -47,18 +48,22 @@ export function openHeader(envelope: Envelope, accountId: string, record: OtelRe
 }
 
 export interface OtelConfigs {
-  /** Section 4.7. The account's entitlement is the caller's to check before. */
+  /**
+   * Section 4.7. The caller checks the account's entitlement before.
+   * @throws StoreUnavailable where the header's key is not in this replica's key file yet
+   */
   read(caller: Caller): Promise<OtelConfig>;
   /**
-   * Section 4.8. Refuses with `enterprise_required`.
-   * @param seen the revision of the record from which the change was decided: one that was purged since must not be
-   *   stored again by who has not seen it. Undefined: whatever is there.
-   * @throws StaleRead where it is another one
+   * Section 4.8: stores a configuration.
+   * @param seen the revision of the record that the change was decided from, so that a configuration which was purged since
+   *   is not stored again; undefined to store over any revision
+   * @throws Refusal `enterprise_required`, or as `authorisedBy`; StaleRead where the revision is not `seen`;
+   *   StoreUnavailable
    */
   store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
-  /** Whether `store` would change nothing. @throws StoreUnavailable where the header's key is yet to come */
+  /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
-  /** Section 4.9; also without the entitlement. */
+  /** Section 4.9: removes the configuration, also without the entitlement. @throws Refusal as `authorisedBy`; StoreUnavailable */
   purge(caller: Caller): Promise<void>;
 }
 
@@ -100,7 +105,7 @@ async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: 
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
     if (seen !== undefined && (before?.revision ?? ABSENT) !== seen) {
-      throw new StaleRead('The configuration has changed since it was looked at.');
+      throw new StaleRead('The configuration has changed since it was read.');
     }
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
     return decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
@@ -109,9 +114,9 @@ async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: 
 }
 
 interface Compared {
-  /** The header that is stored, and the one that is to be. */
-  readonly held: Secret | undefined;
-  readonly wanted: Secret | undefined;
+  /** The stored header, and the one after the change. */
+  readonly stored: Secret | undefined;
+  readonly next: Secret | undefined;
   readonly sameHeader: boolean;
   readonly unchanged: boolean;
 }
@@ -122,13 +127,13 @@ function compare(
   before: OtelRecord | undefined,
   { authHeader, enabled, endpoint, evidenceLevel }: OtelChange,
 ): Compared {
-  const held = openHeader(envelope, accountId, before);
-  const wanted = authHeader === undefined ? held : authHeader === 'remove' ? undefined : authHeader;
-  const sameHeader = isSameSecret(held, wanted);
+  const stored = openHeader(envelope, accountId, before);
+  const next = authHeader === undefined ? stored : authHeader === 'remove' ? undefined : authHeader;
+  const sameHeader = isSameSecret(stored, next);
   const old = before?.config;
-  const unread = old?.header !== undefined && held === undefined;
+  const isUnreadable = old?.header !== undefined && stored === undefined;
   const same = old?.enabled === enabled && old.endpoint === endpoint && old.evidenceLevel === evidenceLevel;
-  return { held, wanted, sameHeader, unchanged: same && sameHeader && !unread };
+  return { stored, next, sameHeader, unchanged: same && sameHeader && !isUnreadable };
 }
 
 function decideStore(
@@ -140,16 +145,16 @@ function decideStore(
   authorised: Omit<Authorised, 'account'>,
 ): Step<OtelConfig> | Unchanged<OtelConfig> {
   const { accountId, origin } = caller;
-  const { held, wanted, sameHeader, unchanged } = compare(envelope, accountId, before?.record, change);
-  // A header that no key opens reads as not set; whatever is stored now, it goes.
-  const kept = sameHeader && held ? before?.record.config?.header : undefined;
+  const { stored, next, sameHeader, unchanged } = compare(envelope, accountId, before?.record, change);
+  // A header that no key opens reads as not set, and is removed by every change.
+  const kept = sameHeader && stored ? before?.record.config?.header : undefined;
   const { enabled, endpoint, evidenceLevel } = change;
   const old = before?.record.config;
-  const result: OtelConfig = { enabled, endpoint, authHeaderSet: wanted !== undefined, evidenceLevel };
+  const result: OtelConfig = { enabled, endpoint, authHeaderSet: next !== undefined, evidenceLevel };
   if (unchanged) return { unchanged: result };
 
-  // Sealed for this attempt alone: by the next one another key may be the one that writes.
-  const sealed = key && wanted && !kept ? envelope.seal(wanted, headerContext(accountId), key.number) : undefined;
+  // It is sealed for this attempt alone: at the next one another key may be active.
+  const sealed = key && next && !kept ? envelope.seal(next, headerContext(accountId), key.number) : undefined;
   const header = kept ?? sealed;
   const record: OtelRecord = {
     ...before?.record,
@@ -160,7 +165,7 @@ function decideStore(
   };
   if (!header) delete record.config?.header;
   const replaced =
-    old?.header !== undefined && !(sameHeader && held) ? [purgeNote(generated.marker, origin.at, old.header)] : [];
+    old?.header !== undefined && !(sameHeader && stored) ? [purgeNote(generated.marker, origin.at, old.header)] : [];
   return {
     accountId,
     action: 'otel.stored',
@@ -169,7 +174,7 @@ function decideStore(
       enabled,
       evidenceLevel,
       endpointChanged: old?.endpoint !== endpoint,
-      authHeader: sameHeader ? 'kept' : wanted ? 'set' : 'removed',
+      authHeader: sameHeader ? 'kept' : next ? 'set' : 'removed',
     },
     expect: [
       ...authorised.expect,
@@ -203,7 +208,7 @@ async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
   await mutate(deps, origin, plan, caller.reader);
 }
 
-/** O10: tells the purge loop that the history holds what must go from it. */
+/** O10: a note for the purge loop that the history holds a secret which must leave it. */
 function purgeNote(marker: string, at: number, header: Sealed | undefined): Write {
   return put(KEYS.purge(marker), { at, ...(header && { keyNumber: header.keyNumber }) });
 }

@@ -14,15 +14,17 @@ export interface RolloutTotalsDeps {
 }
 
 const PAGE = 500;
-/** After each page, and after so much that was counted: requests come first. */
+/** The pause after each page, and after each `COUNTED_AT_ONCE`: requests come first. */
 const PAUSE_MS = 20;
-/** In devices: a millisecond or so. An account costs as much as some of them, even where it has none. */
+/** In devices: they take about a millisecond. An account costs as much as some devices, even if it has none. */
 const COUNTED_AT_ONCE = 5000;
 const COST_OF_ACCOUNT = 50;
 
 /**
- * Where the devices of all Enterprise accounts are that ever stored a configuration. Walks all acknowledgements once, in
- * pages; of one account they lie together. Accounts are counted one after the other, not all at one instant.
+ * Counts the rollout states of the devices of all Enterprise accounts that ever stored a configuration. It reads all
+ * acknowledgements once, in pages; those of one account are adjacent. Accounts are counted one after the other, not all at
+ * one instant.
+ * @param staleAfterMs as `staleAfterMs()`
  * @returns undefined when the signal aborted
  * @throws StoreUnavailable, also while memory is being filled anew
  */
@@ -58,7 +60,7 @@ export async function rolloutTotals(
     await count(account, NONE);
     if (signal.aborted) return undefined;
   }
-  // Dropped in the middle, it would have ended early.
+  // If memory was dropped meanwhile, the iteration ended early.
   wholeMemory(deps.memory);
   return signal.aborted ? undefined : total;
 }

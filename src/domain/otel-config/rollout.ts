@@ -9,7 +9,7 @@ import { KEYS } from '../records/keys.ts';
 import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
-/** How many devices are where; they add up to all that are to receive the configuration. */
+/** How many devices are in which state; the sum is the number of devices that receive the configuration. */
 export interface RolloutCounts {
   readonly applied: number;
   readonly failed: number;
@@ -19,17 +19,17 @@ export interface RolloutCounts {
 
 export interface RolloutFailure {
   readonly appId: string;
-  /** In the daemon's words, at most 512 characters; `''` where it had none. */
+  /** The daemon's own text, at most 512 characters; `''` where it sent none. */
   readonly error: string;
   readonly at: number;
 }
 
 export interface Rollout extends RolloutCounts {
-  /** Of the configuration, or of its purge; 0 where none was ever stored. */
+  /** The revision of the configuration, or of its purge; 0 where none was ever stored. */
   readonly revision: number;
   /** Active cloud devices of the account while it is Enterprise (O11). */
   readonly devices: number;
-  /** The newest first, at most 20. */
+  /** The newest failures first, at most 20. */
   readonly failures: readonly RolloutFailure[];
 }
 
@@ -37,9 +37,9 @@ export interface RolloutFacts {
   readonly entitlement: AccountRecord['entitlement'];
   readonly revision: number;
   readonly apps: readonly AppEntry[];
-  /** Last contacts by slot, as far as they are written. */
+  /** Last contacts by slot, as far as they are written to the store. */
   readonly seen: Numbers;
-  /** By app; of apps that are gone since, too. */
+  /** Acknowledgements by app; also of apps that were deleted since. */
   readonly acks: ReadonlyMap<string, AckRecord>;
   readonly now: number;
   readonly staleAfterMs: number;
@@ -48,20 +48,20 @@ export interface RolloutFacts {
 const STALE_AFTER_POLLS = 3;
 
 /**
- * A device that let this time pass is stale. Never less than twice what the record of last contacts may be behind, so
- * that a fleet that polls every few seconds does not look silent.
+ * Returns after how many milliseconds without a contact a device is stale. It is never less than twice the delay of the
+ * record of last contacts, so that a fleet that polls every few seconds does not look silent.
  */
 export const staleAfterMs = (pollIntervalSeconds: number): number =>
   Math.max(STALE_AFTER_POLLS * pollIntervalSeconds * 1000, 2 * LIMITS.heartbeatFlushMaxMs);
 
-/** Whatever a device said of another revision than this one says nothing of this one. */
+/** Computes the rollout of the current revision. A device's acknowledgement of another revision does not count. */
 export function rolloutOf(facts: RolloutFacts): Rollout {
   const { revision, seen, acks, now } = facts;
   const counts = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const failures: RolloutFailure[] = [];
   const devices = facts.entitlement === 'enterprise' ? facts.apps.filter(receives) : [];
   const isStale = (device: AppEntry): boolean => {
-    // The last contact mostly tells, and leaves the record unread.
+    // The last contact is enough for most devices, and spares reading the record.
     if (now - (seen.get(device.slot) ?? 0) <= facts.staleAfterMs) return false;
     return now - (lastSeenAt(device.record, seen) ?? 0) > facts.staleAfterMs;
   };
@@ -82,7 +82,7 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
 const receives = ({ status, connection }: AppEntry): boolean => status === 'active' && connection === 'cloud';
 
 export interface Rollouts {
-  /** Refuses with `not_found`. */
+  /** Reads the rollout of an account's configuration. @throws Refusal `not_found`; StoreUnavailable */
   of(accountId: string): Promise<Rollout>;
 }
 
@@ -92,11 +92,11 @@ export interface RolloutDeps {
   readonly clock: Clock;
 }
 
-/** The counts are read when they are asked for, and kept nowhere (ADR 0010). */
+/** The counts are read when they are asked for, and stored nowhere (ADR 0010). */
 export function createRollouts({ store, fleet, clock }: RolloutDeps, pollIntervalSeconds: number): Rollouts {
   return {
     async of(accountId) {
-      // First: of a revision that is newer than the account as it is read then, there is no acknowledgement here.
+      // Acknowledgements are read first, so that none is of a newer revision than the account that is read then.
       const acks = await acksOf(store, accountId);
       const account = await (await fleet.current()).account(accountId);
       if (!account) throw new Refusal('not_found');
@@ -110,6 +110,7 @@ export function createRollouts({ store, fleet, clock }: RolloutDeps, pollInterva
   };
 }
 
+/** Reads the facts of an account that a rollout is computed from. @throws StoreUnavailable */
 export async function factsOf(
   account: AccountReader,
 ): Promise<Pick<RolloutFacts, 'entitlement' | 'revision' | 'apps' | 'seen'>> {
@@ -121,7 +122,7 @@ export async function factsOf(
   };
 }
 
-/** An acknowledgement goes with its app, so an account has no more of them than apps. */
+/** An acknowledgement is removed with its app, so an account has no more of them than apps. */
 const ACKS_PAGE = LIMITS.appsPerAccountMax;
 
 async function acksOf(store: Store, accountId: string): Promise<Map<string, AckRecord>> {
@@ -132,8 +133,8 @@ async function acksOf(store: Store, accountId: string): Promise<Map<string, AckR
 }
 
 /**
- * Adds an acknowledgement, by its app. One that cannot be read, by damage or since a newer version wrote it, says nothing
- * of its device, and must not hold up the count of all others.
+ * Adds an acknowledgement, by its app. An unreadable one, which is damaged or of a newer version, is ignored: it must not
+ * prevent the count of all others.
  */
 export function noteAck(acks: Map<string, AckRecord>, entry: Entry): void {
   try {

@@ -10,9 +10,9 @@ import { Refusal } from '../refusal.ts';
 import { admit } from './capacity.ts';
 import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 
-/** What a daemon saw, within the bounds of limits.ts. */
+/** A detection as a daemon reports it, within the bounds of limits.ts. */
 export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity' | 'evidence'> {
-  /** The daemon's own name for it, by which repeats are known. */
+  /** The daemon's own id for it, by which repeats are recognised. */
   readonly id: string;
 }
 
@@ -26,12 +26,12 @@ export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'c
 }
 
 /**
- * Takes detections into the account's review queue; the oldest of the app make room. An id that is there already
- * changes nothing, so a daemon whose answer was lost sends the same again. A device's own state, like an
- * acknowledgement: there is no audit entry.
- * @returns how many were taken, by this request or an earlier one: all of them
- * @throws Refusal `invalid_request` for a private device (section 4.10), `invalid_credential` or `account_disabled`
- * where that came to be since; StoreUnavailable, also where the store is nearly full
+ * Adds detections to the account's review queue, and drops the oldest of the app to make room. An id that is in the queue
+ * already changes nothing, so that a daemon whose answer was lost sends the same again. Like an acknowledgement this is a
+ * device's own state, and leaves no audit entry.
+ * @returns how many are in the queue, by this request or an earlier one: all of them
+ * @throws Refusal `invalid_request` for a private device (section 4.10), `invalid_credential` or `account_disabled` where
+ *   the app or the account changed since the authentication; StoreUnavailable, also where the store is nearly full
  */
 export async function takeDetections(
   deps: DetectionDeps,
@@ -60,6 +60,7 @@ export async function takeDetections(
   return detections.length;
 }
 
+/** @throws Refusal `invalid_request` for a private device (section 4.10) */
 export function refusePrivate({ app }: FoundApp): void {
   if (app.record.connection === 'cloud') return;
   throw new Refusal('invalid_request', 'A private device sends its detections to its own collector, not here.');
@@ -67,12 +68,12 @@ export function refusePrivate({ app }: FoundApp): void {
 
 interface Round {
   readonly change: Change;
-  /** What need not be looked at again: it is in the queue now, or was before this commit. */
+  /** Detections that are done: they are in the queue after this commit, or were before. */
   readonly settled: readonly string[];
   readonly dropped: number;
 }
 
-/** What one commit can hold of the pending; undefined where all of them are in the queue already. */
+/** Plans one commit for as many pending detections as fit; undefined where all of them are in the queue already. */
 async function planRound(
   deps: DetectionDeps,
   found: FoundApp,
@@ -99,7 +100,7 @@ async function planRound(
       ],
       quiet: true,
     },
-    // A repeat stays one, even where this very commit drops what it repeats: it must not come back as a new entry.
+    // A repeat is done, even where this commit drops the entry that it repeats: it must not come back as a new entry.
     settled: [...taken.map(({ digest }) => digest), ...[...pending.keys()].filter((digest) => known.has(digest))],
     dropped: dropped.length,
   };
@@ -111,10 +112,10 @@ interface ReliedOn {
   readonly expect: readonly Expectation[];
 }
 
-/** That the app may send still, and how much evidence: with what the commit expects, so that both hold when it happens. */
+/** Checks that the app may still send, and how much evidence; the commit must expect `expect`, so that both still hold. */
 async function reliedOn(deps: DetectionDeps, found: FoundApp): Promise<ReliedOn> {
   const { account, app } = await stillBound(await deps.fleet.current(), found.app);
-  // Memory lives on: what the commit expects of the account and what is decided by it are taken in one moment.
+  // Memory changes meanwhile: the account's revision and the state that is decided by are read in the same turn.
   const { record, revision } = account;
   if (record.disabled) throw new Refusal('account_disabled');
   refusePrivate({ account, app });
@@ -141,7 +142,7 @@ interface Incoming {
   readonly write: ReturnType<typeof put>;
 }
 
-/** The entry as it will be stored: its evidence is cut here, and nothing above the level goes further. */
+/** Makes the entry as it is stored: its evidence is cut to the level here. */
 function entryOf(app: AppEntry, digest: string, detection: Detection, level: EvidenceLevel, now: number): Incoming {
   const { at, rule, severity } = detection;
   const evidence = cutEvidence(detection.evidence, level);

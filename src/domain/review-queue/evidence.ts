@@ -7,8 +7,8 @@ export type EvidenceLevel = OtelConfig['evidenceLevel'];
 export type Evidence = ReviewRecord['evidence'];
 
 /**
- * How much evidence the account lets pass now: the level of its stored configuration, enabled or not. Where none is
- * stored, or the account is not Enterprise (O11: its devices are told none), hashes alone.
+ * Returns how much evidence the account allows now: the level of its stored configuration, enabled or not. It is hashes
+ * alone where none is stored, or the account is not Enterprise (O11: its devices get no configuration).
  */
 export function evidenceLevelOf(
   account: Pick<AccountRecord, 'entitlement'>,
@@ -18,7 +18,7 @@ export function evidenceLevelOf(
   return otel?.record.config?.evidenceLevel ?? NEVER_STORED.evidenceLevel;
 }
 
-/** What of the evidence the level lets pass; nothing else of it is carried over. */
+/** Returns the parts of the evidence that the level allows, and nothing else of it. */
 export function cutEvidence({ hash, redacted, full }: Evidence, level: EvidenceLevel): Evidence {
   return {
     hash,

@@ -21,17 +21,21 @@ export interface ReviewPage extends PageOf {
 
 export interface Decision {
   readonly status: ReviewStatus;
-  /** Undefined keeps the note that is there; `''` takes it away. */
+  /** Undefined keeps the note; `''` removes it. */
   readonly note: string | undefined;
 }
 
 /**
- * What the operator does with an account's review queue. Each refuses with `not_found` for what does not exist. Evidence
- * is shown at the account's level of now: what was stored under a wider one is cut on its way out, and not rewritten.
+ * The operator's access to an account's review queue. Evidence is shown at the account's current level: evidence that was
+ * stored under a wider level is cut in the answer, and not rewritten.
  */
 export interface ReviewQueue {
-  /** By app, then by entry id. A page may have fewer entries than asked for, and still a next one. */
+  /**
+   * Lists entries by app, then by entry id. A page may have fewer entries than asked for, and a next page all the same.
+   * @throws Refusal `not_found` for the account, `invalid_request` for `after`; StoreUnavailable; BadRecord
+   */
   list(accountId: string, page: ReviewPage): Promise<Listed<ReviewEntry>>;
+  /** Records the operator's decision on an entry. @throws Refusal `not_found`; StoreUnavailable; BadRecord */
   decide(origin: Origin, accountId: string, entryId: string, decision: Decision): Promise<ReviewEntry>;
 }
 
@@ -48,10 +52,10 @@ async function existing(reader: FleetReader, accountId: string): Promise<Account
   return account;
 }
 
-/** Of one request, whatever the filter lets through; and what the store is asked for at once. */
+/** Entries that one request reads at most, whatever the filter lets through; and the size of a page of the store. */
 const SCANNED_MAX = 1000;
 const SCAN_PAGE = 100;
-/** Of what is read for one answer; one page may go beyond it. */
+/** Bytes that are read for one answer; one page may go beyond it. */
 const SCANNED_BYTES_MAX = 1_048_576;
 
 async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Promise<Listed<ReviewEntry>> {
@@ -113,7 +117,7 @@ async function decide(
         accountId,
         action: 'review.decided',
         appId: result.appId,
-        // Whether there is a note, never its words: they may speak of people, and the audit stays.
+        // It says whether there is a note, never its text: that may be about people, and the audit cannot be changed.
         detail: { entryId, from: before.status, status: record.status, noted: record.note !== undefined },
         expect: [{ key: entry.key, revision }],
         write: [put(entry.key, record)],
