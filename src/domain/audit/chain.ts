@@ -3,8 +3,8 @@ import { instantOf, type ChainRecord, type SealRecord } from '../records/audit-r
 
 /*
  * The rules of the chain, as pure functions. Writers of one account never wait for each other's entry: the leader seals
- * new entries afterwards, in the order of (store revision, key). That order is the store's own: an entry whose commit came
- * late has an older instant in its key, and keeps its place in the order.
+ * new entries afterwards, in the order of (store revision, key). That order is the store's own: an entry whose commit
+ * came late has an older instant in its key, and keeps its place in the order.
  */
 
 /** An entry that is in no block yet. */
@@ -22,7 +22,9 @@ export const BLOCK_ENTRIES_MAX = 200;
 /** SHA-256 of an entry's stored text, base64url. */
 export const entryDigest = (value: string): string => hash('sha256', value, 'base64url');
 
-/** The chain of an account without blocks. Its digest is made from the account, so that no other account's blocks fit. */
+/**
+ * The chain of an account without blocks. Its digest is made from the account, so that no other account's blocks fit.
+ */
 export function emptyChain(accountId: string): ChainRecord {
   const digest = hash('sha256', `muster audit chain of ${accountId}`, 'base64url');
   return { number: 0, digest, at: 0, through: 0, base: { number: 0, digest }, cutting: false };
@@ -72,7 +74,9 @@ export function sealed(
   return { block: { ...content, digest }, chain: { ...chain, number, digest, at, through } };
 }
 
-/** The newest instant of a block's entries, in milliseconds since 1970; 0 where none has one. The retention goes by it. */
+/**
+ * The newest instant of a block's entries, in milliseconds since 1970; 0 where none has one. The retention goes by it.
+ */
 export const newestOf = ({ entries }: SealRecord): number =>
   Math.max(0, ...entries.map(([suffix]) => instantOf(suffix)).filter((at) => !Number.isNaN(at)));
 

@@ -5,7 +5,8 @@ import { instantOf } from '../records/audit-records.ts';
  * - `removed`: a block has the entry, the store has not;
  * - `changed`: the store has another text than the one that was sealed;
  * - `added`: no block has the entry, though everything of its time is sealed, or the service makes no such keys;
- * - `backdated`: the entry came into the store long after the instant that it claims: added, or written by a wrong clock;
+ * - `backdated`: the entry came into the store long after the instant that it claims: added, or written by a wrong
+ *   clock;
  * - `chain_broken`: a block is missing, changed or out of its place, or the head is.
  */
 export type AuditTampering = 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';

@@ -8,8 +8,8 @@ import { blockDigest, newestOf } from './chain.ts';
 const ENTRIES_PER_COMMIT_MAX = 100;
 
 /**
- * The result of one step of removing the oldest block: `more` when another step may follow, `kept` when the oldest block
- * is not old enough, `conflict` when another process was faster.
+ * The result of one step of removing the oldest block: `more` when another step may follow, `kept` when the oldest
+ * block is not old enough, `conflict` when another process was faster.
  */
 export interface Cut {
   readonly outcome: 'more' | 'kept' | 'conflict';
@@ -18,11 +18,13 @@ export interface Cut {
 }
 
 /**
- * Removes audit entries that are older than the retention: whole blocks, from the beginning, and never unsealed entries.
- * A block takes several commits, and the chain verifies between any two of them:
- * 1. the head's base moves to the block, and `cutting` says that its entries are being removed: they may be there or not;
+ * Removes audit entries that are older than the retention: whole blocks, from the beginning, and never unsealed
+ * entries. A block takes several commits, and the chain verifies between any two of them:
+ * 1. the head's base moves to the block, and `cutting` says that its entries are being removed: they may be there or
+ *   not;
  * 2. the entries are removed, some at a time;
  * 3. the block is removed, and `cutting` ends.
+ *
  * Each call finds out which of these commits is next and does it, so the removal may be stopped anywhere.
  * @param olderThan milliseconds since 1970; a block is removed when its newest entry is older
  * @throws StoreUnavailable; BadRecord where the chain was changed by someone else: then nothing of it is removed

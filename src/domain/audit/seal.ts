@@ -36,8 +36,8 @@ export interface Sealed {
 }
 
 /**
- * Puts the account's new entries into blocks. Each block is one quiet commit, which expects the head of the chain as it was
- * read: it conflicts where another process sealed meanwhile, or leads now.
+ * Puts the account's new entries into blocks. Each block is one quiet commit, which expects the head of the chain as it
+ * was read: it conflicts where another process sealed meanwhile, or leads now.
  * @throws StoreUnavailable; BadRecord where the chain was changed by another program: then nothing more is sealed
  */
 export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due): Promise<Sealed> {
@@ -65,7 +65,10 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
   return ended(more);
 }
 
-/** Reads the head of an account's chain; that of an empty chain where there is none. @throws BadRecord; StoreUnavailable */
+/**
+ * Reads the head of an account's chain; that of an empty chain where there is none.
+ * @throws BadRecord; StoreUnavailable
+ */
 export async function readChain(store: Store, accountId: string): Promise<Versioned<ChainRecord>> {
   const entry = await store.get(KEYS.chain(accountId));
   return entry ? parseRecord(chainSchema, entry) : { record: emptyChain(accountId), revision: ABSENT };

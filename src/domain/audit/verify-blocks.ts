@@ -24,7 +24,9 @@ export class BlockWalk {
   readonly #chain: ChainRecord;
   readonly #faults: FaultList;
   #judged = false;
-  /** Entries of later blocks were written at this instant or later, if the clocks of the entries and the leader agree. */
+  /**
+   * Entries of later blocks were written at this instant or later, if the clocks of the entries and the leader agree.
+   */
   #floor = 0;
 
   constructor(store: Store, accountId: string, chain: ChainRecord | undefined, faults: FaultList) {

@@ -19,8 +19,9 @@ export interface AuditVerification {
   /** How many entries are new: the leader seals them within seconds. */
   readonly unsealed: number;
   /**
-   * The newest block; undefined where there is none. A person who can write the store can rewrite the whole chain, so keep
-   * this elsewhere, and compare: in a chain that was not rewritten, the block of this number has this digest until it is cut.
+   * The newest block; undefined where there is none. A person who can write the store can rewrite the whole chain, so
+   * keep this elsewhere, and compare: in a chain that was not rewritten, the block of this number has this digest until
+   * it is cut.
    */
   readonly head: { readonly number: number; readonly digest: string; readonly at: number } | undefined;
   /** At most 100, in the order in which they were met. */

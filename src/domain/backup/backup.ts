@@ -17,8 +17,8 @@ export interface BackupDeps {
 /** A snapshot of the store at one revision, while writes go on. To dispose of it releases the history. */
 export interface Backup extends AsyncDisposable {
   /**
-   * The text in pieces; each is read from the store when it is asked for. The last piece is a trailer, or says why the store
-   * could not be read further: StoreUnavailable is never thrown.
+   * The text in pieces; each is read from the store when it is asked for. The last piece is a trailer, or says why the
+   * store could not be read further: StoreUnavailable is never thrown.
    */
   pieces(): AsyncGenerator<string, void>;
 }
@@ -34,8 +34,8 @@ export interface Backups {
 }
 
 /**
- * Records that are not copied: they belong to this store and its processes. The header has the `format`. The active key is
- * determined again, by the key file that the service has when it starts on a restored store.
+ * Records that are not copied: they belong to this store and its processes. The header has the `format`. The active key
+ * is determined again, by the key file that the service has when it starts on a restored store.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   HEAD_KEY,

@@ -20,17 +20,22 @@ export interface RestoreRules {
   readonly opens: (accountId: string, record: OtelRecord) => boolean;
 }
 
-/** What the restore does with an entry. `later` is for an audit entry in no block: it is written after the chains' heads. */
+/**
+ * The way in which the restore writes an entry. `later` is for an audit entry in no block: it is written after the
+ * chains' heads.
+ */
 export type Placement =
   { readonly value: string; readonly when: 'now' | 'later' } | { readonly chain: ChainRecord } | 'not written';
 
-/** What a pass over the entries of a backup finds out. */
+/** The findings of a pass over the entries of a backup. */
 export interface Counters {
   entries: number;
   codesVoided: number;
   /** Collector headers that no key opens: they read as not set. */
   unopened: number;
-  /** How many purged secrets a key could still open in backups, by its number. The new store's history has none of them. */
+  /**
+   * How many purged secrets a key could still open in backups, by its number. The new store's history has none of them.
+   */
   readonly purged: Map<number, number>;
   /** The revision of the old store up to which an account's audit is sealed, by account. */
   readonly sealedThrough: Map<string, number>;
@@ -49,8 +54,8 @@ export const newCounters = (): Counters => ({
 
 /**
  * Configuration revisions go on this far behind those of the backup, past every revision that an owner can have made
- * between a backup and its restore (at 600 changes a minute that would take 27 hours): so a daemon's late acknowledgement
- * of one of these names no content of the restored store.
+ * between a backup and its restore (at 600 changes a minute that would take 27 hours): so a daemon's late
+ * acknowledgement of one of these names no content of the restored store.
  */
 export const OTEL_REVISIONS_SKIPPED = 1_000_000;
 
@@ -92,7 +97,9 @@ function chainOf(entry: Entry, { sealedThrough }: Counters): Placement {
   return { chain };
 }
 
-/** Gives a configuration another revision and tag: after the backup, a daemon may have got other content under the same. */
+/**
+ * Gives a configuration another revision and tag: after the backup, a daemon may have got other content under the same.
+ */
 function renumbered(entry: Entry, { random, opens }: RestoreRules, counters: Counters): Placement {
   const accountId = OTEL.exec(entry.key)?.[1] ?? '';
   counters.unconfigured.delete(accountId);
@@ -103,8 +110,8 @@ function renumbered(entry: Entry, { random, opens }: RestoreRules, counters: Cou
 }
 
 /**
- * The record for an account that had no configuration at the backup. One may have been stored since, so the next one begins
- * with a later revision, as after a purge.
+ * The record for an account that had no configuration at the backup. One may have been stored since, so the next one
+ * begins with a later revision, as after a purge.
  */
 export const neverConfigured = ({ random, clock }: RestoreRules & { readonly clock: Clock }): string =>
   JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: generateTag(random), at: clock.now() });

@@ -16,8 +16,8 @@ const ATTEMPTS_MAX = 6;
 const PAUSE_MS = 1000;
 
 /**
- * Creates records, in commits that expect their keys to be absent and the restore to be still this one. After a lost answer
- * the same commit is sent again: it cannot take effect twice, and its first key tells whether it did.
+ * Creates records, in commits that expect their keys to be absent and the restore to be still this one. After a lost
+ * answer the same commit is sent again: it cannot take effect twice, and its first key tells whether it did.
  */
 export class RestoreWriter {
   /** The newest revision that anything was written at. */
@@ -35,7 +35,10 @@ export class RestoreWriter {
     this.#fence = fence;
   }
 
-  /** Adds a record; it is in the store after `flush`. @throws RestoreFault; StoreUnavailable, also for earlier records */
+  /**
+   * Adds a record; it is in the store after `flush`.
+   * @throws RestoreFault; StoreUnavailable, also for earlier records
+   */
   async put(key: string, value: string): Promise<void> {
     const bytes = key.length + Buffer.byteLength(value);
     if (this.#batch.length === PUTS_PER_COMMIT_MAX || this.#bytes + bytes > BYTES_PER_COMMIT_MAX) await this.#send();

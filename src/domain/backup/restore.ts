@@ -28,10 +28,11 @@ export interface Restored {
 }
 
 /**
- * Writes a backup into an empty store. The whole backup is checked before anything is written. The record `restoring` is
- * written first, and removed last with the commit that writes the format: a service refuses to start on an interrupted
- * restore. The audit is written in the order that its chain needs (domain/audit/chain.ts, `withThrough`).
- * @throws BadBackup; BadRecord; StoreUnavailable, all before anything is written; RestoreFault in words for the operator
+ * Writes a backup into an empty store. The whole backup is checked before anything is written. The record `restoring`
+ * is written first, and removed last with the commit that writes the format: a service refuses to start on an
+ * interrupted restore. The audit is written in the order that its chain needs (domain/audit/chain.ts, `withThrough`).
+ * @throws BadBackup; BadRecord; StoreUnavailable, all before anything is written; RestoreFault in words for the
+ *   operator
  */
 export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Restored> {
   await refuseUnlessEmpty(deps.store);

@@ -12,9 +12,9 @@ const APPS_PER_PIECE_MAX = 300;
 const ACCOUNTS_PER_TURN = 50;
 
 /**
- * A11: turns expired codes of apps into spent ones, once they have expired by the clock of every replica. They are found in
- * memory; each commit expects the apps as memory has them, so that an old memory changes nothing. The commits are not
- * quiet: the apps are in the watch cache.
+ * A11: turns expired codes of apps into spent ones, once they have expired by the clock of every replica. They are
+ * found in memory; each commit expects the apps as memory has them, so that an old memory changes nothing. The commits
+ * are not quiet: the apps are in the watch cache.
  */
 export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
   async function spend(apps: readonly AppEntry[], now: number): Promise<number> {

@@ -12,7 +12,7 @@ const LISTED_PER_PIECE_MAX = 500;
 /** An idempotency record is removed with its slot, and a commit has at most 127 operations. */
 const REMOVED_PER_COMMIT_MAX = 50;
 
-/** What the commit that removes a record expects and writes besides. */
+/** Further expectations and writes of the commit that removes a record. */
 interface Companion {
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
@@ -23,7 +23,7 @@ interface RecordSweep {
   readonly prefix: string;
   /** Whether a record has expired. @throws BadRecord; such a record stays */
   isExpired(entry: Entry, now: number): boolean;
-  /** What is removed with it. @throws BadRecord; then both stay */
+  /** Tells what is removed with it. @throws BadRecord; then both stay */
   companion(entry: Entry): Promise<Companion>;
 }
 
@@ -121,12 +121,14 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
     companion: none,
   });
 
-/** The record that the embedded store keeps over a restart, and no other: another record of that range may be in use. */
+/**
+ * The record that the embedded store keeps over a restart, and no other: another record of that range may be in use.
+ */
 const savedWindowSchema = z.strictObject(savedSchema.shape);
 
 /**
- * Removes windows that the embedded store kept over a restart and no start read: a window is over after a minute. Nothing
- * is saved on etcd, and the records there are not read.
+ * Removes windows that the embedded store kept over a restart and no start read: a window is over after a minute.
+ * Nothing is saved on etcd, and the records there are not read.
  */
 export function rateRecordsSweep(deps: SweepDeps): Sweep {
   const sweep = recordSweep(deps, {

@@ -48,9 +48,9 @@ function byApp(keys: readonly string[]): ReadonlyMap<string, readonly string[]> 
 }
 
 /**
- * Asks the store whether the app exists, as memory may be behind, or unable to read the app's account. A credential names
- * its app's account until it is removed with the app; an app that none of its hashes leads to is gone, and its id is never
- * used again.
+ * Asks the store whether the app exists, as memory may be behind, or unable to read the app's account. A credential
+ * names its app's account until it is removed with the app; an app that none of its hashes leads to is gone, and its id
+ * is never used again.
  */
 async function exists(store: Store, appId: string, hashes: readonly string[]): Promise<boolean> {
   for (const hash of hashes) {

@@ -2,8 +2,8 @@ import type { Expectation, Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 
 /*
- * The clean-up removes expired records. No rule relies on it (A11): every reader of such a record checks its time itself.
- * So the clean-up may be late, stop anywhere, and leave records that are in use.
+ * The clean-up removes expired records. No rule relies on it (A11): every reader of such a record checks its time
+ * itself. So the clean-up may be late, stop anywhere, and leave records that are in use.
  */
 
 /** Records go this long after they expire: the leader's clock may be ahead of a replica's that still goes by them. */

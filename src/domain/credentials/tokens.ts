@@ -4,9 +4,9 @@ import { BASE62, generateKeyId, generateSecretWord, type RandomSource } from './
 import { Secret } from './secret.ts';
 
 /*
- * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and a checksum: six base62 digits of the CRC-32
- * over everything before them, so that junk is refused without a read of any record. Only the SHA-256 of the whole token is
- * stored: over 256 random bits a slow hash would protect nothing, and would help denial of service.
+ * Bearer tokens: a fixed prefix that secret scanners find, 256 random bits, and a checksum: six base62 digits of the
+ * CRC-32 over everything before them, so that junk is refused without a read of any record. Only the SHA-256 of the
+ * whole token is stored: over 256 random bits a slow hash would protect nothing, and would help denial of service.
  */
 
 const API_KEY = /^mst_live_([a-z0-9]{12})_[0-9A-Za-z]{49}$/;

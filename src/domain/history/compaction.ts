@@ -23,7 +23,8 @@ export interface CompactionSchedule {
   /**
    * Tells whether a compaction is due.
    * @param purged whether something was purged at or before the revision `now`
-   * @param now a revision of the store that was read just before, or an older one where that is pinned (revision-pins.ts)
+   * @param now a revision of the store that was read just before, or an older one where that is pinned
+   *   (revision-pins.ts)
    * @throws StoreUnavailable; BadRecord
    */
   due(purged: boolean, now: number): Promise<DueCompaction | undefined>;

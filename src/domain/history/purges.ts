@@ -25,9 +25,10 @@ export async function purgesInHistory(store: Store): Promise<PurgesInHistory> {
 
 /**
  * O10: turns the notes of purges that the history no longer holds into a count for each key, since the store's logs and
- * backups may hold the secrets until the key is retired. The history is compacted before: after a crash in between it is
- * compacted once more.
- * @param revision the revision that the history was compacted to; where Muster does not compact it, the store's revision
+ * backups may hold the secrets until the key is retired. The history is compacted before: after a crash in between it
+ * is compacted once more.
+ * @param revision the revision that the history was compacted to; where Muster does not compact it, the store's
+ *   revision
  * @throws StoreUnavailable; BadRecord
  */
 export async function countCompactedPurges(
@@ -90,9 +91,9 @@ async function countByKey(
 }
 
 /**
- * Counts the purged secrets that a key of the ring could still open, wherever their ciphertext lies, by the number of the
- * key that sealed them last. Older keys may have wrapped the same data key before a rotation, so all keys up to that number
- * must be retired.
+ * Counts the purged secrets that a key of the ring could still open, wherever their ciphertext lies, by the number of
+ * the key that sealed them last. Older keys may have wrapped the same data key before a rotation, so all keys up to
+ * that number must be retired.
  * @throws StoreUnavailable; BadRecord
  */
 export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): Promise<ReadonlyMap<number, number>> {

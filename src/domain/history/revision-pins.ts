@@ -21,7 +21,9 @@ export interface RevisionPin extends AsyncDisposable {
 
 /** The time to live of the lease: a pin outlives a holder that died by this much. */
 const TTL_MS = 15_000;
-/** A pin that is older does not count: purged secrets must leave the history (O10), and a reader this slow starts again. */
+/**
+ * A pin that is older does not count: purged secrets must leave the history (O10), and a reader this slow starts again.
+ */
 export const PINNED_MS_MAX = 900_000;
 
 /**

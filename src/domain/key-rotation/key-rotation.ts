@@ -16,8 +16,8 @@ import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
 
 /*
- * The rotation of the key-encryption key: it makes another key the active one, and shows what is still sealed under which
- * key. The leader rewraps the data keys that older keys wrap (rewrap.ts).
+ * The rotation of the key-encryption key: it makes another key the active one, and shows what is still sealed under
+ * which key. The leader rewraps the data keys that older keys wrap (rewrap.ts).
  */
 
 export interface KeyRotationMetrics {

@@ -21,8 +21,8 @@ import { rewrappedSchema, type ActiveKeyRecord } from '../records/replica-record
 import type { Sealed } from '../records/sealed.ts';
 
 /*
- * After a rotation the data keys that older keys wrap are rewrapped by the active key. The boxes stay as they are, and so
- * do revision and tag of a configuration: daemons see no change. Nothing can be sealed under an older key any more
+ * After a rotation the data keys that older keys wrap are rewrapped by the active key. The boxes stay as they are, and
+ * so do revision and tag of a configuration: daemons see no change. Nothing can be sealed under an older key any more
  * (domain/keys/active-key.ts), so one clean pass over everything is enough.
  */
 
@@ -72,8 +72,8 @@ interface Pass {
 /**
  * O10: creates the rewrap of a leader's term.
  * @param fence the fence of the term: every commit expects it
- * @returns a round, to be repeated, which may be stopped anywhere. It throws StoreUnavailable; BadRecord; and Error where
- *   a configuration cannot be read, once all others are rewrapped
+ * @returns a round, to be repeated, which may be stopped anywhere. It throws StoreUnavailable; BadRecord; and Error
+ *   where a configuration cannot be read, once all others are rewrapped
  */
 export function createRewrap(deps: RewrapDeps, fence: readonly Expectation[]): () => Promise<void> {
   let pass: Pass | undefined;

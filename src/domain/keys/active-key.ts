@@ -10,7 +10,8 @@ import type { KeyRing } from './key-ring.ts';
 
 /*
  * The active key seals new secrets. It is a record of the store, not the newest line of a replica's key file: a commit
- * that seals expects that record, so that nothing sealed under a key can be written once another key is active (ADR 0013).
+ * that seals expects that record, so that nothing sealed under a key can be written once another key is active (ADR
+ * 0013).
  */
 
 /** The key to seal under, and what the commit must expect so that the key is still active. */
@@ -45,8 +46,8 @@ export function keyMissing(active: ActiveKeyRecord | undefined, keyRing: KeyRing
 
 /**
  * Lets a replica that starts, or comes back, seal, after it has announced its keys: it writes the record as it is. A
- * rotation that checked the replicas before the announcement then conflicts, and checks again; a rotation that came first
- * is seen here. The first replica of all creates the record.
+ * rotation that checked the replicas before the announcement then conflicts, and checks again; a rotation that came
+ * first is seen here. The first replica of all creates the record.
  * @returns why the replica cannot serve, as `keyMissing`; undefined when it can
  * @throws StoreUnavailable, also where the active key changed under every attempt; BadRecord
  */
@@ -66,7 +67,10 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
   throw new Busy('conflicts', 'The active key changed under every attempt.');
 }
 
-/** Reads the record of the active key from the store; undefined where there is none. @throws StoreUnavailable; BadRecord */
+/**
+ * Reads the record of the active key from the store; undefined where there is none.
+ * @throws StoreUnavailable; BadRecord
+ */
 export async function readActiveKey(store: Store): Promise<Versioned<ActiveKeyRecord> | undefined> {
   const entry = await store.get(KEYS.activeKey);
   return entry && parseRecord(activeKeySchema, entry);

@@ -8,7 +8,8 @@ import type { KeyRing } from './key-ring.ts';
 /*
  * Envelope encryption (O9): each text is encrypted under a data key of its own, and the data key under a numbered
  * key-encryption key, both with AES-256-GCM. The context (account and field) is bound to both as additional data, so
- * that a ciphertext moved to another account does not open. Both boxes are nonce (12 bytes), ciphertext, tag (16), base64.
+ * that a ciphertext moved to another account does not open. Both boxes are nonce (12 bytes), ciphertext, tag (16),
+ * base64.
  */
 
 const CIPHER = 'aes-256-gcm';

@@ -49,8 +49,8 @@ const KEYS_MAX = 100;
 const LINE = /^(?:(\d{1,9}):)?([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * Parses the text of a key file: lines `N:<base64 of 32 bytes>`; a base64 line without a number is key 1; blank lines and
- * lines that begin with `#` are ignored.
+ * Parses the text of a key file: lines `N:<base64 of 32 bytes>`; a base64 line without a number is key 1; blank lines
+ * and lines that begin with `#` are ignored.
  * @throws Error that names the line and the rule, never the line's content
  */
 export function parseKeyRing(text: string): KeyRing {

@@ -48,7 +48,9 @@ export function totalOf(amounts: readonly Amount[]): Amount {
 /** Whether two prices are the same amount of money: `5` is `5.00`. */
 export const samePrice = (one: string, other: string): boolean => millionthsOf(one) === millionthsOf(other);
 
-/** A cache: asking Intl takes longer than an account's whole statement. It is bounded by the number of currency codes. */
+/**
+ * A cache: asking Intl takes longer than an account's whole statement. It is bounded by the number of currency codes.
+ */
 const digitsOf = new Map<string, number>();
 
 /** The digits after the point of a currency: 2 for EUR, 0 for JPY, 3 for KWD. @throws RangeError for what is no code */

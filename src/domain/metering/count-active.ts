@@ -25,8 +25,8 @@ export interface NightCount {
 }
 
 /**
- * M1: counts the apps that were active at the end of the day. An app that changed on a later day had the status that its
- * first such change records as `before`; any other app has its status of now. No app counts of an account that was
+ * M1: counts the apps that were active at the end of the day. An app that changed on a later day had the status that
+ * its first such change records as `before`; any other app has its status of now. No app counts of an account that was
  * disabled then.
  */
 export function countNight(now: AccountNow, changed: ChangedSince | undefined): NightCount {

@@ -16,7 +16,9 @@ export interface NightDeps extends LedgerDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly clockWatch: Pick<ClockWatch, 'trusted'>;
-  /** The least pause between two batches; it is twice as long as the batch took, if that is more, so that writers go on. */
+  /**
+   * The least pause between two batches; it is twice as long as the batch took, if that is more, so that writers go on.
+   */
   readonly pauseMs: number;
 }
 
@@ -33,13 +35,15 @@ export const isLate = (day: string, at: number): boolean => at > endOfDay(day) +
 const PAUSE_MAX_MS = 1000;
 const FRESH_ATTEMPTS_MAX = 20;
 const FRESH_PAUSE_MS = 50;
-/** How many apps are read, or counted, in one turn of the event loop: a fraction of a millisecond, then requests go on. */
+/**
+ * How many apps are read, or counted, in one turn of the event loop: a fraction of a millisecond, then requests go on.
+ */
 const READ_PER_TURN = 5000;
 const COUNTED_PER_TURN = 500;
 
 /**
- * Records a night (M1 to M3) for every account that existed then. The day record must have moved on before: the state that
- * is read here is then that of the night, but for changes of later days, and each of those has left an entry.
+ * Records a night (M1 to M3) for every account that existed then. The day record must have moved on before: the state
+ * that is read here is then that of the night, but for changes of later days, and each of those has left an entry.
  * @returns whether everything is recorded; if not, the caller tries again
  * @throws StoreUnavailable; BadRecord; Error once all others are done, where the record of an account cannot be read
  */
@@ -72,7 +76,10 @@ function accountsOf(memory: FleetMemory, day: string): string[] {
   return ids.sort();
 }
 
-/** Waits up to a second until memory is as new as the store: a count is read from memory alone. @throws StoreUnavailable */
+/**
+ * Waits up to a second until memory is as new as the store: a count is read from memory alone.
+ * @throws StoreUnavailable
+ */
 async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>): Promise<FleetMemory> {
   for (let attempt = 1; ; attempt += 1) {
     const reader = await fleet.current();

@@ -13,7 +13,9 @@ export interface Price {
 
 type PriceEntry = PricesRecord['entries'][number];
 
-/** The most entries of the price record, once those that no night needs any more are pruned; more changes are refused. */
+/**
+ * The most entries of the price record, once those that no night needs any more are pruned; more changes are refused.
+ */
 export const PRICE_ENTRIES_MAX = 1000;
 
 /** The recorded prices, oldest first; no entries where nothing is recorded yet. @throws StoreUnavailable; BadRecord */
@@ -24,8 +26,8 @@ export async function readPrices(store: Store): Promise<PricesRecord> {
 
 /**
  * M5: returns the price of a night, by its day (`YYYY-MM-DD`). The currency is that of the last entry before the month
- * began; the price is the last one in that currency before the midnight that ends the day. So another currency, with the
- * price in it, waits for the next month. The very first entry holds for all nights before it, too.
+ * began; the price is the last one in that currency before the midnight that ends the day. So another currency, with
+ * the price in it, waits for the next month. The very first entry holds for all nights before it, too.
  * @throws Error while no price is recorded: no night may be metered then
  */
 export function priceOfNight({ entries }: PricesRecord, day: string): Price {
@@ -68,7 +70,9 @@ export function withPrice(
   return { ...record, entries: kept };
 }
 
-/** Only the last entry of a day and currency can hold at a midnight; the very first one also holds for the time before. */
+/**
+ * Only the last entry of a day and currency can hold at a midnight; the very first one also holds for the time before.
+ */
 function append(entries: readonly PriceEntry[], next: PriceEntry): PriceEntry[] {
   const newest = entries.at(-1);
   const replaces =

@@ -60,7 +60,10 @@ export interface Usages {
   read(question: UsageQuestion, inTime: InTime): Promise<Usage>;
 }
 
-/** The most accounts of one answer (62,000 nights). More are read page by page: totals add up, as each account is rounded. */
+/**
+ * The most accounts of one answer (62,000 nights). More are read page by page: totals add up, as each account is
+ * rounded.
+ */
 export const USAGE_ACCOUNTS_MAX = 2000;
 
 export function createUsages({ store, accounts, clock, price }: UsageDeps): Usages {

@@ -27,8 +27,8 @@ export function authHeaderFault(value: string): string | undefined {
 const NAMED_HEADER = /^([A-Za-z][A-Za-z0-9-]{0,63}): +(.*)$/;
 
 /**
- * Headers that frame or route a request. If they were set from a stored credential, they would break the daemon's requests
- * or smuggle others, so a credential that looks like one of them stays the value of Authorization.
+ * Headers that frame or route a request. If they were set from a stored credential, they would break the daemon's
+ * requests or smuggle others, so a credential that looks like one of them stays the value of Authorization.
  */
 const NEVER_SPLIT = /^(?:host|content-.*|transfer-encoding|connection|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 

@@ -11,7 +11,9 @@ export interface Host {
 /** RFC 1035, 2.3.4: 255 octets on the wire are 253 characters, and the trailing dot (the root) is none of them. */
 const NAME_CHARACTERS_MAX = 253;
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
-/** Labels that WHATWG and inet_aton(3) begin to read as a number, so that `10.0.0.0x1` is an address to some parsers. */
+/**
+ * Labels that WHATWG and inet_aton(3) begin to read as a number, so that `10.0.0.0x1` is an address to some parsers.
+ */
 const NUMERIC_LABEL = /^(?:[0-9]+|0x.*)$/;
 
 /** Parses the host as spelled between `//` and the port or path; undefined where the grammar of O4 has no such host. */

@@ -1,12 +1,14 @@
 import { BlockList } from 'node:net';
 import type { Host } from './collector-host.ts';
 
-/** Where a host is: in a private network, anywhere else, or `nowhere`, since no collector can listen at such an address. */
+/**
+ * Where a host is: in a private network, anywhere else, or `nowhere`, since no collector can listen at such an address.
+ */
 export type Reach = 'private' | 'public' | 'nowhere';
 
 /**
- * Section 4.8 and O5: classifies a host by its spelling alone. DNS is never asked: the address of a name here and now says
- * nothing about its address on the device.
+ * Section 4.8 and O5: classifies a host by its spelling alone. DNS is never asked: the address of a name here and now
+ * says nothing about its address on the device.
  */
 export function reachOf(host: Host): Reach {
   if (host.kind === 'name') return isPrivateName(host.text) ? 'private' : 'public';

@@ -55,15 +55,18 @@ export interface OtelConfigs {
   read(caller: Caller): Promise<OtelConfig>;
   /**
    * Section 4.8: stores a configuration.
-   * @param seen the revision of the record that the change was decided from, so that a configuration which was purged since
-   *   is not stored again; undefined to store over any revision
+   * @param seen the revision of the record that the change was decided from, so that a configuration which was purged
+   *   since is not stored again; undefined to store over any revision
    * @throws Refusal `enterprise_required`, or as `authorisedBy`; StaleRead where the revision is not `seen`;
    *   StoreUnavailable
    */
   store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
-  /** Section 4.9: removes the configuration, also without the entitlement. @throws Refusal as `authorisedBy`; StoreUnavailable */
+  /**
+   * Section 4.9: removes the configuration, also without the entitlement.
+   * @throws Refusal as `authorisedBy`; StoreUnavailable
+   */
   purge(caller: Caller): Promise<void>;
 }
 

@@ -22,8 +22,8 @@ const COST_OF_ACCOUNT = 50;
 
 /**
  * Counts the rollout states of the devices of all Enterprise accounts that ever stored a configuration. It reads all
- * acknowledgements once, in pages; those of one account are adjacent. Accounts are counted one after the other, not all at
- * one instant.
+ * acknowledgements once, in pages; those of one account are adjacent. Accounts are counted one after the other, not all
+ * at one instant.
  * @param staleAfterMs as `staleAfterMs()`
  * @returns undefined when the signal aborted
  * @throws StoreUnavailable, also while memory is being filled anew

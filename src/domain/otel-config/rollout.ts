@@ -133,8 +133,8 @@ async function acksOf(store: Store, accountId: string): Promise<Map<string, AckR
 }
 
 /**
- * Adds an acknowledgement, by its app. An unreadable one, which is damaged or of a newer version, is ignored: it must not
- * prevent the count of all others.
+ * Adds an acknowledgement, by its app. An unreadable one, which is damaged or of a newer version, is ignored: it must
+ * not prevent the count of all others.
  */
 export function noteAck(acks: Map<string, AckRecord>, entry: Entry): void {
   try {

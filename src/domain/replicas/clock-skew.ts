@@ -1,7 +1,7 @@
 /*
- * Judges this replica's clock by the announcements of the others. An announcement is judged only when it is new, against
- * the interval in which it must have been written: a slow store, a slow reader and a long pause of either widen that
- * interval and raise no alarm.
+ * Judges this replica's clock by the announcements of the others. An announcement is judged only when it is new,
+ * against the interval in which it must have been written: a slow store, a slow reader and a long pause of either widen
+ * that interval and raise no alarm.
  */
 
 /** The announcement of another replica, as it was read. */
@@ -12,7 +12,9 @@ export interface Announced {
   readonly clock: number;
 }
 
-/** The interval, by the own wall clock, in which every announcement was written that this read shows for the first time. */
+/**
+ * The interval, by the own wall clock, in which every announcement was written that this read shows for the first time.
+ */
 export interface ReadInterval {
   readonly from: number;
   readonly to: number;
@@ -56,8 +58,8 @@ export function greatestSkewMs(judged: JudgedClocks): number {
 }
 
 /**
- * Tells whether at least as many replicas contradict this one as agree with it, itself among these: one wrong clock among
- * three outvotes itself alone, and of two neither can tell which one is wrong.
+ * Tells whether at least as many replicas contradict this one as agree with it, itself among these: one wrong clock
+ * among three outvotes itself alone, and of two neither can tell which one is wrong.
  */
 export function outvoted(judged: JudgedClocks): boolean {
   const contradicting = [...judged.values()].filter(({ skewMs }) => Math.abs(skewMs) > CLOCK_SKEW_MS_MAX).length;

@@ -3,8 +3,8 @@ import { newerFormat, newerInWords } from './format.ts';
 
 /**
  * Wraps the store for a replica that commits. A newer Muster migrates the records once no older replica is on the
- * registry, so a replica that is not there, or has come back, reads the format before its next commit (ADR 0023). A commit
- * throws StoreUnavailable where the format is newer than this program knows.
+ * registry, so a replica that is not there, or has come back, reads the format before its next commit (ADR 0023). A
+ * commit throws StoreUnavailable where the format is newer than this program knows.
  * @param registration as `Replicas.registration`
  */
 export function fencedByFormat(store: Store, registration: () => object | undefined): Store {

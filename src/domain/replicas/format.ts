@@ -7,8 +7,8 @@ import { readReplicas } from './replicas.ts';
 
 /*
  * The format of all records together (docs/adr/0023-neighbouring-versions.md). It is raised first: a program that does
- * not know it no longer starts, and one that runs notices within seconds and ends. Once no such program is on the registry,
- * the records are migrated.
+ * not know it no longer starts, and one that runs notices within seconds and ends. Once no such program is on the
+ * registry, the records are migrated.
  */
 
 /**
@@ -45,7 +45,7 @@ export interface Settling {
   readonly signal?: AbortSignal | undefined;
   /** Is called once, with a sentence, when replicas of an older version must be waited for. */
   readonly warn?: (message: string) => void;
-  /** For tests, as is `format`. */
+  /** Only tests give this and `format`. */
   readonly migrations?: Migrations;
   readonly format?: number;
 }

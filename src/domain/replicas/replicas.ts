@@ -31,7 +31,9 @@ export interface Replicas {
   everyReplicaKnows(change: string): Promise<boolean>;
   /** The identity of the current registration: another object after each gap; undefined while not registered. */
   registration(): object | undefined;
-  /** Whether the clocks of the others contradict this replica's by more than 30 s (clock-skew.ts), as of the last round. */
+  /**
+   * Whether the clocks of the others contradict this replica's by more than 30 s (clock-skew.ts), as of the last round.
+   */
   othersDisagree(): boolean;
   /** Removes this replica from the registry. Never throws. */
   release(): Promise<void>;

@@ -3,8 +3,8 @@ import { LIMITS } from '../limits.ts';
 import type { ReviewIndex } from '../records/review-records.ts';
 
 /**
- * Decides which of the incoming entries one commit takes, in their order, and which of the oldest it drops to make room.
- * Where an entry needs more room than one commit can make, that commit only drops.
+ * Decides which of the incoming entries one commit takes, in their order, and which of the oldest it drops to make
+ * room. Where an entry needs more room than one commit can make, that commit only drops.
  * @param operationsMax the operations of one commit; one of them writes the index
  */
 export function admit<Entry extends { readonly digest: string; readonly bytes: number }>(

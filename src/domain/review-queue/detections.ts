@@ -26,12 +26,13 @@ export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'c
 }
 
 /**
- * Adds detections to the account's review queue, and drops the oldest of the app to make room. An id that is in the queue
- * already changes nothing, so that a daemon whose answer was lost sends the same again. Like an acknowledgement this is a
- * device's own state, and leaves no audit entry.
+ * Adds detections to the account's review queue, and drops the oldest of the app to make room. An id that is in the
+ * queue already changes nothing, so that a daemon whose answer was lost sends the same again. Like an acknowledgement
+ * this is a device's own state, and leaves no audit entry.
  * @returns how many are in the queue, by this request or an earlier one: all of them
- * @throws Refusal `invalid_request` for a private device (section 4.10), `invalid_credential` or `account_disabled` where
- *   the app or the account changed since the authentication; StoreUnavailable, also where the store is nearly full
+ * @throws Refusal `invalid_request` for a private device (section 4.10), `invalid_credential` or `account_disabled`
+ *   where the app or the account changed since the authentication; StoreUnavailable, also where the store is nearly
+ *   full
  */
 export async function takeDetections(
   deps: DetectionDeps,
@@ -112,7 +113,9 @@ interface ReliedOn {
   readonly expect: readonly Expectation[];
 }
 
-/** Checks that the app may still send, and how much evidence; the commit must expect `expect`, so that both still hold. */
+/**
+ * Checks that the app may still send, and how much evidence; the commit must expect `expect`, so that both still hold.
+ */
 async function reliedOn(deps: DetectionDeps, found: FoundApp): Promise<ReliedOn> {
   const { account, app } = await stillBound(await deps.fleet.current(), found.app);
   // Memory changes meanwhile: the account's revision and the state that is decided by are read in the same turn.

@@ -26,8 +26,8 @@ export interface Decision {
 }
 
 /**
- * The operator's access to an account's review queue. Evidence is shown at the account's current level: evidence that was
- * stored under a wider level is cut in the answer, and not rewritten.
+ * The operator's access to an account's review queue. Evidence is shown at the account's current level: evidence that
+ * was stored under a wider level is cut in the answer, and not rewritten.
  */
 export interface ReviewQueue {
   /**

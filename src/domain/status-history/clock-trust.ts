@@ -3,8 +3,9 @@ import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 
 /**
- * Tells whether the wall clock may close a day. A metered night cannot be taken back, so a clock is not trusted after it
- * jumped against the monotonic clock of this process, or while the clocks of the other replicas contradict it (ADR 0008).
+ * Tells whether the wall clock may close a day. A metered night cannot be taken back, so a clock is not trusted after
+ * it jumped against the monotonic clock of this process, or while the clocks of the other replicas contradict it
+ * (ADR 0008).
  */
 export interface ClockWatch {
   /** Compares the clocks now. It must be called often: a jump there and back between two calls is not noticed. */
@@ -22,7 +23,9 @@ export interface ClockWatchOptions {
 
 /** The wall clock jumped if it moved against the monotonic one by more than this. */
 export const CLOCK_JUMP_MS = 30_000;
-/** A new time is trusted once it has been steady for this long; this often, too, the drift of a good clock is taken in. */
+/**
+ * A new time is trusted once it has been steady for this long; this often, too, the drift of a good clock is taken in.
+ */
 export const CLOCK_STEADY_MS = HOUR_MS;
 
 /** How far the wall clock is ahead of the monotonic one, and since when (monotonic) that is trusted, or waits to be. */

@@ -14,9 +14,9 @@ import { stampDay, type DayStamp } from './day-record.ts';
 
 /*
  * The status changes, from which a night is rebuilt (M1, M3). Each change of an app's status, and of an account's
- * `disabled`, records the status before it in its own commit: one small record a day and app, which outlives the app. The
- * creation of an app leaves none and expects no day: a pending app does not count, and its next change records that it
- * was pending before.
+ * `disabled`, records the status before it in its own commit: one small record a day and app, which outlives the app.
+ * The creation of an app leaves none and expects no day: a pending app does not count, and its next change records that
+ * it was pending before.
  */
 
 export interface TransitionDeps {
@@ -24,7 +24,7 @@ export interface TransitionDeps {
   readonly clockWatch: Pick<ClockWatch, 'trusts'>;
 }
 
-/** What the commit of a change must expect and write besides, and the instant of the change. */
+/** The expectations and writes that the commit of a change needs besides its own, and the instant of the change. */
 export interface Transition {
   readonly at: number;
   readonly expect: readonly Expectation[];

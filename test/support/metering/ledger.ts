@@ -31,7 +31,9 @@ export class Ledger {
   acknowledgements = 0;
   unavailable = 0;
 
-  /** Works on one account until it is stopped, or a call has no answer. It goes on after an error of the API's table. */
+  /**
+   * Works on one account until it is stopped, or a call has no answer. It goes on after an error of the API's table.
+   */
   async work(muster: Addresses, tenant: Tenant, stop?: AbortSignal): Promise<void> {
     try {
       const stopped = (): boolean => stop?.aborted === true;

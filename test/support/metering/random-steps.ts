@@ -16,8 +16,8 @@ export type Step =
   | Midnight;
 
 /**
- * Requests around a midnight. The first of them stall on their way while time passes, and others come meanwhile; then the
- * two clocks are swapped.
+ * Requests around a midnight. The first of them stall on their way while time passes, and others come meanwhile; then
+ * the two clocks are swapped.
  */
 export interface Midnight {
   readonly kind: 'midnight';

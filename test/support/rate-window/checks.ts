@@ -36,7 +36,10 @@ export function overAdmissions({ admitted }: History): string[] {
   return [`601 were admitted within ${last - first} ms, from ${first}`];
 }
 
-/** Units that recent faults may withhold: the allotments of the replicas in trouble; all units for a minute after a suspension. */
+/**
+ * Units that recent faults may withhold: the allotments of the replicas in trouble; all units for a minute after a
+ * suspension.
+ */
 function withheldAtMost({ faults }: History, now: number): number {
   const lately = faults.filter(({ at, until }) => at <= now && now <= until + FAULT_ECHO_MS);
   if (lately.some(({ suspended }) => suspended)) return MAX;

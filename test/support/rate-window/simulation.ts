@@ -123,7 +123,10 @@ class Replica implements Clock {
     if (this.state === 'runs') this.state = 'paused';
   }
 
-  /** @param suspendedMs how long its monotonic clock stood still @param first what the process does before anything else */
+  /**
+   * @param suspendedMs how long its monotonic clock stood still
+   * @param first what the process does before anything else
+   */
   resume(suspendedMs: number, first: () => void): void {
     if (this.state !== 'paused') return;
     this.#slept += suspendedMs;

@@ -239,12 +239,17 @@ export class AccountWindow {
     if (refuses > 0) this.#refuseAfter(take.units, refuses);
   }
 
-  /** Lets others charge: the replica that committed knows the record first, and others would meet one conflict after another. */
+  /**
+   * Lets others charge: the replica that committed knows the record first, and others would meet one conflict after
+   * another.
+   */
   #yieldTurn(turns: number): void {
     this.#yieldsUntil = this.#deps.clock.monotonic() + Math.min(YIELD_MS_MAX, this.#roundTripMs * turns);
   }
 
-  /** Refuses `refuses` requests behind the first `units` ones, but for those for whom something became free meanwhile. */
+  /**
+   * Refuses `refuses` requests behind the first `units` ones, but for those for whom something became free meanwhile.
+   */
   #refuseAfter(units: number, refuses: number): void {
     const now = this.#deps.interval();
     const stay = Math.max(units, this.#window.left(now));

@@ -13,7 +13,9 @@ export interface ClockInterval {
 const REMEMBERED_MS = 62_000;
 const SAMPLE_MS = 5000;
 
-/** The least and the greatest offset of the wall clock from the monotonic one, from `from` until the next sample begins. */
+/**
+ * The least and the greatest offset of the wall clock from the monotonic one, from `from` until the next sample begins.
+ */
 interface OffsetSample {
   /** An instant of the monotonic clock. */
   readonly from: number;
@@ -23,9 +25,9 @@ interface OffsetSample {
 
 /**
  * Returns a function that reads the clock as an interval. The interval has no width while wall and monotonic clock run
- * side by side. For a minute after they moved apart (the wall clock jumped, or the machine slept and the monotonic clock
- * stood still) it spans both readings. Units then count by the earliest time, and own leases end by the latest time, so
- * that a jump costs requests and never admits one.
+ * side by side. For a minute after they moved apart (the wall clock jumped, or the machine slept and the monotonic
+ * clock stood still) it spans both readings. Units then count by the earliest time, and own leases end by the latest
+ * time, so that a jump costs requests and never admits one.
  */
 export function createClockInterval(clock: Pick<Clock, 'now' | 'monotonic'>): () => ClockInterval {
   const sample = (): OffsetSample => {

@@ -18,7 +18,9 @@ export type Decision =
       readonly act: 'commit';
       readonly record: WindowRecord;
       readonly take: NewLease;
-      /** So many waiting requests are refused after the commit: nothing is free for them, and no allotment to recall. */
+      /**
+       * So many waiting requests are refused after the commit: nothing is free for them, and no allotment to recall.
+       */
       readonly refuses: number;
       /** More than 200 are left: commits are to be few. */
       readonly isAmple: boolean;

@@ -27,7 +27,7 @@ export interface KnownWindowDeps {
 
 export type Known = Versioned<WindowRecord>;
 
-/** What this replica knows of one account's window: the record, its own leases, and what it admitted. */
+/** This replica's knowledge of one account's window: the record, its own leases, and what it admitted. */
 export class KnownWindow {
   readonly #deps: KnownWindowDeps;
   readonly #remaining: RemainingUnits;

@@ -18,7 +18,7 @@ export interface Unanswered {
   readonly expects: number;
 }
 
-/** What a replica knows of its own leases on one account. */
+/** A replica's knowledge of its own leases on one account. */
 export interface OwnLeases {
   readonly lease: OwnLease | undefined;
   /** Oldest first. Of those that expect the same revision one at most took effect. */

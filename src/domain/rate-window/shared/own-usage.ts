@@ -15,7 +15,8 @@ export interface OwnCount {
 
 /**
  * The instants of the units that this replica admitted. Other replicas count these by buckets and allow for clocks that
- * differ, 61.25 s from the bucket's beginning; here each counts for 60 s, so that a window of one replica is exact (H13).
+ * differ, 61.25 s from the bucket's beginning; here each counts for 60 s, so that a window of one replica is exact
+ * (H13).
  */
 export class OwnUsage {
   readonly #rules: WindowRules;

@@ -6,9 +6,9 @@ import type { ClockInterval } from './clock-interval.ts';
 import type { WindowRules } from './rules.ts';
 
 /*
- * `rate/<accountId>` on etcd: what the replicas know together of an account's last minute. The stored names are older
- * than these words: `holds` are leases, `slice` marks an allotment, `wants` is its demand, `wanted` is what is recalled.
- * They are kept, since replicas of two versions share the record; only this file knows them.
+ * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. The stored names are older
+ * than these words: `holds` are leases, `slice` marks an allotment, `wants` is its demand, `wanted` is what is
+ * recalled. They are kept, since replicas of two versions share the record; only this file knows them.
  */
 
 /** Units spent in the bucket that begins at this instant of the spender's wall clock. */
@@ -26,7 +26,10 @@ export interface Lease {
   readonly until: number;
   /** Whether it is an allotment; false for a charge. */
   readonly isAllotment: boolean;
-  /** How many more units the holder of an allotment needs: a replica that returns some while much is left adds them here. */
+  /**
+   * How many more units the holder of an allotment needs: a replica that returns some while much is left adds them
+   * here.
+   */
   readonly demand?: number | undefined;
 }
 
@@ -137,8 +140,8 @@ export function withoutFuture(record: WindowRecord, now: ClockInterval, rules: W
 }
 
 /**
- * Reads a record; one that cannot be parsed stands for a window that is spent whole at an unknown instant. Like a record
- * of a wrong clock that is ahead, it is corrected once, and counts from then on.
+ * Reads a record; one that cannot be parsed stands for a window that is spent whole at an unknown instant. Like a
+ * record of a wrong clock that is ahead, it is corrected once, and counts from then on.
  */
 export function readWindowOrFull(entry: Entry, { requestsMax }: WindowRules): WindowRecord {
   try {

@@ -13,8 +13,8 @@ interface OthersUnits {
 }
 
 /**
- * What answers say of a window (H14). The units of other replicas are summed up anew only when the record changed or
- * something in it ended.
+ * The remaining units of a window, as answers report them (H14). The units of other replicas are summed up anew only
+ * when the record changed or something in it ended.
  */
 export class RemainingUnits {
   readonly #replicaId: string;

@@ -49,9 +49,9 @@ export class RequestQueue {
   }
 
   /**
-   * Rejects the requests that were answered with 502 by now, so that they are not charged. Units that are charged already
-   * (`charged`), and that the requests in time do not need, are spent on late ones all the same: others may have been
-   * refused over these units.
+   * Rejects the requests that were answered with 502 by now, so that they are not charged. Units that are charged
+   * already (`charged`), and that the requests in time do not need, are spent on late ones all the same: others may
+   * have been refused over these units.
    */
   rejectLate(charged: number, decision: () => RateDecision): void {
     const { clock, deadlines } = this.#deps;

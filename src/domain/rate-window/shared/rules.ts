@@ -1,8 +1,8 @@
 import { LIMITS } from '../../limits.ts';
 
 /*
- * The numbers of the shared window. Together they keep H13: a unit counts for at least 60 s, and for no more than 62.5 s
- * (60 s, a bucket, twice the difference of two clocks, and the time that a charge may take).
+ * The numbers of the shared window. Together they keep H13: a unit counts for at least 60 s, and for no more than 62.5
+ * s (60 s, a bucket, twice the difference of two clocks, and the time that a charge may take).
  */
 
 /** The numbers that the window's decisions go by: a parameter, so that the simulation can break one and must notice. */

@@ -8,10 +8,12 @@ export interface Situation {
   readonly record: WindowRecord;
   readonly replicaId: string;
   readonly leases: OwnLeases;
-  /** What this replica admitted, by its own memory. */
+  /** The units that this replica admitted, by its own memory. */
   readonly own: OwnCount;
   readonly now: ClockInterval;
-  /** The monotonic clock, as for `recallDeadlines` and `yieldsUntil`: a jump of the wall clock must not prolong a wait. */
+  /**
+   * The monotonic clock, as for `recallDeadlines` and `yieldsUntil`: a jump of the wall clock must not prolong a wait.
+   */
   readonly monotonic: number;
   /** Requests that wait; 0 when only the own lease is to be settled. */
   readonly waiting: number;

@@ -17,8 +17,9 @@ export interface WindowWatchDeps {
 const REOPEN_AFTER_MS = 500;
 
 /**
- * Watches the windows that other replicas write. It is a hint: a replica that misses a change learns of it by a conflict.
- * But allotments are recalled this way, and an allotment of a replica that does not hear of it counts as spent.
+ * Watches the windows that other replicas write. It is a hint: a replica that misses a change learns of it by a
+ * conflict. But allotments are recalled this way, and an allotment of a replica that does not hear of it counts as
+ * spent.
  */
 export class WindowWatch {
   readonly #deps: WindowWatchDeps;
