@@ -18,12 +18,16 @@ export interface AuditSealDeps {
   readonly unsealed: Unsealed;
 }
 
-/** Every entry is to be sealed within 10 s; a round may take a while, too. */
+/** Every entry is to be sealed within 10 s, and a round takes time as well. */
 const SEAL_EVERY_MS = 5000;
-/** Accounts at a time: each is a few small reads and a commit. */
+/** So many accounts are sealed at a time: each costs a few small reads and a commit. */
 const ACCOUNTS_AT_ONCE = 4;
 
-/** Seals what is new in each account's audit (docs/adr/0011-a-chain-over-the-audit.md). */
+/**
+ * Seals the new entries of each account's audit, a few accounts at a time (docs/adr/0011-a-chain-over-the-audit.md). A
+ * chain that is not what was written is logged as an error and not continued; the other accounts go on. A round throws
+ * `StoreUnavailable`, and the accounts that it did not reach wait for the next one.
+ */
 export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {
   const { store, clock, log, metrics, unsealed } = deps;
   term.signal.addEventListener('abort', () => unsealed[Symbol.dispose](), { once: true });
@@ -33,7 +37,7 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
       const sealed = await sealAccount({ store, clock, fence: term.fence }, due);
       if (sealed.more) unsealed.giveBack(due);
       metrics.auditSealed(sealed.entries);
-      tellHourly(log, due.accountId, sealed);
+      logHourly(log, due.accountId, sealed);
     } catch (error) {
       if (!(error instanceof BadRecord)) throw error;
       log.error(
@@ -46,7 +50,7 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
   return {
     name: 'audit-seal',
     everyMs: SEAL_EVERY_MS,
-    // After an outage, too, what is new is sealed within 10 s.
+    // After an outage, too, new entries are sealed within 10 s.
     pauseMaxMs: SEAL_EVERY_MS,
     async reconcile(signal) {
       const waiting = (await unsealed.take()).toReversed();
@@ -67,8 +71,8 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
   };
 }
 
-/** A witness outside the store: who collects the logs can tell a chain that was written anew. */
-function tellHourly(log: Log, accountId: string, { before, chain }: Sealed): void {
+/** Logs the head of the chain once an hour: collected logs show a chain that was written anew later. */
+function logHourly(log: Log, accountId: string, { before, chain }: Sealed): void {
   const hour = (at: number): number => Math.floor(at / HOUR_MS);
   if (chain.number === before.number || hour(chain.at) === hour(before.at)) return;
   log.info({ accountId, block: chain.number, digest: chain.digest }, 'audit sealed');

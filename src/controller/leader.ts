@@ -6,14 +6,14 @@ import type { Clock } from '../time/clock.ts';
 import type { LeaderMetrics } from './metrics.ts';
 
 /**
- * One controller leads: the one that holds the key `leader`. Every write of its loops expects that key at the revision
- * of its term, so that a leader that was paused or cut off cannot write once another may lead (the lease's expiry
- * removes the key in the store itself, whatever the old leader believes).
+ * The term of a leader. The controller that holds the key `leader` leads. Every write of its loops expects that key at
+ * the revision of its term, so that a leader that was paused or cut off cannot write once another one may lead: the
+ * lease's expiry removes the key in the store itself, whatever the former leader believes.
  */
 export interface Term {
-  /** What every commit of the term expects besides; empty only where election is switched off. */
+  /** The expectations that every commit of the term has to add; empty only where election is switched off. */
   readonly fence: readonly Expectation[];
-  /** Aborts when the term ends: the process stops, or the key may be another's. */
+  /** Aborts when the term ends: the process stops, or another controller may hold the key. */
   readonly signal: AbortSignal;
 }
 
@@ -28,29 +28,33 @@ export interface LeaderDeps {
 
 /** The time to live of the lease (ADR 0014: with 10 s a handover through a restart of an etcd member took 19 s). */
 const TTL_MS = 7000;
-/** One small read each second while another leads: a leader that stops is followed within it. */
-const LOOK_EVERY_MS = 1000;
+/** While another controller leads, one small read each second: a leader that stops is followed within that time. */
+const CHECK_EVERY_MS = 1000;
 
-/** Runs the work of each term that this replica gets, until the signal aborts. The work ends when its term does. */
+/**
+ * Runs the work of each term that this replica gets, until the signal aborts. The work must end when the signal of its
+ * term aborts. An outage of the store is logged, and the attempt is repeated.
+ * @throws the error of the work, after the key was released
+ */
 export async function lead(deps: LeaderDeps, work: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void> {
   const { clock, log } = deps;
   while (!signal.aborted) {
     const held = await tryToLead(deps);
     if (held) await serve(deps, held, work, signal);
-    if (!signal.aborted) await clock.sleep(LOOK_EVERY_MS, signal);
+    if (!signal.aborted) await clock.sleep(CHECK_EVERY_MS, signal);
   }
   log.debug({}, 'the controller has stopped');
 }
 
 async function tryToLead({ store, clock, log, replicaId }: LeaderDeps): Promise<Held | undefined> {
   try {
-    // Looked at first: a try costs a lease, and is made every second.
+    // The read comes first: an attempt costs a lease, and is made every second.
     if (store.backend === 'etcd' && (await store.get(KEYS.leader))) return undefined;
     const record = leaderSchema.parse({ replicaId, since: clock.now() });
     const held = await store.hold(KEYS.leader, JSON.stringify(record), TTL_MS);
     return held === 'taken' ? undefined : held;
   } catch (error) {
-    log.info({ err: error }, 'whether another controller leads cannot be told now');
+    log.info({ err: error }, 'cannot check whether another controller leads');
     return undefined;
   }
 }

@@ -2,12 +2,18 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { LoopMetrics, LoopName } from './metrics.ts';
 
-/** Reads what is and writes what should be. It may run twice, and may be stopped anywhere. */
+/**
+ * One kind of work that is done in rounds: a round reads the state of the store and writes what should be there. It may
+ * run twice, and may be stopped anywhere.
+ */
 export interface Reconciler {
+  /** Labels the metrics and the log. */
   readonly name: LoopName;
+  /** The pause after a round that succeeded. */
   readonly everyMs: number;
-  /** The longest pause after failures; a minute, or its pace where that is longer, unless it says otherwise. */
+  /** The longest pause after failures; by default a minute, or `everyMs` where that is longer. */
   readonly pauseMaxMs?: number;
+  /** Does one round. An error of any kind fails the round: the loop logs it and tries again. */
   reconcile(signal: AbortSignal): Promise<void>;
 }
 
@@ -19,7 +25,10 @@ export interface LoopDeps {
 
 const PAUSE_MAX_MS = 60_000;
 
-/** The one shape of a loop: pace, back-off, log and metrics; rounds never overlap. Resolves once the signal aborts. */
+/**
+ * Runs the rounds of a reconciler, one after the other, with its pace, a back-off after failures, log and metrics.
+ * Resolves once the signal aborts and the round under way has ended; never rejects.
+ */
 export async function runLoop(
   { clock, log, metrics }: LoopDeps,
   reconciler: Reconciler,
@@ -42,7 +51,7 @@ export async function runLoop(
   }
 }
 
-/** Doubles with each failure in a row. */
+/** The pause doubles with each failure in a row. */
 function pauseMs(failures: number, everyMs: number, pauseMaxMs: number): number {
   return failures === 0 ? everyMs : Math.min(everyMs * 2 ** Math.min(failures, 10), pauseMaxMs);
 }

@@ -20,46 +20,51 @@ export interface MeteringDeps {
   readonly clockWatch: ClockWatch;
   readonly log: Log;
   readonly metrics: MeteringMetrics;
-  /** M2a: a night is metered so long after its midnight. */
+  /** M2a: a night is metered so many milliseconds after its midnight. */
   readonly meteringDelayMs: number;
-  /** Between two batches of a night, at least; 0 works it off in one go. */
+  /** The shortest pause between two batches of a night; 0 meters it in one go. */
   readonly meteringPauseMs?: number;
 }
 
-const LOOK_EVERY_MS = 5000;
+const CHECK_EVERY_MS = 5000;
 const PAUSE_MS = 20;
 
-/** M1–M4: one missed night a round, the oldest first; stopped anywhere, the next round goes on. */
+/**
+ * M1–M4: meters the oldest night that is due, one a round; then prunes the status changes that no night needs any more. A
+ * round that is stopped anywhere is continued by the next one. No night is metered by a clock that is not trusted, or
+ * before a price is on record. A round throws `StoreUnavailable` and `BadRecord`.
+ */
 export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fence'>): Reconciler {
   const { store, fleet, clock, clockWatch, log, metrics } = deps;
   const fenced = { store, fence };
   const nightDeps = { ...deps, fence, pauseMs: deps.meteringPauseMs ?? PAUSE_MS };
-  let known: Watermark | undefined;
-  let forgotten: string | undefined;
-  let forgottenTo: string | undefined;
+  let watermark: Watermark | undefined;
+  /** The night up to which all changes are pruned, and the key up to which those of the next one are. */
+  let prunedThrough: string | undefined;
+  let prunedTo: string | undefined;
   let night: Night | undefined;
-  return { name: 'metering', everyMs: LOOK_EVERY_MS, reconcile };
+  return { name: 'metering', everyMs: CHECK_EVERY_MS, reconcile };
 
   async function reconcile(signal: AbortSignal): Promise<void> {
     if (!clockWatch.trusted()) return;
     const due = daysBefore(dayAt(clock.now() - deps.meteringDelayMs), 1);
-    if (known?.through === undefined || known.through < due) {
-      known = await readWatermark(store);
-      if (known.through !== undefined) metrics.meteredThrough(endOfDay(known.through) / 1000);
-      const day = await nextNight(known, due);
-      if (day !== undefined) return await meter(day, known, signal);
+    if (watermark?.through === undefined || watermark.through < due) {
+      watermark = await readWatermark(store);
+      if (watermark.through !== undefined) metrics.meteredThrough(endOfDay(watermark.through) / 1000);
+      const day = await nextNight(watermark, due);
+      if (day !== undefined) return await meter(day, watermark, signal);
     }
-    if (known.through === forgotten) return;
-    const { all, to } = await pruneChanges(fenced, known, forgottenTo);
-    forgottenTo = to;
-    if (all) forgotten = known.through;
+    if (watermark.through === prunedThrough) return;
+    const { all, to } = await pruneChanges(fenced, watermark, prunedTo);
+    prunedTo = to;
+    if (all) prunedThrough = watermark.through;
   }
 
   /** The oldest night that is due, once its day has ended; undefined where there is none, or none yet. */
   async function nextNight({ through }: Watermark, due: string): Promise<string | undefined> {
     if (through !== undefined && through >= due) return undefined;
     const reader = await fleet.current();
-    // The directory is being filled, or nobody is here to be metered.
+    // The watch cache is being filled, or there is no account to meter.
     if (!reader.atOnce || !fleet.memory.whole || fleet.memory.accountCount === 0) return undefined;
     const current = fleet.memory.day();
     const next = through === undefined ? current?.record.since : dayAfter(through);

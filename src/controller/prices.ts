@@ -11,22 +11,23 @@ export interface PricesDeps {
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;
   readonly log: Log;
-  /** What a daemon costs a month, as configured where this controller runs. */
+  /** The price of a daemon and month, as configured where this controller runs. */
   readonly price: Price;
 }
 
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 
 /**
- * M5: the leader's configured price is on record before a night is metered, with the instant from which it holds. The
- * first round of a term is at once; no night is metered while nothing is on record.
+ * M5: records the leader's configured price, with the instant from which it holds, before a night is metered. The first
+ * round of a term is at once; no night is metered while no price is on record. A round throws `StoreUnavailable`, and
+ * Error where the price changed too often since the last metered night.
  */
 export function pricesReconciler({ store, clock, clockWatch, log, price }: PricesDeps, { fence }: Term): Reconciler {
   return {
     name: 'prices',
-    everyMs: LOOK_EVERY_MS,
+    everyMs: CHECK_EVERY_MS,
     async reconcile() {
-      // By a clock that is far ahead it would begin to hold too late. Nor is a night metered meanwhile.
+      // By a clock that is far ahead the price would begin to hold too late. No night is metered meanwhile either.
       if (!clockWatch.trusted()) return;
       const outcome = await recordPrice(store, price, clock.now(), fence);
       if (outcome === 'recorded') log.info({ ...price }, 'the price per daemon and month is on record');

@@ -18,7 +18,7 @@ export interface PurgeDeps {
   readonly store: Store;
   readonly keyRing: KeyRing;
   readonly metrics: PurgeMetrics;
-  /** Whether the history is Muster's to compact; where not, whoever keeps that etcd compacts it. */
+  /** Whether Muster compacts the history; where it does not, the operator of that etcd does. */
   readonly compacts: boolean;
   /** Made for this term, under its fence. */
   readonly schedule: CompactionSchedule;
@@ -26,23 +26,23 @@ export interface PurgeDeps {
   readonly pins: RevisionPins;
 }
 
-const LOOK_EVERY_MS = 5000;
-/** What is purged right after an outage is gone within a minute, too. */
+const CHECK_EVERY_MS = 5000;
+/** A purge right after an outage, too, is out of the history within a minute. */
 const PAUSE_MAX_MS = 10_000;
 
 /**
- * O10: what was purged leaves the store's history within a minute, or as soon as no reader pins it. On etcd the rest of
- * the history is bounded, too.
+ * O10: compacts the store's history, so that a purged record is out of it within a minute, or as soon as no reader pins
+ * it. On etcd the compactions bound the rest of the history, too. A round throws `StoreUnavailable`.
  */
 export function purgeReconciler(
   { store, keyRing, metrics, compacts, schedule, pins }: PurgeDeps,
   { fence, signal }: Term,
 ): Reconciler {
-  // Who leads no longer hears of a key that is retired.
+  // A former leader is not told of retired keys, so its gauge is zeroed.
   signal.addEventListener('abort', () => metrics.purgesAwaitKeyRetirement(0), { once: true });
   return {
     name: 'purge',
-    everyMs: LOOK_EVERY_MS,
+    everyMs: CHECK_EVERY_MS,
     pauseMaxMs: PAUSE_MAX_MS,
     async reconcile() {
       const purged = await purgesInHistory(store);
@@ -57,14 +57,14 @@ export function purgeReconciler(
   async function takeTurn({ any, revision }: PurgesInHistory): Promise<void> {
     const reach = Math.min(revision, (await pins.lowest()) ?? revision);
     const purged = any && (reach === revision || (await isPurgedBy(store, reach)));
-    // A purge that a pin holds up: no turn is spent meanwhile, so that it goes as soon as the pin does.
+    // A pin holds the purge up. No turn is spent meanwhile, so that the purge is done as soon as the pin is gone.
     if (any && !purged) return;
     const turn = await schedule.due(purged, reach);
     if (!turn) return;
     const compactedTo = turn.to === undefined ? undefined : await compact(turn.to);
-    // Before the count: one that fails, round after round, must not cost a compaction each time.
+    // The turn ends before the count: a count that fails round after round must not cost a compaction each time.
     await schedule.done(reach);
-    // Less than was asked for while this process reads a snapshot: what was purged since then is still in the history.
+    // While this process reads a snapshot less is compacted than was asked for: later purges are still in the history.
     if (purged && compactedTo !== undefined) await countCompactedPurges(store, compactedTo, fence);
   }
 

@@ -5,9 +5,9 @@ export interface RewrapDeps {
   readonly rewrap: () => Promise<void>;
 }
 
-const LOOK_EVERY_MS = 2000;
+const CHECK_EVERY_MS = 2000;
 
-/** O10: after a rotation nothing stays sealed under the old key. */
+/** O10: seals records of the former keys under the active one, so that those keys can be retired. A round throws `StoreUnavailable`. */
 export function rewrapReconciler({ rewrap }: RewrapDeps): Reconciler {
-  return { name: 'rewrap', everyMs: LOOK_EVERY_MS, reconcile: rewrap };
+  return { name: 'rewrap', everyMs: CHECK_EVERY_MS, reconcile: rewrap };
 }

@@ -16,11 +16,12 @@ export interface RolloutDeps {
 }
 
 const COUNT_EVERY_MS = 60_000;
-const LOOK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 1000;
 
 /**
- * Counts for the metrics how far the accounts' configurations have come. It writes nothing, so it needs no fence; but
- * only who leads shows the numbers, so that a sum over replicas is right.
+ * Counts for the metrics the devices that have their account's configuration, and those that do not. It writes nothing,
+ * so it needs no fence; only the leader shows the numbers, so that a sum over replicas is right. A round throws
+ * `StoreUnavailable`.
  */
 export function rolloutReconciler(
   { store, fleet, clock, metrics, pollIntervalSeconds }: RolloutDeps,
@@ -32,7 +33,7 @@ export function rolloutReconciler(
     everyMs: COUNT_EVERY_MS,
     async reconcile(signal) {
       // A replica may lead before its memory is filled.
-      while (!fleet.memory.whole && !signal.aborted) await clock.sleep(LOOK_EVERY_MS, signal);
+      while (!fleet.memory.whole && !signal.aborted) await clock.sleep(CHECK_EVERY_MS, signal);
       const deps = { store, memory: fleet.memory, clock };
       const totals = await rolloutTotals(deps, staleAfterMs(pollIntervalSeconds), signal);
       if (totals && !signal.aborted) metrics.rolloutCounted(totals);

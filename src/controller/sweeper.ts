@@ -23,20 +23,21 @@ export interface SweeperDeps {
   readonly auditRetentionDays: number;
 }
 
-/** One piece of each sweep a round: bounded work, spread over time. */
+/** A round does one piece of each sweep: bounded work, spread over time. */
 const ROUND_EVERY_MS = 10_000;
 const PASS_EVERY_MS = HOUR_MS;
 
 interface Pass {
   readonly sweep: Sweep;
   from: string | undefined;
-  /** On the monotonic clock. */
+  /** When the pass goes on, on the monotonic clock. */
   dueAt: number;
 }
 
 /**
- * Removes what has expired (src/domain/cleanup/sweep.ts), in passes, each begun an hour after the one before has ended. What
- * is removed does not come back: by a clock that is not trusted nothing is.
+ * Removes expired records (src/domain/cleanup/sweep.ts) in passes, each begun an hour after the one before has ended. A
+ * removal cannot be undone, so a clock that is not trusted removes nothing. A sweep that fails does not keep the others
+ * from their work; the round then throws its error (`StoreUnavailable`, `BadRecord`).
  */
 export function sweepReconciler(
   { store, fleet, clock, clockWatch, log, metrics, auditRetentionDays }: SweeperDeps,
@@ -52,7 +53,7 @@ export function sweepReconciler(
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 
-  async function goOn(pass: Pass, signal: AbortSignal): Promise<void> {
+  async function continuePass(pass: Pass, signal: AbortSignal): Promise<void> {
     const { gone, next } = await pass.sweep.piece(pass.from, signal);
     if (gone > 0) metrics.cleaned(pass.sweep.what, gone);
     pass.from = next;
@@ -68,8 +69,7 @@ export function sweepReconciler(
       for (const pass of passes) {
         if (signal.aborted) return;
         if (clock.monotonic() < pass.dueAt) continue;
-        // One that fails does not keep the others from their work.
-        await goOn(pass, signal).catch((error: unknown) => failures.push(error));
+        await continuePass(pass, signal).catch((error: unknown) => failures.push(error));
       }
       if (failures.length > 0) throw failures[0];
     },

@@ -8,30 +8,15 @@ import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
 import type { OperatorGauges, OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { KINDS } from './resources/kinds.ts';
-import { createEvents, type Events } from './runtime/events.ts';
+import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
 import type { Informer } from './runtime/informer.ts';
-import type { Look, Notice } from './runtime/kind.ts';
-import { Cell, readyOf } from './runtime/namespace-cache.ts';
-import type { Runner } from './runtime/reconcile.ts';
+import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
+import { NamespaceCache, readyOf } from './runtime/namespace-cache.ts';
+import type { KindReconciler } from './runtime/reconcile.ts';
 import { parseResource, parseWorkKey } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
 import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
-
-/** What a look at a resource uses of the domain, beside what the frame makes for it. */
-export type DomainTools = Pick<
-  Look,
-  | 'fleet'
-  | 'random'
-  | 'accounts'
-  | 'apiKeys'
-  | 'apps'
-  | 'otelConfigs'
-  | 'rollouts'
-  | 'boundAccounts'
-  | 'boundKeys'
-  | 'boundApps'
->;
 
 export interface OperatorDeps {
   readonly api: KubeApi;
@@ -50,39 +35,43 @@ export interface OperatorDeps {
   readonly health: OperatorHealth;
 }
 
-/** Whether this replica's operator still hears the API server, for readiness. */
+/** Tells the readiness probe whether this replica's operator still hears the API server. */
 export interface OperatorHealth {
-  /** In words; undefined: it does, or the operator does not run here. */
+  /** Says in words what is wrong; undefined while the server is heard, or where the operator does not run here. */
   trouble: () => string | undefined;
 }
 export const operatorHealth = (): OperatorHealth => ({ trouble: () => undefined });
 
 const CONCURRENCY = 16;
-/** Bookmarks come about once a minute: three are missing then. */
+/** Bookmarks come about once a minute: after this silence three are missing. */
 export const STALE_MS = 180_000;
-const UNSYNCED_AGAIN_MS = 500;
+const UNSYNCED_REQUEUE_MS = 500;
 
-/** The operator of custom resources, for one term. Resolves when the term has ended; never rejects. */
+/**
+ * Runs the operator of custom resources for one term of the leader: informers fill the namespace caches, changes of
+ * resources and of Muster's own records fill the queue, and each key of the queue is reconciled. A reconciliation that
+ * fails is tried again with back-off. Resolves when the term has ended; never rejects.
+ */
 export async function runOperator(deps: OperatorDeps, term: Term): Promise<void> {
   const { clock, random, namespaces, domain, metrics, health } = deps;
   const queue = new WorkQueue({ clock, random, concurrency: CONCURRENCY });
-  const followers = new Subscriptions();
-  const cells = new Map(
-    namespaces.map((namespace) => [namespace, new Cell(deps, { namespace, add: (key) => queue.add(key) })]),
+  const subscriptions = new Subscriptions();
+  const caches = new Map(
+    namespaces.map((namespace) => [namespace, new NamespaceCache(deps, { namespace, add: (key) => queue.add(key) })]),
   );
   const operator: Operator = {
     ...deps,
     term,
     queue,
-    followers,
+    subscriptions,
     statusWrittenAt: new Map(),
-    cells,
-    events: createEvents({ ...deps, instance: deps.replicaId }),
+    caches,
+    recorder: createEventRecorder({ ...deps, instance: deps.replicaId }),
   };
   const stopFollowing = domain.fleet.memory.onChange((accountId, appId) => {
-    for (const key of followers.of(accountId, appId)) queue.add(key);
+    for (const key of subscriptions.keysOf(accountId, appId)) queue.add(key);
   });
-  const informers = [...cells.values()].flatMap((cell) => cell.informers);
+  const informers = [...caches.values()].flatMap((cache) => cache.informers);
   metrics.operatorGauges(gaugesOf(operator, informers));
   health.trouble = () => troubleOf(informers);
   try {
@@ -100,39 +89,39 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
 interface Operator extends OperatorDeps {
   readonly term: Term;
   readonly queue: WorkQueue;
-  readonly followers: Subscriptions;
-  /** By key, on the monotonic clock. */
+  readonly subscriptions: Subscriptions;
+  /** When this operator last wrote the status of each key, on the monotonic clock. */
   readonly statusWrittenAt: Map<string, number>;
-  readonly cells: ReadonlyMap<string, Cell>;
-  readonly events: Events;
+  readonly caches: ReadonlyMap<string, NamespaceCache>;
+  readonly recorder: EventRecorder;
 }
 
 async function workOn(operator: Operator, key: string, signal: AbortSignal): Promise<number | undefined> {
-  const { clock, log, metrics, queue, followers, cells } = operator;
+  const { clock, log, metrics, queue, subscriptions, caches } = operator;
   const { kind, namespace, name } = parseWorkKey(key);
-  const cell = cells.get(namespace);
-  const runner = KINDS.find(({ schema }) => schema.kind === kind);
-  const informer = cell?.informer(kind);
-  if (!cell || !runner || !informer) return undefined;
+  const cache = caches.get(namespace);
+  const reconciler = KINDS.find(({ schema }) => schema.kind === kind);
+  const informer = cache?.informer(kind);
+  if (!cache || !reconciler || !informer) return undefined;
   const object = informer.get(name);
-  // What is not in memory yet would be taken for missing, and made anew.
-  const known = object?.metadata.deletionTimestamp === undefined ? cell.synced : cell.kindsSynced;
-  if (!known) return UNSYNCED_AGAIN_MS;
+  // An object that is not in memory yet would be taken for missing, and be made anew.
+  const known = object?.metadata.deletionTimestamp === undefined ? cache.synced : cache.kindsSynced;
+  if (!known) return UNSYNCED_REQUEUE_MS;
   if (!object) {
     queue.forget(key);
-    followers.forget(key);
+    subscriptions.unsubscribe(key);
     operator.statusWrittenAt.delete(key);
     return undefined;
   }
   const startedAt = clock.monotonic();
   let outcome: ReconcileOutcome = 'settled';
   try {
-    return await lookAt(operator, { runner, cell, informer, object, key }, signal);
+    return await reconcileObject(operator, { reconciler, cache, informer, object, key }, signal);
   } catch (error) {
     outcome = isKubeError(error, 'conflict', 'gone') ? 'conflict' : 'failed';
-    const told = { err: error, kind, namespace, name };
-    if (outcome === 'conflict' || signal.aborted) log.debug(told, 'a resource changed while it was looked at');
-    else log.warn(told, 'a custom resource could not be settled, will retry');
+    const fields = { err: error, kind, namespace, name };
+    if (outcome === 'conflict' || signal.aborted) log.debug(fields, 'a resource changed while it was reconciled');
+    else log.warn(fields, 'a custom resource could not be settled, will retry');
     throw error;
   } finally {
     metrics.reconciled(kind, outcome, (clock.monotonic() - startedAt) / 1000);
@@ -140,36 +129,41 @@ async function workOn(operator: Operator, key: string, signal: AbortSignal): Pro
 }
 
 interface Job {
-  readonly runner: Runner;
-  readonly cell: Cell;
+  readonly reconciler: KindReconciler;
+  readonly cache: NamespaceCache;
   readonly informer: Informer;
   readonly object: KubeObject;
   readonly key: string;
 }
 
-async function lookAt(operator: Operator, job: Job, signal: AbortSignal): Promise<number | undefined> {
-  const { api, events, clock, statusWrittenAt } = operator;
-  const { runner, informer, object } = job;
-  const notices: Notice[] = [];
-  const look = lookOf(operator, job, notices, signal);
+async function reconcileObject(operator: Operator, job: Job, signal: AbortSignal): Promise<number | undefined> {
+  const { api, recorder, clock, statusWrittenAt } = operator;
+  const { reconciler, informer, object } = job;
+  const happened: ResourceEvent[] = [];
+  const context = contextOf(operator, job, happened, signal);
   try {
-    return await runner.look(object, {
+    return await reconciler.reconcile(object, {
       api,
       informer,
-      look,
+      context,
       statusWritten: () => statusWrittenAt.set(job.key, clock.monotonic()),
     });
   } finally {
-    const resource = parseResource(runner.schema, object);
-    for (const notice of notices) await events.tell(resource, notice, signal);
+    const resource = parseResource(reconciler.schema, object);
+    for (const event of happened) await recorder.record(resource, event, signal);
   }
 }
 
-function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices: Notice[], signal: AbortSignal): Look {
-  const { api, clock, deadlines, log, bindings, domain, deviceUrl, followers, term, statusWrittenAt } = operator;
+function contextOf(
+  operator: Operator,
+  { reconciler, cache, object, key }: Job,
+  happened: ResourceEvent[],
+  signal: AbortSignal,
+): ReconcileContext {
+  const { api, clock, deadlines, log, bindings, domain, deviceUrl, subscriptions, term, statusWrittenAt } = operator;
   const { namespace, name, uid } = object.metadata;
-  const { kind } = runner.schema;
-  const origin = (): ReturnType<Look['origin']> => ({
+  const { kind } = reconciler.schema;
+  const origin = (): ReturnType<ReconcileContext['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
     requestId: generateMarker(domain.random),
     at: clock.now(),
@@ -182,7 +176,7 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
     deviceUrl,
     signal,
     bindings: bindings(term.fence),
-    secrets: createSecrets({ api, owned: cell.owned, namespace, owner: { kind, name, uid }, signal }),
+    secrets: createSecrets({ api, owned: cache.owned, namespace, owner: { kind, name, uid }, signal }),
     origin,
     caller: async (accountId, precondition) => ({
       accountId,
@@ -190,10 +184,10 @@ function lookOf(operator: Operator, { runner, cell, object, key }: Job, notices:
       reader: await domain.fleet.current(),
       origin: origin(),
     }),
-    find: (other, named) => cell.find(other, named),
-    all: (other) => cell.all(other),
-    follow: (accountId, appId) => followers.follow(key, accountId, appId),
-    notice: (notice) => void notices.push(notice),
+    find: (other, named) => cache.find(other, named),
+    all: (other) => cache.all(other),
+    subscribe: (accountId, appId) => subscriptions.subscribe(key, accountId, appId),
+    event: (event) => void happened.push(event),
     sinceStatusMs: () => clock.monotonic() - (statusWrittenAt.get(key) ?? -Infinity),
   };
 }
@@ -210,9 +204,9 @@ function gaugesOf(operator: Operator, informers: readonly Informer[]): OperatorG
     },
     resources: () => {
       const counts = new Map<string, number>();
-      for (const cell of operator.cells.values()) {
+      for (const cache of operator.caches.values()) {
         for (const { schema } of KINDS) {
-          for (const object of cell.all(schema.kind)) {
+          for (const object of cache.all(schema.kind)) {
             const label = `${schema.kind} ${readyOf(object)}`;
             counts.set(label, (counts.get(label) ?? 0) + 1);
           }

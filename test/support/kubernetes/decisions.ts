@@ -1,4 +1,4 @@
-import type { Finding } from '../../../src/controller/kubernetes/runtime/conditions.ts';
+import type { ConditionState } from '../../../src/controller/kubernetes/runtime/conditions.ts';
 import type { Decision } from '../../../src/controller/kubernetes/runtime/kind.ts';
 import type { Resource } from '../../../src/controller/kubernetes/runtime/resource.ts';
 import type { KindName } from '../../../src/controller/kubernetes/schema/common.ts';
@@ -20,5 +20,5 @@ export const stepOf = <Step, Status>(decision: Decision<Step, Status>): Step | u
   'step' in decision ? decision.step : undefined;
 
 /** The finding `Ready`; undefined where there is a step to be done. */
-export const reasonOf = <Step, Status>(decision: Decision<Step, Status>): Finding | undefined =>
-  'settled' in decision ? decision.settled.findings.find(({ type }) => type === 'Ready') : undefined;
+export const reasonOf = <Step, Status>(decision: Decision<Step, Status>): ConditionState | undefined =>
+  'settled' in decision ? decision.settled.conditions.find(({ type }) => type === 'Ready') : undefined;

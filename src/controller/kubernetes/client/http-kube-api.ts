@@ -22,21 +22,21 @@ import type { KubeClientMetrics, KubeMethod } from './metrics.ts';
 import { linesOf, watchEventOf } from './watch-stream.ts';
 
 /*
- * The client of the Kubernetes project, used for what it does well: kubeconfig files, service accounts, their rotation,
- * TLS, proxies, and its HTTP. This file is imported when the role is on, and the client with it. Its Watch and its
- * informers are not used: they give no Retry-After, take a line that cannot be read for none, and end at an error
+ * The client of the Kubernetes project is used for what it does well: kubeconfig files, service accounts, their
+ * rotation, TLS, proxies, and HTTP. This file is imported when the role is on, and the client with it. Its Watch and its
+ * informers are not used: they do not report Retry-After, skip a line that cannot be parsed, and end at an error
  * (docs/adr/0020).
  */
 
 export interface ConnectOptions {
-  /** Path of a kubeconfig file; undefined: the pod's own service account. */
+  /** The path of a kubeconfig file; undefined for the pod's own service account. */
   readonly kubeconfig: string | undefined;
   readonly clock: Clock;
   readonly metrics: KubeClientMetrics;
 }
 
 const REQUEST_MS_MAX = 15_000;
-/** Credentials are read again then: a service account's token changes every hour, certificates do now and then. */
+/** Credentials are read again after so long: a service account's token changes every hour, certificates sometimes. */
 const CREDENTIALS_MS = 60_000;
 const ANSWER_BYTES_MAX = 33_554_432;
 
@@ -173,7 +173,7 @@ class HttpKubeApi implements KubeApi {
     }
   }
 
-  /** @param ended of a watch: what the head of its answer takes longer than a request may end it */
+  /** @param ended ends a watch whose answer has not begun within the deadline of a request */
   async #send(ask: Ask, ended?: AbortController): Promise<ResponseContext> {
     const request = new RequestContext(await this.#url(ask), ask.method);
     const { headers, dispatcher } = await this.#current();
@@ -203,7 +203,7 @@ class HttpKubeApi implements KubeApi {
   }
 
   async #refusal(response: ResponseContext): Promise<KubeError> {
-    // Another token may be on the disk by now.
+    // The disk may have another token by now.
     if (response.httpStatusCode === 401) this.#credentials = undefined;
     const text = await boundedText(response);
     const told = statusSchema.safeParse(text.startsWith('{') ? JSON.parse(text) : {});
@@ -217,8 +217,8 @@ class HttpKubeApi implements KubeApi {
   }
 
   /**
-   * The client would open a connection of its own for each request. So what it makes of the credentials is kept for a
-   * minute, and the connections before it close when what runs on them is over.
+   * The client by itself would open a connection for each request. So the credentials and the connections that it makes
+   * are kept for a minute; the connections before them close when the requests on them are over.
    */
   async #current(): Promise<Credentials> {
     const kept = await this.#credentials?.catch(() => undefined);
@@ -263,7 +263,7 @@ async function boundedText(response: ResponseContext): Promise<string> {
   return await response.body.text();
 }
 
-/** No answer: refused, cut off, too late, or no JSON. */
+/** The error of a request without an answer: it was refused, cut off, too late, or is not JSON. */
 function unavailable(error: unknown): Error {
   if (error instanceof KubeError) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

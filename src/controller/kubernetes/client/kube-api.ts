@@ -2,12 +2,12 @@ import type * as z from 'zod';
 import type { metadata } from '../schema/common.ts';
 
 /*
- * What the operator asks of a Kubernetes API server. A write is a create, or carries the resourceVersion that it relies
- * on: the store's fence does not reach the API server, so this is what keeps a leader of yesterday from undoing what
- * today's has written. A forced write cannot be expressed.
+ * The operator's port to a Kubernetes API server. A write is a create, or carries the resourceVersion that it relies on:
+ * the store's fence does not reach the API server, so this is what keeps a former leader from undoing what the current
+ * one has written. A forced write cannot be expressed.
  */
 
-/** Where the objects of a type lie: `{ group: '', version: 'v1', plural: 'secrets' }`. */
+/** Names a type of objects in paths, as in `{ group: '', version: 'v1', plural: 'secrets' }`. */
 export interface ResourceType {
   readonly group: string;
   readonly version: string;
@@ -23,7 +23,7 @@ export interface KubeObject {
 export interface KubeList {
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
-  /** Where the next page begins. */
+  /** The token of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
@@ -36,36 +36,38 @@ export interface ListRequest {
 export interface WatchRequest {
   readonly labelSelector?: string;
   readonly resourceVersion: string;
-  /** The server ends the watch then. */
+  /** The server ends the watch after so many seconds. */
   readonly timeoutSeconds: number;
 }
 
 export type WatchEvent =
-  /** The first one: the server has begun to answer, though it has nothing to tell yet. */
+  /** The first event: the server has begun to answer, though nothing has changed yet. */
   | { readonly type: 'OPENED' }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
+/** Every call ends with the signal, and each but `watch` after 15 s at the latest. */
 export interface KubeApi {
-  /** @throws KubeError */
+  /** Reads one page of the objects of a type. @throws KubeError; ZodError where the answer is no list */
   list(type: ResourceType, namespace: string, request: ListRequest, signal: AbortSignal): Promise<KubeList>;
   /**
-   * Events after a revision, until the server ends the watch. Silence of more than `WATCH_SILENT_MS` is an error.
+   * Gives the events after a revision until the server ends the watch. A silence of more than `WATCH_SILENT_MS` is an
+   * error.
    * @throws KubeError, also for an ERROR event (410: the revision is gone)
    */
   watch(type: ResourceType, namespace: string, request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchEvent>;
-  /** Undefined where it does not exist. @throws KubeError */
+  /** Reads an object; undefined where it does not exist. @throws KubeError */
   get(type: ResourceType, namespace: string, name: string, signal: AbortSignal): Promise<KubeObject | undefined>;
-  /** @throws KubeError `exists` (409) where there is one of that name */
+  /** Creates an object. @throws KubeError `exists` (409) where there is one of that name */
   create(type: ResourceType, namespace: string, body: object, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * A merge patch of the object as it was read.
+   * Applies a merge patch to the object as it was read.
    * @throws KubeError `conflict` (409) where it has changed since, `gone` (404)
    */
   patch(type: ResourceType, read: KubeObject, change: Patch, signal: AbortSignal): Promise<KubeObject>;
   /** Whether the namespace is being deleted, or is gone: the rights in it go with it. @throws KubeError */
   isLeaving(namespace: string, signal: AbortSignal): Promise<boolean>;
-  /** Deletes the object as it was read; what is gone already is well. @throws KubeError */
+  /** Deletes the object as it was read; one that is gone already is a success. @throws KubeError */
   remove(type: ResourceType, read: KubeObject, signal: AbortSignal): Promise<void>;
 }
 
@@ -77,13 +79,13 @@ export interface Patch {
 
 export type KubeErrorReason = 'conflict' | 'exists' | 'gone' | 'expired' | 'throttled' | 'refused' | 'unavailable';
 
-/** What the server answered, or that it did not. Its words name objects and fields, never a Secret's content. */
+/** A refusal by the server, or no answer. Its message names objects and fields, never a Secret's content. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly reason: KubeErrorReason;
-  /** 0 where there was no answer. */
+  /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
-  /** The server's wish, of 429 and 503. */
+  /** The pause that the server asks for, with 429 and 503. */
   readonly retryAfterMs: number | undefined;
 
   constructor(reason: KubeErrorReason, status: number, says: string, retryAfterMs?: number) {

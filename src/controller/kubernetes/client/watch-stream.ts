@@ -3,7 +3,7 @@ import type { Clock } from '../../../time/clock.ts';
 import { metadata } from '../schema/common.ts';
 import { KubeError, kubeErrorOf, type WatchEvent } from './kube-api.ts';
 
-/** Bookmarks come about once a minute: a stream that says nothing for so long has lost its server. */
+/** Bookmarks come about once a minute: a stream that is silent for so long has lost its server. */
 export const WATCH_SILENT_MS = 150_000;
 const LINE_CHARACTERS_MAX = 8_388_608;
 
@@ -12,9 +12,9 @@ interface ByteStream {
 }
 
 /**
- * The lines of a watch, one event each. Ends with the stream.
- * @param cut aborted after a silence; the request hangs on its signal
- * @throws KubeError `unavailable`, and what the stream throws
+ * The lines of a watch, one for each event. Ends with the stream.
+ * @param cut is aborted after a silence, and ends the request
+ * @throws KubeError `unavailable` after a silence or for a line that is too long; the errors of the stream
  */
 export async function* linesOf(
   stream: ByteStream | null,
@@ -67,7 +67,7 @@ const statusSchema = z.looseObject({
 });
 const objectSchema = z.looseObject({ metadata });
 
-/** @throws KubeError for an ERROR event, and for what is no event */
+/** Parses one line. @throws KubeError for an ERROR event; ZodError or SyntaxError for a line that is no event */
 export function watchEventOf(line: string): WatchEvent {
   const { type, object } = eventSchema.parse(JSON.parse(line));
   if (type === 'ERROR') {

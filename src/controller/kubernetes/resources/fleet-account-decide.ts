@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../domain/records/records.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
-import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
@@ -9,10 +9,10 @@ export type FleetAccountResource = Resource<FleetAccountSpec, FleetAccountStatus
 
 export interface FleetAccountFacts {
   readonly binding: Binding | undefined;
-  /** That of the binding; without one that which is to be adopted. */
+  /** The account of the binding; without a binding the one that is to be adopted. */
   readonly account: AccountRecord | undefined;
   readonly apps: NonNullable<FleetAccountStatus['apps']>;
-  /** Since this operator last wrote the status; Infinity where it has not. */
+  /** Milliseconds since this operator last wrote the status; Infinity where it has not. */
   readonly sinceStatusMs: number;
 }
 
@@ -20,7 +20,7 @@ export type FleetAccountStep =
   | { readonly do: 'create' }
   | { readonly do: 'adopt'; readonly accountId: string }
   | { readonly do: 'change'; readonly disabled: boolean }
-  /** The generation is carried out as it is. */
+  /** Writes down that the generation is carried out. */
   | { readonly do: 'note' }
   | { readonly do: 'release' }
   | { readonly do: 'forget' };
@@ -29,14 +29,14 @@ export const COUNTS_EVERY_MS = 60_000;
 
 export const accountNameOf = ({ spec, name }: FleetAccountResource): string => spec.displayName ?? name;
 
-/** What to do about a FleetAccount. */
+/** Decides the next step for a FleetAccount, or its status. Changes made outside are undone, but never a loss of access. */
 export function decideFleetAccount(
   resource: FleetAccountResource,
   facts: FleetAccountFacts,
   { refused }: Pick<Instant, 'refused'>,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const { binding, account } = facts;
-  if (resource.deleting) return leave(facts, refused.length > 0);
+  if (resource.deleting) return cleanUp(facts, refused.length > 0);
   if (!binding) return begin(resource, facts);
   if (!account) {
     return settled(resource, facts, isFalse('Ready', 'AccountMissing', 'The store has no such account any more.'));
@@ -48,7 +48,7 @@ export function decideFleetAccount(
   return follow(resource, binding, account, facts);
 }
 
-function leave(
+function cleanUp(
   { binding, account }: FleetAccountFacts,
   refused: boolean,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
@@ -64,7 +64,7 @@ function begin(
   if (adoptAccountId === undefined) return { step: { do: 'create' } };
   const own = `${resource.namespace}/${resource.name}`;
   if (facts.account?.adoptableBy === own) return { step: { do: 'adopt', accountId: adoptAccountId } };
-  // The same words whether or not there is such an account: who may write resources must not find out.
+  // The message is the same whether or not there is such an account: a writer of resources must not find that out.
   const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${own}.`;
   return settled(resource, facts, isFalse('Ready', 'NotAdoptable', message));
 }
@@ -77,7 +77,8 @@ function follow(
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const { spec } = resource;
   const fresh = binding.record.generation !== resource.generation;
-  // Less access than is wished, and not by this generation: somebody cut the account off, and no loop undoes that.
+  // The account has less access than the spec wishes, and not by this generation: somebody disabled it, and no loop
+  // undoes that.
   const cutOff = account.disabled && !spec.disabled && !fresh;
   const disabled = cutOff || spec.disabled;
   const same = account.name === accountNameOf(resource) && account.entitlement === spec.entitlement;
@@ -86,7 +87,7 @@ function follow(
   return settled(resource, facts, readiness(cutOff, account));
 }
 
-function readiness(cutOff: boolean, account: AccountRecord): Finding {
+function readiness(cutOff: boolean, account: AccountRecord): ConditionState {
   if (cutOff) {
     const message = 'The account was disabled outside of Kubernetes. Change the spec to enable it again.';
     return isFalse('Ready', 'ChangedOutside', message);
@@ -99,14 +100,14 @@ function readiness(cutOff: boolean, account: AccountRecord): Finding {
 function settled(
   resource: FleetAccountResource,
   { binding, apps, sinceStatusMs }: FleetAccountFacts,
-  ready: Finding,
+  ready: ConditionState,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const counts = sinceStatusMs >= COUNTS_EVERY_MS ? apps : resource.status.apps;
   return {
     settled: {
       status: { ...(binding && { accountId: binding.record.accountId, apps: counts ?? apps }) },
-      findings: [ready],
-      againMs: COUNTS_EVERY_MS,
+      conditions: [ready],
+      requeueAfterMs: COUNTS_EVERY_MS,
     },
   };
 }

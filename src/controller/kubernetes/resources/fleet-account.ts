@@ -2,7 +2,7 @@ import { generateAccountId } from '../../../domain/credentials/random-ids.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Owner } from '../../../domain/resource-bindings/bound-accounts.ts';
-import type { Kind, Look } from '../runtime/kind.ts';
+import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetAccount } from '../schema/fleet-account.ts';
 import {
   accountNameOf,
@@ -12,7 +12,7 @@ import {
   type FleetAccountStep,
 } from './fleet-account-decide.ts';
 
-/** An account of the fleet, made or adopted, and kept as the resource says. */
+/** The kind FleetAccount: an account of the fleet, created or adopted, and kept as the resource says. */
 export const fleetAccountKind = {
   schema: fleetAccount,
   gather,
@@ -20,12 +20,12 @@ export const fleetAccountKind = {
   act,
 } satisfies Kind<typeof fleetAccount.spec, typeof fleetAccount.status, FleetAccountFacts, FleetAccountStep>;
 
-async function gather(resource: FleetAccountResource, look: Look): Promise<FleetAccountFacts> {
-  const binding = await look.bindings.get(resource.uid);
+async function gather(resource: FleetAccountResource, context: ReconcileContext): Promise<FleetAccountFacts> {
+  const binding = await context.bindings.get(resource.uid);
   const accountId = binding?.record.accountId ?? resource.spec.adoptAccountId;
-  const account = accountId === undefined ? undefined : await (await look.fleet.current()).account(accountId);
-  if (binding) look.follow(binding.record.accountId);
-  return { binding, account: account?.record, apps: await countsOf(account), sinceStatusMs: look.sinceStatusMs() };
+  const account = accountId === undefined ? undefined : await (await context.fleet.current()).account(accountId);
+  if (binding) context.subscribe(binding.record.accountId);
+  return { binding, account: account?.record, apps: await countsOf(account), sinceStatusMs: context.sinceStatusMs() };
 }
 
 async function countsOf(account: AccountReader | undefined): Promise<FleetAccountFacts['apps']> {
@@ -51,24 +51,24 @@ async function act(
   step: FleetAccountStep,
   resource: FleetAccountResource,
   { binding, account }: FleetAccountFacts,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<void> {
-  if (step.do === 'create') return await create(resource, look);
-  if (step.do === 'adopt') return await adopt(step.accountId, resource, look);
+  if (step.do === 'create') return await create(resource, context);
+  if (step.do === 'adopt') return await adopt(step.accountId, resource, context);
   if (!binding) return;
   const { uid, spec, generation } = resource;
   const { record } = binding;
   switch (step.do) {
     case 'change':
-      // Not named where it is so already: a disabling that comes in between must stay.
-      return await change(step.disabled === account?.disabled ? undefined : step.disabled, resource, binding, look);
+      // `disabled` is not named where it does not change: a disabling that comes in between must stay.
+      return await change(step.disabled === account?.disabled ? undefined : step.disabled, resource, binding, context);
     case 'note':
-      return await look.bindings.save(uid, binding, { ...record, generation });
+      return await context.bindings.save(uid, binding, { ...record, generation });
     case 'release': {
       const disable = spec.deletionPolicy === 'Disable';
-      const precondition = look.bindings.precondition(uid, binding, undefined);
-      return await look.boundAccounts.release(
-        look.origin(),
+      const precondition = context.bindings.precondition(uid, binding, undefined);
+      return await context.boundAccounts.release(
+        context.origin(),
         record.accountId,
         ownerOf(resource),
         disable,
@@ -76,30 +76,30 @@ async function act(
       );
     }
     case 'forget':
-      return await look.bindings.save(uid, binding, undefined);
+      return await context.bindings.save(uid, binding, undefined);
   }
 }
 
-async function create(resource: FleetAccountResource, look: Look): Promise<void> {
-  const accountId = generateAccountId(look.random);
+async function create(resource: FleetAccountResource, context: ReconcileContext): Promise<void> {
+  const accountId = generateAccountId(context.random);
   const { entitlement } = resource.spec;
   const account = { name: accountNameOf(resource), entitlement, managedBy: ownerOf(resource) };
-  const precondition = look.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
-  await look.boundAccounts.create(look.origin(), accountId, account, precondition);
-  look.notice({ type: 'Normal', reason: 'AccountCreated', note: `The account ${accountId} was created.` });
+  const precondition = context.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
+  await context.boundAccounts.create(context.origin(), accountId, account, precondition);
+  context.event({ type: 'Normal', reason: 'AccountCreated', note: `The account ${accountId} was created.` });
 }
 
-async function adopt(accountId: string, resource: FleetAccountResource, look: Look): Promise<void> {
-  const precondition = look.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
-  await look.boundAccounts.adopt(look.origin(), accountId, ownerOf(resource), precondition);
-  look.notice({ type: 'Normal', reason: 'AccountAdopted', note: `The account ${accountId} was adopted.` });
+async function adopt(accountId: string, resource: FleetAccountResource, context: ReconcileContext): Promise<void> {
+  const precondition = context.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
+  await context.boundAccounts.adopt(context.origin(), accountId, ownerOf(resource), precondition);
+  context.event({ type: 'Normal', reason: 'AccountAdopted', note: `The account ${accountId} was adopted.` });
 }
 
 async function change(
   disabled: boolean | undefined,
   resource: FleetAccountResource,
   binding: Binding,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<void> {
   const { uid, spec, generation } = resource;
   const { record } = binding;
@@ -108,13 +108,13 @@ async function change(
     entitlement: spec.entitlement,
     ...(disabled !== undefined && { disabled }),
   };
-  await look.accounts.change(
-    look.origin(),
+  await context.accounts.change(
+    context.origin(),
     record.accountId,
     patch,
-    look.bindings.precondition(uid, binding, { ...record, generation }),
+    context.bindings.precondition(uid, binding, { ...record, generation }),
   );
   if (record.generation !== generation) return;
   const note = 'The account had been changed outside of Kubernetes; it is as the spec says again.';
-  look.notice({ type: 'Normal', reason: 'DriftUndone', note });
+  context.event({ type: 'Normal', reason: 'DriftUndone', note });
 }

@@ -1,16 +1,16 @@
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble, type AccountState } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, accountTrouble, type AccountState } from './account-ref.ts';
 
 /*
- * A key is drawn and its hash noted, then it is written to the Secret, and then that hash is registered under the key's
- * id, all in this order. Whatever the process ends between: without a Secret that holds what was noted, another key is
- * drawn; with it, the same hash is registered, once. A hash that was not noted is never registered, so nobody can have
- * a key of their own choice taken by writing it into the Secret.
+ * A key is generated and its hash is noted, then the key is written to the Secret, and then that hash is registered
+ * under the key's id, in this order. The process may end between any two: where no Secret holds the noted key, another
+ * key is generated; where one does, the same hash is registered, once. A hash that was not noted is never registered, so
+ * nobody can have a key of their own choice accepted by writing it into the Secret.
  */
 
 export type FleetApiKeyResource = Resource<FleetApiKeySpec, FleetApiKeyStatus>;
@@ -18,58 +18,58 @@ export type FleetApiKeyResource = Resource<FleetApiKeySpec, FleetApiKeyStatus>;
 export interface FleetApiKeyFacts {
   readonly binding: Binding | undefined;
   readonly account: AccountState;
-  /** Which keys of the binding are registered. */
+  /** Whether each key of the binding is registered. */
   readonly registered: { readonly key: boolean; readonly previousKey: boolean };
   /** Whether the account may have one more key. */
   readonly room: boolean;
-  /** What the Secret named in the spec is; `digest` of the value under its key. */
+  /** The Secret named in the spec; `digest` is that of the value under its key. */
   readonly secret: { readonly own: boolean; readonly digest: string | undefined } | undefined;
 }
 
 export type FleetApiKeyStep =
-  /** RandomSource a key, note its hash, write the Secret. */
+  /** Generates a key, notes its hash, and writes the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register'; readonly overlapMs: number }
   | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined }
-  /** The Secret that the spec named before. */
+  /** Removes the Secret that the spec named before. */
   | { readonly do: 'removeSecret'; readonly name: string; readonly after: BindingRecord };
 
 const OVERLAP_MS = 600_000;
-const SLOW_AGAIN_MS = 300_000;
+const SLOW_REQUEUE_MS = 300_000;
 
 type KeyDecision = Decision<FleetApiKeyStep, FleetApiKeyStatus>;
 
-/** What to do about a FleetApiKey. */
+/** Decides the next step for a FleetApiKey, or its status. A key that was revoked outside is not issued again by itself. */
 export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, now: Instant): KeyDecision {
   const { binding, account, secret } = facts;
-  if (resource.deleting) return leave(facts);
+  if (resource.deleting) return cleanUp(facts);
   if (account.is !== 'ready') {
     const ready = accountTrouble(account.is, resource.spec.accountRef.name);
-    return settled(resource, facts, ready, ACCOUNT_AGAIN_MS);
+    return settled(resource, facts, ready, ACCOUNT_REQUEUE_MS);
   }
   if (secret && !secret.own) {
     const { name } = resource.spec.secretRef;
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return settled(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_AGAIN_MS);
+    return settled(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_REQUEUE_MS);
   }
   const [refusal] = now.refused;
   if (refusal) {
     const reason = refusal.code === 'invalid_request' ? 'LimitReached' : 'Refused';
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
-    return settled(resource, facts, isFalse('Ready', reason, message), SLOW_AGAIN_MS);
+    return settled(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
   }
   return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
 }
 
-/** A Secret must not hold a key that the account has no room for: the one before it works. */
+/** Without room in the account no Secret is written: the one that is there holds the key that works. */
 function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
   if (facts.room) return { step: { do: 'issue' } };
   const message = 'The account has as many API keys as it may have. Revoke one first.';
-  return settled(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_AGAIN_MS);
+  return settled(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_REQUEUE_MS);
 }
 
-function leave({ binding, registered }: FleetApiKeyFacts): KeyDecision {
+function cleanUp({ binding, registered }: FleetApiKeyFacts): KeyDecision {
   if (!binding) return CLEAN;
   const { key, previousKey, ...rest } = binding.record;
   if (previousKey && registered.previousKey) {
@@ -87,7 +87,7 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
   const fresh = record.generation !== generation;
   if (pending && key && !registered.key && !fresh) {
-    // The key was revoked while its successor was on the way: that would undo it.
+    // The key was revoked while its successor was on the way: registering that would undo the revocation.
     const { pending: _dropped, ...after } = record;
     return { step: { do: 'note', after } };
   }
@@ -96,11 +96,11 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   if (!key) return issue(resource, facts);
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
-    return settled(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_AGAIN_MS);
+    return settled(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
   }
   const inPlace = secret?.digest === key.hash && key.secretName === spec.secretRef.name;
   if (!registered.key || !inPlace || at >= rotationAt(spec, key.issuedAt)) {
-    // There is room for one key before the current one: the next one ends its time.
+    // Only one previous key is kept beside the current one: the next rotation ends its time.
     return previousKey ? endPrevious(record, registered) : issue(resource, facts);
   }
   const { oldSecret, ...rest } = record;
@@ -131,8 +131,8 @@ const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d
 function settled(
   { spec }: FleetApiKeyResource,
   { binding, registered }: FleetApiKeyFacts,
-  ready: Finding,
-  againMs: number,
+  ready: ConditionState,
+  requeueAfterMs: number,
 ): KeyDecision {
   const { key, previousKey } = binding?.record ?? {};
   const next = key ? rotationAt(spec, key.issuedAt) : Infinity;
@@ -143,8 +143,8 @@ function settled(
         ...(registered.key && next < Infinity && { nextRotationAt: instant(next) }),
         ...(previousKey && { previousKeyValidUntil: instant(previousKey.validUntil) }),
       },
-      findings: [ready],
-      ...(againMs < Infinity && { againMs }),
+      conditions: [ready],
+      ...(requeueAfterMs < Infinity && { requeueAfterMs }),
     },
   };
 }

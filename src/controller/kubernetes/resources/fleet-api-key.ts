@@ -1,7 +1,7 @@
 import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import type { Kind, Look } from '../runtime/kind.ts';
+import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf } from './account-ref.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type FleetApiKeyStep,
 } from './fleet-api-key-decide.ts';
 
-/** An API key in a Secret. */
+/** The kind FleetApiKey: an API key in a Secret. */
 export const fleetApiKeyKind = {
   schema: fleetApiKey,
   gather,
@@ -19,24 +19,27 @@ export const fleetApiKeyKind = {
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 
-async function gather({ uid, spec }: FleetApiKeyResource, look: Look): Promise<FleetApiKeyFacts> {
-  const binding = await look.bindings.get(uid);
-  const account = await accountOf(look, spec.accountRef.name, binding);
-  const secret = look.secrets.known(spec.secretRef.name);
-  if (binding) look.follow(binding.record.accountId);
+async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileContext): Promise<FleetApiKeyFacts> {
+  const binding = await context.bindings.get(uid);
+  const account = await accountOf(context, spec.accountRef.name, binding);
+  const secret = context.secrets.known(spec.secretRef.name);
+  if (binding) context.subscribe(binding.record.accountId);
   return {
     binding,
     account,
-    registered: await registeredOf(binding, look),
+    registered: await registeredOf(binding, context),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
     secret: secret && { own: secret.own, digest: secret.digests[spec.secretRef.key] },
   };
 }
 
-async function registeredOf(binding: Binding | undefined, look: Look): Promise<FleetApiKeyFacts['registered']> {
+async function registeredOf(
+  binding: Binding | undefined,
+  context: ReconcileContext,
+): Promise<FleetApiKeyFacts['registered']> {
   if (!binding) return { key: false, previousKey: false };
   const { accountId, key, previousKey } = binding.record;
-  const account = await (await look.fleet.current()).account(accountId);
+  const account = await (await context.fleet.current()).account(accountId);
   const isRegistered = async (keyId: string | undefined): Promise<boolean> =>
     keyId !== undefined && (await account?.apiKey(keyId)) !== undefined;
   return { key: await isRegistered(key?.keyId), previousKey: await isRegistered(previousKey?.keyId) };
@@ -46,24 +49,24 @@ async function act(
   step: FleetApiKeyStep,
   resource: FleetApiKeyResource,
   facts: FleetApiKeyFacts,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<void> {
   const { binding } = facts;
   switch (step.do) {
     case 'issue':
-      return await issue(resource, facts, look);
+      return await issue(resource, facts, context);
     case 'register':
-      return await register(resource, facts, step.overlapMs, look);
+      return await register(resource, facts, step.overlapMs, context);
     case 'note':
-      return await look.bindings.save(resource.uid, binding, step.after);
+      return await context.bindings.save(resource.uid, binding, step.after);
     case 'removeSecret':
-      await look.secrets.remove(step.name);
-      return await look.bindings.save(resource.uid, binding, step.after);
+      await context.secrets.remove(step.name);
+      return await context.bindings.save(resource.uid, binding, step.after);
     case 'revoke': {
       if (!binding) return;
-      const precondition = look.bindings.precondition(resource.uid, binding, step.after);
-      await look.apiKeys.revoke(look.origin(), binding.record.accountId, step.keyId, precondition);
-      look.notice({ type: 'Normal', reason: 'KeyRevoked', note: `The key ${step.keyId} was revoked.` });
+      const precondition = context.bindings.precondition(resource.uid, binding, step.after);
+      await context.apiKeys.revoke(context.origin(), binding.record.accountId, step.keyId, precondition);
+      context.event({ type: 'Normal', reason: 'KeyRevoked', note: `The key ${step.keyId} was revoked.` });
     }
   }
 }
@@ -71,29 +74,29 @@ async function act(
 async function issue(
   { uid, kind, namespace, name, generation, spec }: FleetApiKeyResource,
   { binding, account, registered }: FleetApiKeyFacts,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const { keyId, token } = generateApiKey(look.random);
+  const { keyId, token } = generateApiKey(context.random);
   const { key, ...rest } = binding?.record ?? { kind, namespace, name, accountId: account.account.id, generation };
   const pending = { keyId, hash: tokenHash(token.reveal()) };
-  await look.bindings.save(uid, binding, { ...rest, ...(key && registered.key && { key }), pending });
+  await context.bindings.save(uid, binding, { ...rest, ...(key && registered.key && { key }), pending });
   const { secretRef } = spec;
-  const others = Object.keys(look.secrets.known(secretRef.name)?.digests ?? {});
+  const others = Object.keys(context.secrets.known(secretRef.name)?.digests ?? {});
   const values = Object.fromEntries(others.map((other) => [other, undefined]));
-  await look.secrets.write(secretRef.name, { ...values, [secretRef.key]: token });
+  await context.secrets.write(secretRef.name, { ...values, [secretRef.key]: token });
 }
 
 async function register(
   { uid, name, generation, spec }: FleetApiKeyResource,
   { binding, registered }: FleetApiKeyFacts,
   overlapMs: number,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<void> {
   if (!binding) return;
   const { pending, key, ...rest } = binding.record;
   if (pending?.keyId === undefined) return;
-  const origin = look.origin();
+  const origin = context.origin();
   const { accountId } = binding.record;
   const { keyId, hash } = pending;
   const after: BindingRecord = {
@@ -103,12 +106,12 @@ async function register(
     ...(key && { previousKey: { keyId: key.keyId, validUntil: origin.at + overlapMs } }),
     ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
   };
-  await look.boundKeys.register(
+  await context.boundKeys.register(
     origin,
     accountId,
     { keyId, hash, name: spec.displayName ?? name, ...(key && registered.key && { follows: key.keyId }) },
-    look.bindings.precondition(uid, binding, after),
+    context.bindings.precondition(uid, binding, after),
   );
   const note = `The key ${keyId} is in the Secret ${spec.secretRef.name}.`;
-  look.notice({ type: 'Normal', reason: key ? 'KeyRotated' : 'KeyIssued', note });
+  context.event({ type: 'Normal', reason: key ? 'KeyRotated' : 'KeyIssued', note });
 }

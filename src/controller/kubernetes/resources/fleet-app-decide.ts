@@ -4,24 +4,25 @@ import type { Binding, BindingRecord } from '../../../domain/resource-bindings/b
 import { isFalse } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, accountTrouble } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
-import { settledApp, SLOW_AGAIN_MS } from './fleet-app-status.ts';
+import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
 
 /*
- * An app is created without a code. A code is drawn and its hash noted, then it is written to the Secret, and then that
- * hash is registered: whatever the process ends between, no code works that is in no Secret, and none is made twice.
+ * An app is created without a code. A code is generated and its hash is noted, then the code is written to the Secret,
+ * and then that hash is registered. The process may end between any two: no code works that is in no Secret, and none is
+ * made twice.
  */
 
 export type FleetAppStep =
   | { readonly do: 'create' }
-  /** RandomSource a code, note its hash, write the Secret. */
+  /** Generates a code, notes its hash, and writes the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register' }
-  /** The code that is in no Secret any more. */
+  /** Voids the code that is in no Secret any more. */
   | { readonly do: 'void' }
-  /** The Secret, as it should be but for the code; one that does not work any more leaves it. */
+  /** Writes the Secret as it should be but for the code; a code that does not work any more is removed from it. */
   | { readonly do: 'write'; readonly withoutCode: boolean }
   | { readonly do: 'revoke'; readonly after: BindingRecord | undefined }
   | { readonly do: 'delete' }
@@ -30,42 +31,42 @@ export type FleetAppStep =
 
 type AppDecision = Decision<FleetAppStep, FleetAppStatus>;
 
-/** What to do about a FleetApp. */
+/** Decides the next step for a FleetApp, or its status. An app that was revoked outside stays revoked (A8). */
 export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts, now: Instant): AppDecision {
   const { binding, account, app, secret } = facts;
   const { spec, generation } = resource;
-  if (resource.deleting) return leave(resource, facts, now.refused.length > 0);
+  if (resource.deleting) return cleanUp(resource, facts, now.refused.length > 0);
   const [refusal] = now.refused;
-  // Less access is carried out first, whatever else is wrong.
+  // A revocation is carried out first, whatever else is wrong.
   if (binding && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
     return { step: { do: 'revoke', after: binding.record } };
   }
-  const because = (reason: string, message: string, againMs = SLOW_AGAIN_MS): AppDecision =>
-    settledApp(resource, facts, isFalse('Ready', reason, message), now.at, againMs);
+  const notReady = (reason: string, message: string, requeueAfterMs = SLOW_REQUEUE_MS): AppDecision =>
+    settledApp(resource, facts, isFalse('Ready', reason, message), now.at, requeueAfterMs);
   if (account.is !== 'ready') {
     const ready = accountTrouble(account.is, spec.accountRef.name);
-    return settledApp(resource, facts, ready, now.at, ACCOUNT_AGAIN_MS);
+    return settledApp(resource, facts, ready, now.at, ACCOUNT_REQUEUE_MS);
   }
   if (refusal) {
     if (refusal.code === 'limit_reached')
-      return because('LimitReached', 'The account has as many apps as it may have.');
-    return because('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
+      return notReady('LimitReached', 'The account has as many apps as it may have.');
+    return notReady('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
   }
   if (secret && !secret.own) {
     const { name = '' } = spec.enrollment?.secretRef ?? {};
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return because('SecretNotOwned', message);
+    return notReady('SecretNotOwned', message);
   }
   if (binding?.record.appId === undefined) return { step: { do: 'create' } };
   const fresh = binding.record.generation !== generation;
   if (!app) {
     if (fresh && spec.desiredState === 'Active') return { step: { do: 'create' } };
-    return because('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
+    return notReady('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
   }
   return follow(resource, { ...facts, binding, app }, fresh, now.at);
 }
 
-function leave({ spec }: FleetAppResource, { binding, app }: FleetAppFacts, refused: boolean): AppDecision {
+function cleanUp({ spec }: FleetAppResource, { binding, app }: FleetAppFacts, refused: boolean): AppDecision {
   if (!binding) return CLEAN;
   const forget: AppDecision = { step: { do: 'note', after: undefined } };
   if (!app || refused || spec.deletionPolicy === 'Retain') return forget;
@@ -82,9 +83,9 @@ function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at:
   const inSecret = secret?.digests['enrollCode'];
   const code = codeStateOf(app, record.code, at);
   const inPlace = record.code !== undefined && inSecret === record.code.hash;
-  const { issue, says } = codeWish({ spec, app, fresh, code, inPlace, expiresAt: record.code?.expiresAt }, at);
+  const { issue, ready } = codeWish({ spec, app, fresh, code, inPlace, expiresAt: record.code?.expiresAt }, at);
   const { pending, ...rest } = record;
-  // Revoked since it was drawn: registered now, it would bring the app back.
+  // The app was revoked since the code was generated: registered now, the code would bring the app back.
   if (pending && !issue) return { step: { do: 'note', after: rest } };
   if (pending && inSecret === pending.hash) return { step: { do: 'register' } };
   if (issue) return { step: { do: 'issue' } };
@@ -93,10 +94,10 @@ function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at:
   const tidy = tidied(resource, facts, code === 'open' && inPlace);
   if (tidy) return tidy;
   if (fresh) return { step: { do: 'note', after: { ...record, generation: resource.generation } } };
-  return settledApp(resource, facts, says, at);
+  return settledApp(resource, facts, ready, at);
 }
 
-/** The Secret under the name that the spec gives, with what it should hold, and none under another name. */
+/** The next step until one Secret, under the name that the spec gives, holds what it should; undefined when it does. */
 function tidied(
   { spec }: FleetAppResource,
   { binding, secret, wanted }: AppFacts,

@@ -9,11 +9,11 @@ export type FleetAppResource = Resource<FleetAppSpec, FleetAppStatus>;
 export interface FleetAppFacts {
   readonly binding: Binding | undefined;
   readonly account: AccountState;
-  /** That of the binding. */
+  /** The app of the binding. */
   readonly app: AppRecord | undefined;
-  /** Milliseconds since 1970; null: it has not enrolled yet. */
+  /** The last contact in milliseconds since 1970; null where the app has not enrolled yet. */
   readonly seenAt: number | null;
-  /** What the Secret named in the spec is, and what it would hold. */
+  /** The Secret named in the spec; `wanted` has the digests of what it should hold. */
   readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
   readonly wanted: { readonly appId: string; readonly serverUrl: string };
 }

@@ -1,24 +1,24 @@
-import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { Settled } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
 import { codeStateOf, RENEW_BEFORE_MS } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 
-/** Last contacts are told in steps: a status that moved with every poll would be a write for each. */
+/** Last contacts are rounded down to this: a status that moved with every poll would cost a write for each. */
 export const SEEN_GRAIN_MS = 300_000;
-export const SLOW_AGAIN_MS = 300_000;
-/** Whatever was missed is found after so long. */
-const LONGEST_MS = 600_000;
+export const SLOW_REQUEUE_MS = 300_000;
+/** A change that was missed is found after so long. */
+const REQUEUE_MS_MAX = 600_000;
 
 const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** The status of a FleetApp of which nothing is left to be done. */
+/** The status of a FleetApp for which no step is left. */
 export function settledApp(
   { spec }: FleetAppResource,
   facts: FleetAppFacts,
-  ready: Finding,
+  ready: ConditionState,
   at: number,
-  againMs: number = Infinity,
+  requeueAfterMs: number = Infinity,
 ): Settled<FleetAppStatus> {
   const { binding, app, seenAt } = facts;
   const code = app && binding?.record.code;
@@ -37,9 +37,9 @@ export function settledApp(
   const enrolled = active
     ? isTrue('Enrolled', 'Enrolled', 'The daemon has a credential that works.')
     : isFalse('Enrolled', 'NotEnrolled', 'No daemon has a credential of this app.');
-  // Where nothing would be renewed, the next thing to happen to a code is its end.
+  // A code that is not renewed is looked at again when it expires.
   const renews = ready.reason === 'CodeIssued' && spec.enrollment?.issue === 'UntilEnrolled';
   const expiryMs = code && state === 'open' ? code.expiresAt - (renews ? RENEW_BEFORE_MS : 0) - at : Infinity;
-  const next = Math.min(againMs, expiryMs, active ? SEEN_GRAIN_MS : LONGEST_MS);
-  return { settled: { status, findings: [ready, enrolled], againMs: next } };
+  const next = Math.min(requeueAfterMs, expiryMs, active ? SEEN_GRAIN_MS : REQUEUE_MS_MAX);
+  return { settled: { status, conditions: [ready, enrolled], requeueAfterMs: next } };
 }

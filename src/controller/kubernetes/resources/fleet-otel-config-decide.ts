@@ -1,9 +1,9 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import type { BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
-import { ACCOUNT_AGAIN_MS, accountTrouble } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, accountTrouble } from './account-ref.ts';
 import { deliveryOf } from './fleet-otel-config-delivery.ts';
 import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel-config-facts.ts';
 
@@ -14,10 +14,10 @@ export type FleetOtelConfigStep =
 
 type OtelDecision = Decision<FleetOtelConfigStep, FleetOtelConfigStatus>;
 
-/** A Secret whose watch is silent is followed within a minute all the same. */
-const AGAIN_MS = 55_000;
+/** A header's Secret whose watch is silent is read again within a minute all the same. */
+const REQUEUE_MS = 55_000;
 
-/** What to do about a FleetOtelConfig. */
+/** Decides the next step for a FleetOtelConfig, or its status. A configuration that was switched off outside stays off. */
 export function decideFleetOtelConfig(
   resource: FleetOtelConfigResource,
   facts: FleetOtelConfigFacts,
@@ -25,22 +25,22 @@ export function decideFleetOtelConfig(
 ): OtelDecision {
   const { binding, account } = facts;
   const { spec } = resource;
-  if (resource.deleting) return leave(resource, facts, refused.length > 0);
-  // Of another resource by now: it is not this one's to purge any more.
+  if (resource.deleting) return cleanUp(resource, facts, refused.length > 0);
+  // The configuration belongs to another resource by now: this one may not purge it any more.
   if (binding && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
-  if (account.is !== 'ready') return told(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
+  if (account.is !== 'ready') return settled(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
-  if (fault) return told(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
+  if (fault) return settled(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
   const accepted = isTrue('Accepted', 'Accepted', 'The spec can be carried out.');
   const entitled = account.account.record.entitlement === 'enterprise';
   if (!entitled || refused.some(({ code }) => code === 'enterprise_required')) {
     const message = 'The account is not Enterprise; nothing is delivered.';
-    const findings = [isFalse('Ready', 'EnterpriseRequired', message), accepted];
-    return told(resource, facts, [...findings, isFalse('Entitled', 'EnterpriseRequired', message)]);
+    const conditions = [isFalse('Ready', 'EnterpriseRequired', message), accepted];
+    return settled(resource, facts, [...conditions, isFalse('Entitled', 'EnterpriseRequired', message)]);
   }
   const good = [accepted, isTrue('Entitled', 'Enterprise', 'The account is Enterprise.')];
   const unsynced = (reason: string, message: string): OtelDecision =>
-    told(resource, facts, [isFalse('Ready', reason, message), ...good, isFalse('Synced', reason, message)]);
+    settled(resource, facts, [isFalse('Ready', reason, message), ...good, isFalse('Synced', reason, message)]);
   const [refusal] = refused;
   if (refusal) return unsynced('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
   const fresh = binding?.record.generation !== resource.generation;
@@ -51,7 +51,7 @@ export function decideFleetOtelConfig(
   if (!facts.inSync) return { step: { do: 'store' } };
   if (fresh) return { step: { do: 'note', after: bindingOf(resource, account.account.id) } };
   const synced = 'The account has the configuration that the spec describes.';
-  return told(resource, facts, [isTrue('Ready', 'Synced', synced), ...good, isTrue('Synced', 'Synced', synced)]);
+  return settled(resource, facts, [isTrue('Ready', 'Synced', synced), ...good, isTrue('Synced', 'Synced', synced)]);
 }
 
 export const bindingOf = (
@@ -59,8 +59,8 @@ export const bindingOf = (
   accountId: string,
 ): BindingRecord => ({ kind, namespace, name, accountId, generation });
 
-/** Only what this resource stored is its to purge: one that was never accepted has no binding. */
-function leave(
+/** A resource purges only what it stored: one that was never accepted has no binding. */
+function cleanUp(
   { name }: FleetOtelConfigResource,
   { binding, stored, first, ours }: FleetOtelConfigFacts,
   refused: boolean,
@@ -73,7 +73,7 @@ function leave(
 function acceptance(
   { name, spec }: FleetOtelConfigResource,
   { first, header }: FleetOtelConfigFacts,
-): Finding | undefined {
+): ConditionState | undefined {
   if (first !== name) {
     return isFalse(
       'Accepted',
@@ -91,21 +91,21 @@ function acceptance(
     : undefined;
 }
 
-/** Less is exported than this spec wishes, and not by it. */
+/** Whether less is exported than this spec wishes, by a change from outside. */
 const isCutOff = ({ spec }: FleetOtelConfigResource, { stored }: FleetOtelConfigFacts): boolean =>
   !stored || (spec.enabled && !stored.enabled);
 
-/** Ready is the first of the findings, but the last aspect to be told is the delivery. */
-function told(
+/** The status with the given conditions, `Unknown` for those that are not named, and that of the delivery at the end. */
+function settled(
   resource: FleetOtelConfigResource,
   facts: FleetOtelConfigFacts,
-  findings: readonly Finding[],
+  conditions: readonly ConditionState[],
 ): OtelDecision {
-  const { status, findings: delivered } = deliveryOf(resource.status, facts);
-  const known = new Set(findings.map(({ type }) => type));
+  const { status, conditions: delivered } = deliveryOf(resource.status, facts);
+  const known = new Set(conditions.map(({ type }) => type));
   const unknown = ['Accepted', 'Entitled', 'Synced']
     .filter((type) => !known.has(type))
-    .map((type): Finding => ({
+    .map((type): ConditionState => ({
       type,
       status: 'Unknown',
       reason: 'Unknown',
@@ -114,8 +114,8 @@ function told(
   return {
     settled: {
       status,
-      findings: [...findings, ...unknown, ...delivered],
-      againMs: facts.account.is === 'ready' ? AGAIN_MS : ACCOUNT_AGAIN_MS,
+      conditions: [...conditions, ...unknown, ...delivered],
+      requeueAfterMs: facts.account.is === 'ready' ? REQUEUE_MS : ACCOUNT_REQUEUE_MS,
     },
   };
 }

@@ -1,4 +1,4 @@
-import { isFalse, isTrue, type Finding } from '../runtime/conditions.ts';
+import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import type { FleetOtelConfigFacts } from './fleet-otel-config-facts.ts';
 
@@ -7,23 +7,23 @@ export const DELIVERY_EVERY_MS = 50_000;
 
 type Delivery = NonNullable<FleetOtelConfigStatus['delivery']>;
 
-/** How far the configuration has come, and the condition that sums it up. */
+/** The counts of the devices that have the configuration, and the condition that sums them up. */
 export function deliveryOf(
   before: Partial<FleetOtelConfigStatus>,
   { rollout, sinceStatusMs }: Pick<FleetOtelConfigFacts, 'rollout' | 'sinceStatusMs'>,
-): { readonly status: Omit<FleetOtelConfigStatus, 'conditions'>; readonly findings: readonly Finding[] } {
+): { readonly status: Omit<FleetOtelConfigStatus, 'conditions'>; readonly conditions: readonly ConditionState[] } {
   if (!rollout) {
     const message = 'Nothing is delivered as long as the configuration is not in force.';
-    return { status: {}, findings: [{ type: 'Delivered', status: 'Unknown', reason: 'NotInForce', message }] };
+    return { status: {}, conditions: [{ type: 'Delivered', status: 'Unknown', reason: 'NotInForce', message }] };
   }
   const { revision, devices, applied, failed, pending, stale } = rollout;
   const current = sinceStatusMs >= DELIVERY_EVERY_MS || before.revision !== revision;
   const counted: Delivery = { devices, applied, failed, pending: pending + stale };
   const delivery = current ? counted : (before.delivery ?? counted);
-  return { status: { revision, delivery }, findings: [delivered(delivery)] };
+  return { status: { revision, delivery }, conditions: [delivered(delivery)] };
 }
 
-function delivered({ devices, applied, failed, pending }: Delivery): Finding {
+function delivered({ devices, applied, failed, pending }: Delivery): ConditionState {
   if (devices === 0) return isTrue('Delivered', 'NoDevices', 'No cloud device is there to receive it.');
   const counts = `${applied} of ${devices} devices applied it, ${failed} failed, ${pending} have not told yet.`;
   if (failed > 0) return isFalse('Delivered', 'Failed', counts);

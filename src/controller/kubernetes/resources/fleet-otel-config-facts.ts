@@ -7,25 +7,25 @@ import type { AccountState } from './account-ref.ts';
 
 export type FleetOtelConfigResource = Resource<FleetOtelConfigSpec, FleetOtelConfigStatus>;
 
-/** The header that the spec leads to: a value, none, or why it cannot be had (a reason and words without the value). */
+/** The header that the spec leads to: a value, none, or the reason why it cannot be had (a message without the value). */
 export type HeaderState = Secret | 'none' | { readonly reason: string; readonly message: string };
 
 export interface FleetOtelConfigFacts {
   readonly binding: Binding | undefined;
   readonly account: AccountState;
-  /** The resource that describes the account's configuration; its own name, where it is this one. */
+  /** The name of the resource that describes the account's configuration: this one's or another's. */
   readonly first: string;
   readonly header: HeaderState;
-  /** What the account has stored, whoever stored it; undefined: nothing, or it was purged. */
+  /** The configuration that the account has stored, from any source; undefined where there is none, or it was purged. */
   readonly stored: { readonly enabled: boolean } | undefined;
-  /** The revision of that, to be relied upon. */
+  /** The store's revision of that record, for the commit to expect. */
   readonly storedRevision: number;
-  /** Whether the account is in this namespace's hands: it may have been adopted by another since. */
+  /** Whether the account is managed from this namespace, or not managed: another one may have adopted it since. */
   readonly ours: boolean;
-  /** What is stored is what the spec says. */
+  /** Whether the stored configuration is the one that the spec describes. */
   readonly inSync: boolean;
-  /** Where the spec is accepted and the account is Enterprise. */
+  /** The rollout, where the spec is accepted and the account is Enterprise. */
   readonly rollout: Rollout | undefined;
-  /** Since this operator last wrote the status; Infinity where it has not. */
+  /** Milliseconds since this operator last wrote the status; Infinity where it has not. */
   readonly sinceStatusMs: number;
 }

@@ -4,7 +4,7 @@ import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts
 import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
 import { ABSENT } from '../../../store/port.ts';
 import type { KubeObject } from '../client/kube-api.ts';
-import type { Kind, Look } from '../runtime/kind.ts';
+import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
 import { HEADER_LABEL } from '../runtime/secrets.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
@@ -12,7 +12,7 @@ import { accountOf } from './account-ref.ts';
 import { bindingOf, decideFleetOtelConfig, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
 import type { FleetOtelConfigFacts, FleetOtelConfigResource, HeaderState } from './fleet-otel-config-facts.ts';
 
-/** The OpenTelemetry export configuration of an account. */
+/** The kind FleetOtelConfig: the OpenTelemetry export configuration of an account. */
 export const fleetOtelConfigKind = {
   schema: fleetOtelConfig,
   gather,
@@ -20,18 +20,18 @@ export const fleetOtelConfigKind = {
   act,
 } satisfies Kind<typeof fleetOtelConfig.spec, typeof fleetOtelConfig.status, FleetOtelConfigFacts, FleetOtelConfigStep>;
 
-async function gather(resource: FleetOtelConfigResource, look: Look): Promise<FleetOtelConfigFacts> {
+async function gather(resource: FleetOtelConfigResource, context: ReconcileContext): Promise<FleetOtelConfigFacts> {
   const { uid, spec, deleting } = resource;
-  const binding = await look.bindings.get(uid);
-  const account = await accountOf(look, spec.accountRef.name, binding);
+  const binding = await context.bindings.get(uid);
+  const account = await accountOf(context, spec.accountRef.name, binding);
   const accountId = binding?.record.accountId ?? (account.is === 'ready' ? account.account.id : '');
-  const owner = await (await look.fleet.current()).account(accountId);
-  if (owner) look.follow(accountId);
-  const header = deleting ? 'none' : await headerOf(resource, look);
+  const owner = await (await context.fleet.current()).account(accountId);
+  if (owner) context.subscribe(accountId);
+  const header = deleting ? 'none' : await headerOf(resource, context);
   const inForce = owner !== undefined && account.is === 'ready' && owner.record.entitlement === 'enterprise';
   const otel = await owner?.otel();
   const config = otel?.record.config;
-  const first = (await firstOf(look, spec.accountRef.name)) ?? resource.name;
+  const first = (await firstOf(context, spec.accountRef.name)) ?? resource.name;
   const { managedBy } = owner?.record ?? {};
   return {
     binding,
@@ -41,9 +41,10 @@ async function gather(resource: FleetOtelConfigResource, look: Look): Promise<Fl
     stored: config && { enabled: config.enabled },
     storedRevision: otel?.revision ?? ABSENT,
     ours: managedBy === undefined || managedBy.namespace === resource.namespace,
-    inSync: owner !== undefined && (await isStored(owner, resource, header, look)),
-    rollout: inForce && !deleting && config && first === resource.name ? await look.rollouts.of(accountId) : undefined,
-    sinceStatusMs: look.sinceStatusMs(),
+    inSync: owner !== undefined && (await isStored(owner, resource, header, context)),
+    rollout:
+      inForce && !deleting && config && first === resource.name ? await context.rollouts.of(accountId) : undefined,
+    sinceStatusMs: context.sinceStatusMs(),
   };
 }
 
@@ -51,52 +52,52 @@ async function isStored(
   owner: AccountReader,
   resource: FleetOtelConfigResource,
   header: HeaderState,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<boolean> {
   const change = changeOf(resource, header);
-  return change !== undefined && (await look.otelConfigs.holds(owner, change));
+  return change !== undefined && (await context.otelConfigs.holds(owner, change));
 }
 
-/** Of those that name the account, the one that is in force; before any is, the oldest. */
-async function firstOf(look: Look, accountName: string): Promise<string | undefined> {
+/** The resource that is in force among those that name the account; before any is, the oldest. */
+async function firstOf(context: ReconcileContext, accountName: string): Promise<string | undefined> {
   const age = ({ metadata }: KubeObject): string => `${String(metadata['creationTimestamp'])} ${metadata.uid}`;
-  const named = [...look.all('FleetOtelConfig')]
+  const named = [...context.all('FleetOtelConfig')]
     .filter((object) => accountNameOf(object) === accountName)
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
   if (named.length > 1) {
-    for (const { metadata } of named) if (await look.bindings.get(metadata.uid)) return metadata.name;
+    for (const { metadata } of named) if (await context.bindings.get(metadata.uid)) return metadata.name;
   }
   return named[0]?.metadata.name;
 }
 
 const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true", without which Muster does not read it`;
 const HEADER_TROUBLE = {
-  // The same words for both: who may not list Secrets must not find out which there are.
+  // The message is the same for both: a reader without the right to list Secrets must not find out which there are.
   NoSecret: ['SecretNotFound', NOT_THERE],
   NotLabelled: ['SecretNotFound', NOT_THERE],
   NoKey: ['SecretKeyNotFound', 'has no such key'],
 } as const;
 
-async function headerOf({ spec }: FleetOtelConfigResource, look: Look): Promise<HeaderState> {
+async function headerOf({ spec }: FleetOtelConfigResource, context: ReconcileContext): Promise<HeaderState> {
   const { authHeaderSecretRef: from } = spec;
   if (!from) return 'none';
-  const value = await look.secrets.header(from.name, from.key);
-  const told = (reason: string, what: string): HeaderState => ({
+  const value = await context.secrets.header(from.name, from.key);
+  const unusable = (reason: string, what: string): HeaderState => ({
     reason,
     message: `The Secret ${from.name} (key ${from.key}) ${what}.`,
   });
   if (typeof value === 'string') {
     const [reason, what] = HEADER_TROUBLE[value];
-    return told(reason, what);
+    return unusable(reason, what);
   }
-  // Each byte a character: what is no ASCII is refused as such, and no length is hidden.
+  // Each byte becomes a character: a byte that is not ASCII is refused as such, and no length is hidden.
   const text = Buffer.from(value).toString('latin1');
-  if (text === '') return told('InvalidAuthHeader', 'is empty');
+  if (text === '') return unusable('InvalidAuthHeader', 'is empty');
   const fault = authHeaderFault(text);
-  return fault === undefined ? new Secret(text) : told('InvalidAuthHeader', `cannot be used: ${fault}`);
+  return fault === undefined ? new Secret(text) : unusable('InvalidAuthHeader', `cannot be used: ${fault}`);
 }
 
-/** What the spec would have stored; undefined where its header cannot be had. */
+/** The change that the spec asks for; undefined where its header cannot be had. */
 function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelChange | undefined {
   const { enabled, endpoint, evidenceLevel } = spec;
   if (header === 'none') return { enabled, endpoint, evidenceLevel, authHeader: 'remove' };
@@ -107,25 +108,27 @@ async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
   { binding, account, header, storedRevision }: FleetOtelConfigFacts,
-  look: Look,
+  context: ReconcileContext,
 ): Promise<void> {
   const { uid } = resource;
   switch (step.do) {
     case 'note':
-      return await look.bindings.save(uid, binding, step.after);
+      return await context.bindings.save(uid, binding, step.after);
     case 'purge': {
       if (!binding) return;
       const { accountId } = binding.record;
-      await look.otelConfigs.purge(await look.caller(accountId, look.bindings.precondition(uid, binding, undefined)));
+      await context.otelConfigs.purge(
+        await context.caller(accountId, context.bindings.precondition(uid, binding, undefined)),
+      );
       return;
     }
     case 'store': {
       const change = changeOf(resource, header);
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
-      const caller = await look.caller(id, look.bindings.precondition(uid, binding, bindingOf(resource, id)));
-      await look.otelConfigs.store(caller, change, storedRevision);
-      look.notice({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
+      const caller = await context.caller(id, context.bindings.precondition(uid, binding, bindingOf(resource, id)));
+      await context.otelConfigs.store(caller, change, storedRevision);
+      context.event({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Condition } from '../schema/common.ts';
 
-/** What a look found of one aspect; the instants and generations are the frame's. */
-export interface Finding {
+/** The state of one condition, before the frame adds the instant of its last transition and the generation. */
+export interface ConditionState {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   /** CamelCase. */
@@ -9,13 +9,13 @@ export interface Finding {
   readonly message: string;
 }
 
-export const isTrue = (type: string, reason: string, message: string): Finding => ({
+export const isTrue = (type: string, reason: string, message: string): ConditionState => ({
   type,
   status: 'True',
   reason,
   message,
 });
-export const isFalse = (type: string, reason: string, message: string): Finding => ({
+export const isFalse = (type: string, reason: string, message: string): ConditionState => ({
   type,
   status: 'False',
   reason,
@@ -23,15 +23,15 @@ export const isFalse = (type: string, reason: string, message: string): Finding 
 });
 
 /**
- * The conditions after a look: of each type one, in the order of the findings, those of other types after them. An
- * instant moves only with the status.
+ * The conditions after a reconciliation: one for each type, in the order of the states, and after them those of other
+ * types as they were. The instant of the last transition moves only when the status changes.
  */
 export function conditionsAfter(
   before: readonly Condition[],
-  findings: readonly Finding[],
+  conditions: readonly ConditionState[],
   { generation, at }: { generation: number; at: string },
 ): Condition[] {
-  const found = findings.map(({ type, status, reason, message }): Condition => {
+  const found = conditions.map(({ type, status, reason, message }): Condition => {
     const known = before.find((condition) => condition.type === type);
     const lastTransitionTime = known?.status === status ? known.lastTransitionTime : at;
     return { type, status, observedGeneration: generation, lastTransitionTime, reason, message };

@@ -3,45 +3,48 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeApi, ResourceType } from '../client/kube-api.ts';
 import { API_VERSION } from '../schema/common.ts';
-import type { Notice } from './kind.ts';
+import type { ResourceEvent } from './kind.ts';
 import type { Resource } from './resource.ts';
 
-export interface EventsDeps {
+export interface EventRecorderDeps {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names the replica. */
+  /** The replica's id, for `reportingInstance`. */
   readonly instance: string;
 }
 
-export interface Events {
-  /** Best effort: an event that cannot be written is none. What was said of the resource lately is not said again. */
-  tell(resource: Resource<unknown, unknown>, notice: Notice, signal: AbortSignal): Promise<void>;
+export interface EventRecorder {
+  /**
+   * Writes an event about the resource. An event that cannot be written is dropped, and one that was written for this
+   * resource within the last ten minutes is not repeated. Never rejects.
+   */
+  record(resource: Resource<unknown, unknown>, event: ResourceEvent, signal: AbortSignal): Promise<void>;
 }
 
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
-const SAID_AGAIN_MS = 600_000;
-const SAID_MAX = 10_000;
+const REPEATED_AFTER_MS = 600_000;
+const REMEMBERED_MAX = 10_000;
 const NOTE_CHARACTERS_MAX = 1000;
 
-export function createEvents({ api, clock, log, instance }: EventsDeps): Events {
-  /** By what was said, when it was; oldest first. */
-  const said = new Map<string, number>();
+export function createEventRecorder({ api, clock, log, instance }: EventRecorderDeps): EventRecorder {
+  /** The instant at which each event was written, on the monotonic clock; oldest first. */
+  const written = new Map<string, number>();
 
   function isNews(what: string): boolean {
     const now = clock.monotonic();
-    if (now - (said.get(what) ?? -Infinity) < SAID_AGAIN_MS) return false;
-    said.delete(what);
-    said.set(what, now);
-    for (const oldest of said.keys()) {
-      if (said.size <= SAID_MAX) break;
-      said.delete(oldest);
+    if (now - (written.get(what) ?? -Infinity) < REPEATED_AFTER_MS) return false;
+    written.delete(what);
+    written.set(what, now);
+    for (const oldest of written.keys()) {
+      if (written.size <= REMEMBERED_MAX) break;
+      written.delete(oldest);
     }
     return true;
   }
 
   return {
-    async tell({ kind, namespace, name, uid, object }, { type, reason, note }, signal) {
+    async record({ kind, namespace, name, uid, object }, { type, reason, note }, signal) {
       if (!isNews(`${uid} ${reason} ${note}`)) return;
       const { resourceVersion } = object.metadata;
       const body = {

@@ -23,28 +23,29 @@ export interface InformerOptions {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly labelSelector?: string;
-  /** What is kept of an object; undefined where it cannot be used. It must keep `metadata`. */
+  /** Reduces an object to what memory holds, with its `metadata`; undefined where the object cannot be used. */
   readonly keep?: (object: KubeObject) => KubeObject | undefined;
-  /** Called for each change, also for those that a listing found. What it throws is logged. */
+  /** Called for each change, also for one that a listing found. An error that it throws is logged. */
   readonly onChange: (change: Change) => void;
 }
 
 export interface Change {
-  /** Undefined: it is gone. */
+  /** The object as it is; undefined where it is gone. */
   readonly now: KubeObject | undefined;
-  /** Undefined: it is new. */
+  /** The object as it was; undefined where it is new. */
   readonly before: KubeObject | undefined;
-  /** The answer to an own write (`written`). */
+  /** Whether this is the answer to an own write (`written`). */
   readonly own: boolean;
 }
 
 const PAGE_OBJECTS = 500;
 const RELIST_MS = 600_000;
 const WATCH_SECONDS_MAX = 300;
-/** A watch that ends sooner, and said nothing, counts as a failure. */
+/** A watch that ends sooner, without an event, counts as a failure. */
 const WATCH_MS_MIN = 1000;
 const BACK_OFF = { firstMs: 500, maxMs: 30_000 };
 
+/** Keeps the objects of one type in one namespace in memory, and reports their changes. */
 export class Informer {
   readonly #deps: InformerDeps;
   readonly #options: InformerOptions;
@@ -52,8 +53,8 @@ export class Informer {
   #resourceVersion: string | undefined;
   #relistAt = 0;
   #heardAt: number;
-  /** Pages and events, not the mere opening of a watch: a server that opens each and ends it is no reason to hurry. */
-  #said = 0;
+  /** Counts pages and events, not the mere opening of a watch: a server that only opens and ends it gets the back-off. */
+  #received = 0;
   #synced = false;
 
   constructor(deps: InformerDeps, options: InformerOptions) {
@@ -62,7 +63,7 @@ export class Informer {
     this.#heardAt = deps.clock.monotonic();
   }
 
-  /** Listed at least once: what is not here did not exist then. */
+  /** Whether all was listed at least once: an object that is not here did not exist then. */
   get synced(): boolean {
     return this.#synced;
   }
@@ -71,7 +72,7 @@ export class Informer {
     return this.#options.type;
   }
 
-  /** Since the server last said anything. */
+  /** Milliseconds since the server was last heard. */
   get ageMs(): number {
     return this.#deps.clock.monotonic() - this.#heardAt;
   }
@@ -84,46 +85,49 @@ export class Informer {
     return this.#objects.values();
   }
 
-  /** The answer to an own write of what was read here: the watch may take a while to bring it. */
+  /** Takes the answer to an own write of an object that was read here: the watch may take a while to bring it. */
   written(answer: KubeObject, read: KubeObject | undefined): void {
     const known = this.#objects.get(answer.metadata.name);
     if (known?.metadata.resourceVersion === read?.metadata.resourceVersion) this.#take(answer, true);
   }
 
-  /** Runs until the signal aborts. Never rejects. */
+  /** Lists and watches until the signal aborts; failures are tried again with back-off. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, metrics, random } = this.#deps;
     const { plural } = this.#options.type;
     let failures = 0;
-    let isAway = false;
+    let wasLeaving = false;
     while (!signal.aborted) {
-      const said = this.#said;
+      const received = this.#received;
       try {
         await this.#listWhenDue(signal);
         await this.#follow(signal);
         failures = 0;
-        isAway = false;
+        wasLeaving = false;
       } catch (error) {
         if (signal.aborted) return;
         if (isKubeError(error, 'expired')) this.#resourceVersion = undefined;
-        failures = this.#said > said ? 1 : failures + 1;
-        const told = { err: error, resource: plural, namespace: this.#options.namespace, failures };
-        const farewell = await this.#isFarewell(error, signal);
-        if (farewell) this.#heardAt = clock.monotonic();
+        failures = this.#received > received ? 1 : failures + 1;
+        const fields = { err: error, resource: plural, namespace: this.#options.namespace, failures };
+        const isLeaving = await this.#isNamespaceLeaving(error, signal);
+        if (isLeaving) this.#heardAt = clock.monotonic();
         else metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
-        // A server that restarts or sheds load is nobody's to act on; one that stays away is.
-        // Once aloud: a name that is misspelt in the configuration looks the same.
-        if (farewell) log[isAway ? 'debug' : 'warn'](told, 'the namespace is being deleted, or there is none');
-        else if (failures < 5) log.info(told, 'a list or watch ended, will retry');
-        else log.warn(told, 'a list or watch failed again, will retry');
-        isAway = farewell;
+        // Nobody needs to act on a server that restarts or sheds load; somebody must on one that stays away. A namespace
+        // that is not there is warned of once: a name that is misspelt in the configuration looks the same.
+        if (isLeaving) log[wasLeaving ? 'debug' : 'warn'](fields, 'the namespace is being deleted, or there is none');
+        else if (failures < 5) log.info(fields, 'a list or watch ended, will retry');
+        else log.warn(fields, 'a list or watch failed again, will retry');
+        wasLeaving = isLeaving;
         await clock.sleep(backOffMs(failures, BACK_OFF, random, error), signal);
       }
     }
   }
 
-  /** A namespace that is deleted loses its Roles, perhaps before its resources: to be refused there is no trouble. */
-  async #isFarewell(cause: unknown, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Whether the server refuses because the namespace is being deleted: it loses its Roles, perhaps before its resources,
+   * and such a refusal is no failure.
+   */
+  async #isNamespaceLeaving(cause: unknown, signal: AbortSignal): Promise<boolean> {
     if (!isKubeError(cause, 'refused') || cause.status !== 403) return false;
     return await this.#deps.api.isLeaving(this.#options.namespace, signal).catch(() => false);
   }
@@ -140,7 +144,7 @@ export class Informer {
       const page = await api.list(type, namespace, request, signal);
       for (const object of page.items) found.set(object.metadata.name, object);
       ({ next, resourceVersion } = page);
-      this.#hears();
+      this.#heard();
     } while (next !== undefined);
     metrics.informerListed(type.plural);
     for (const [name, known] of this.#objects) if (!found.has(name)) this.#drop(known);
@@ -160,13 +164,13 @@ export class Informer {
       timeoutSeconds: Math.min(left, Math.ceil(WATCH_SECONDS_MAX * (0.8 + 0.2 * random()))),
       ...(labelSelector !== undefined && { labelSelector }),
     };
-    const said = this.#said;
+    const received = this.#received;
     for await (const event of api.watch(type, namespace, request, signal)) {
       if (event.type === 'OPENED') {
         this.#heardAt = clock.monotonic();
         continue;
       }
-      this.#hears();
+      this.#heard();
       if (event.type === 'BOOKMARK') this.#resourceVersion = event.resourceVersion;
       else {
         this.#resourceVersion = event.object.metadata.resourceVersion;
@@ -175,13 +179,14 @@ export class Informer {
       }
     }
     const lasted = clock.monotonic() - openedAt;
-    if (this.#said === said && lasted < WATCH_MS_MIN && !signal.aborted) throw new Error('the watch ended as it began');
+    if (this.#received === received && lasted < WATCH_MS_MIN && !signal.aborted)
+      throw new Error('the watch ended as it began');
     this.#heardAt = clock.monotonic();
   }
 
-  #hears(): void {
+  #heard(): void {
     this.#heardAt = this.#deps.clock.monotonic();
-    this.#said += 1;
+    this.#received += 1;
   }
 
   #take(object: KubeObject, own = false): void {
@@ -191,17 +196,17 @@ export class Informer {
     const kept = this.#options.keep ? this.#options.keep(object) : object;
     if (!kept) return this.#drop(object);
     this.#objects.set(name, kept);
-    this.#tell({ now: kept, before, own });
+    this.#report({ now: kept, before, own });
   }
 
   #drop({ metadata: { name } }: KubeObject): void {
     const before = this.#objects.get(name);
     if (!before) return;
     this.#objects.delete(name);
-    this.#tell({ now: undefined, before, own: false });
+    this.#report({ now: undefined, before, own: false });
   }
 
-  #tell(change: Change): void {
+  #report(change: Change): void {
     try {
       this.#options.onChange(change);
     } catch (error) {

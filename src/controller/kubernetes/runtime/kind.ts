@@ -17,70 +17,79 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { KindName, KindSchema } from '../schema/common.ts';
-import type { Finding } from './conditions.ts';
+import type { ConditionState } from './conditions.ts';
 import type { Resource } from './resource.ts';
 import type { Secrets } from './secrets.ts';
 
 /*
- * What a kind is (docs/adr/0020): it gathers facts, decides from them in a pure function, and acts. One look at a
- * resource is a chain of these: as long as something is to be done, one step is done and the facts are gathered anew;
- * when nothing is left the status is written. Each step is safe to repeat, and the process may end between any two.
+ * A kind of custom resource (docs/adr/0020) gathers facts, decides from them in a pure function, and acts. A
+ * reconciliation repeats this: as long as a step is to be done, that one step is done and the facts are gathered anew;
+ * when no step is left the status is written. Each step is safe to repeat, and the process may end between any two.
  */
 
 export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, Step extends { readonly do: string }> {
   readonly schema: KindSchema<Spec, Status>;
-  gather(resource: Resource<z.infer<Spec>, z.infer<Status>>, look: Look): Promise<Facts>;
+  /** Reads what the decision depends on; changes nothing. @throws KubeError, StoreUnavailable, BadRecord */
+  gather(resource: Resource<z.infer<Spec>, z.infer<Status>>, context: ReconcileContext): Promise<Facts>;
+  /** Names the next step, or the status where no step is left. It is pure: it reads neither clock nor store. */
   decide(
     resource: Resource<z.infer<Spec>, z.infer<Status>>,
     facts: Facts,
     now: Instant,
   ): Decision<Step, z.infer<Status>>;
-  act(step: Step, resource: Resource<z.infer<Spec>, z.infer<Status>>, facts: Facts, look: Look): Promise<void>;
+  /**
+   * Does one step; safe to repeat.
+   * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, StaleRead where it is to be tried again
+   */
+  act(
+    step: Step,
+    resource: Resource<z.infer<Spec>, z.infer<Status>>,
+    facts: Facts,
+    context: ReconcileContext,
+  ): Promise<void>;
 }
 
-/** When a look decides, and what its steps have been refused so far. */
+/** The instant of a decision, and the steps that were refused so far in this reconciliation. */
 export interface Instant {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly refused: readonly Refused[];
 }
 
-/** A step that the rules refused: it is not tried again in this look. */
+/** A step that the rules refused: it is not tried again in this reconciliation. */
 export interface Refused {
   readonly do: string;
   readonly code: RefusalCode;
   readonly says: string | undefined;
 }
 
-/** Either one step to do, or nothing is left. */
+/** Either one step to do, or the status of a resource for which no step is left. */
 export type Decision<Step, Status> = { readonly step: Step } | Settled<Status>;
 
 export interface Settled<Status> {
   readonly settled: {
-    /** All of the status but its conditions: what is not named is removed. */
+    /** All of the status but its conditions: a field that is not named is removed. */
     readonly status: Omit<Status, 'conditions'>;
     /** `Ready` among them. */
-    readonly findings: readonly Finding[];
-    /** Look again after so long, though nothing seems to have changed. */
-    readonly againMs?: number;
+    readonly conditions: readonly ConditionState[];
+    /** After so many milliseconds the resource is reconciled again, though nothing seems to have changed. */
+    readonly requeueAfterMs?: number;
   };
 }
-/** Nothing is left of a resource that is being deleted: it may go. */
-export const CLEAN = { settled: { status: {}, findings: [] } } as const;
+/** The decision on a resource that is being deleted and has nothing left to clean up: it may go. */
+export const CLEAN = { settled: { status: {}, conditions: [] } } as const;
 
-/** What the person who reads `kubectl describe` should know has happened. */
-export interface Notice {
+/** An event for the person who reads `kubectl describe`. */
+export interface ResourceEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly note: string;
 }
 
-/** The tools of one look at one resource. */
-export interface Look {
-  readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Log;
+/** The part of the domain that every reconciliation shares. */
+export interface DomainTools {
   readonly fleet: Fleet;
+  readonly random: RandomSource;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly apps: Apps;
@@ -89,23 +98,41 @@ export interface Look {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
-  /** Fenced by the leader's term. */
-  readonly bindings: Bindings;
-  readonly secrets: Secrets;
-  /** Of the device listener, for daemons. */
-  readonly deviceUrl: string;
-  readonly signal: AbortSignal;
-  /** For one mutation: `kubernetes:<namespace>/<kind>/<name>`, now. */
-  origin(): Origin;
-  /** For a mutation of what is an account's own. */
-  caller(accountId: string, precondition: Precondition): Promise<Caller>;
-  /** Of the same namespace, as memory has it. */
+}
+
+/** The part of the cluster that a reconciliation sees: the namespace of its resource, and nothing else. */
+export interface NamespaceView {
+  /** The resource of that kind and name, as memory has it. */
   find(kind: KindName, name: string): KubeObject | undefined;
-  /** All of a kind in the same namespace. */
+  /** All resources of a kind, as memory has them. */
   all(kind: KindName): Iterable<KubeObject>;
-  /** Look again when the account, or one app of it, changes in Muster; of what is followed the last call counts. */
-  follow(accountId: string, appId?: string): void;
-  notice(notice: Notice): void;
-  /** Since this operator last wrote the resource's status, in this term; Infinity where it has not. */
+  readonly secrets: Secrets;
+}
+
+/** The part that is made for one reconciliation of one resource. */
+export interface ReconcileRun {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the leader's term ends. */
+  readonly signal: AbortSignal;
+  /** The bindings of custom resources; each write is fenced by the leader's term. */
+  readonly bindings: Bindings;
+  /** The URL of the device listener, for daemons. */
+  readonly deviceUrl: string;
+  /** The origin of one mutation, now; its actor is `kubernetes:<namespace>/<kind>/<name>`. */
+  origin(): Origin;
+  /** The caller for a mutation of what belongs to the account. @throws StoreUnavailable */
+  caller(accountId: string, precondition: Precondition): Promise<Caller>;
+  /**
+   * Has the resource reconciled again when the account changes in Muster, or with an app when that app changes. Only
+   * the last call for a resource counts.
+   */
+  subscribe(accountId: string, appId?: string): void;
+  /** Keeps an event, which is written when the reconciliation has ended. */
+  event(event: ResourceEvent): void;
+  /** Milliseconds since this operator last wrote the resource's status in this term; Infinity where it has not. */
   sinceStatusMs(): number;
 }
+
+/** Everything that a kind may use in one reconciliation of one resource. */
+export interface ReconcileContext extends DomainTools, NamespaceView, ReconcileRun {}

@@ -6,27 +6,28 @@ import { resourceTypeOf, workKey } from './resource.ts';
 import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
- * What memory holds of one namespace, and which resources are to be looked at when something of it changes. Nothing
+ * The objects of one namespace in memory, and the resources that are to be reconciled when one of them changes. Nothing
  * leads from one namespace to another.
  */
 
-export interface CellOptions {
+export interface NamespaceCacheOptions {
   readonly namespace: string;
-  /** Look at this resource. */
+  /** Has the resource of this key reconciled. */
   readonly add: (key: string) => void;
 }
 
 /** The kinds that belong to an account. */
 const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as const satisfies readonly KindName[];
 
-export class Cell {
+/** Holds the custom resources of one namespace, and the metadata of its Secrets that Muster owns or may read. */
+export class NamespaceCache {
   readonly namespace: string;
   readonly owned: Informer;
   readonly #headers: Informer;
   readonly #kinds: ReadonlyMap<KindName, Informer>;
   readonly #add: (key: string) => void;
 
-  constructor(deps: InformerDeps, { namespace, add }: CellOptions) {
+  constructor(deps: InformerDeps, { namespace, add }: NamespaceCacheOptions) {
     this.namespace = namespace;
     this.#add = add;
     this.#kinds = new Map(
@@ -59,11 +60,15 @@ export class Cell {
     return [...this.#kinds.values(), this.owned, this.#headers];
   }
 
+  /** Whether every type has been listed at least once. */
   get synced(): boolean {
     return this.informers.every((informer) => informer.synced);
   }
 
-  /** Enough to clean up behind a resource: that takes no Secret, and the right to them may be gone by then. */
+  /**
+   * Whether the custom resources have been listed. That is enough to clean up behind one: it takes no Secret, and the
+   * right to read Secrets may be gone by then.
+   */
   get kindsSynced(): boolean {
     return [...this.#kinds.values()].every((informer) => informer.synced);
   }
@@ -92,7 +97,7 @@ export class Cell {
     if (kind === 'FleetAccount') {
       for (const dependant of DEPENDANTS) this.#enqueueOf(dependant, object.metadata.name);
     }
-    // Of several configurations of one account the oldest counts: when it goes, another one does.
+    // The oldest of several configurations of one account is in force: when it goes, another one takes its place.
     if (kind === 'FleetOtelConfig') this.#enqueueOf(kind, accountNameOf(object), object.metadata.name);
   }
 
@@ -124,12 +129,13 @@ export class Cell {
 const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 
+/** The name in `spec.accountRef`; undefined where the object has none. */
 export function accountNameOf(object: KubeObject): string | undefined {
   const name = field(field(object['spec'], 'accountRef'), 'name');
   return typeof name === 'string' ? name : undefined;
 }
 
-/** What others build on of a resource; counts and instants of its status are not among it. */
+/** The parts of a resource that other resources depend on; the counts and instants of its status are not among them. */
 function summary(object: KubeObject | undefined): string {
   if (!object) return '';
   const { uid, generation, deletionTimestamp = '' } = object.metadata;

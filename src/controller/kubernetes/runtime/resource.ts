@@ -10,14 +10,14 @@ import {
   type KindSchema,
 } from '../schema/common.ts';
 
-/** A custom resource as it was read: its wishes judged by the schema, its status as far as it can be read. */
+/** A custom resource as it was read: its spec parsed by the schema, its status as far as it can be parsed. */
 export interface Resource<Spec, Status> {
   readonly kind: KindName;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
-  /** Somebody deleted it: it goes once Muster has cleaned up and takes its finalizer away. */
+  /** Whether it was deleted: it is gone once Muster has cleaned up and removes its finalizer. */
   readonly deleting: boolean;
   readonly spec: Spec;
   readonly status: Partial<Status>;
@@ -25,7 +25,7 @@ export interface Resource<Spec, Status> {
   readonly object: KubeObject;
 }
 
-/** Keeps a resource until what it stands for is cleaned up. */
+/** Keeps a deleted resource until Muster has cleaned up what it stands for. */
 export const FINALIZER = 'muster.dev/cleanup';
 
 export const resourceTypeOf = ({ plural }: Pick<KindSchema, 'plural'>): ResourceType => ({
@@ -36,13 +36,13 @@ export const resourceTypeOf = ({ plural }: Pick<KindSchema, 'plural'>): Resource
 
 const conditionsSchema = z.looseObject({ conditions: z.array(condition).optional() });
 
-/** @throws z.ZodError where the spec is none of this schema: the CRD is another version's */
+/** @throws z.ZodError where the spec does not fit the schema, as when the CRD is that of another version */
 export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
   schema: KindSchema<Spec, Status>,
   object: KubeObject,
 ): Resource<z.infer<Spec>, z.infer<Status>> {
   const { name, namespace, uid, generation, deletionTimestamp } = metadata.parse(object.metadata);
-  // What a status says that cannot be read is written anew.
+  // A status that cannot be parsed is written anew.
   const status = schema.status.safeParse(object['status'] ?? {});
   const conditions = conditionsSchema.safeParse(object['status'] ?? {});
   return {
@@ -61,7 +61,7 @@ export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
 
 export const hasFinalizer = (object: KubeObject): boolean => object.metadata.finalizers.includes(FINALIZER);
 
-/** `Kind/namespace/name`: what the queue works on. */
+/** The key of the work queue: `Kind/namespace/name`. */
 export const workKey = (kind: KindName, namespace: string, name: string): string => `${kind}/${namespace}/${name}`;
 
 export function parseWorkKey(key: string): { kind: string; namespace: string; name: string } {

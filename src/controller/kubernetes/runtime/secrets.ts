@@ -6,18 +6,18 @@ import type { Informer } from './informer.ts';
 
 /*
  * The Secrets that Muster writes. It writes only those that it created: their owner reference has the UID of the custom
- * resource. Memory holds of a Secret what it is, and a digest of each value, never a value.
+ * resource. Memory holds the metadata of a Secret and a digest of each value, never a value.
  */
 
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
-/** On every Secret that Muster creates. */
+/** The label of every Secret that Muster creates. */
 export const OWNED_LABEL = 'app.kubernetes.io/managed-by';
 export const OWNED_SELECTOR: string = `${OWNED_LABEL}=muster`;
-/** On a Secret whose values Muster may read to send them to collectors. */
+/** The label of a Secret whose values Muster may read to send them to collectors. */
 export const HEADER_LABEL = 'muster.dev/auth-header';
 export const HEADER_SELECTOR: string = `${HEADER_LABEL}=true`;
 
-/** Who owns a Secret. */
+/** The custom resource that owns a Secret. */
 export interface SecretOwner {
   readonly kind: KindName;
   readonly name: string;
@@ -32,18 +32,18 @@ export interface KnownSecret {
 }
 
 export interface Secrets {
-  /** A Secret that Muster may have created; undefined: there is none, as far as is known. */
+  /** A Secret that Muster may have created, from memory; undefined where memory knows none of that name. */
   known(name: string): KnownSecret | undefined;
   /**
    * Creates the Secret, or sets the values of an own one; `undefined` removes a value.
-   * @throws KubeError `conflict` where it has changed since it was known
+   * @throws KubeError `conflict` where it has changed since it was read; Error where it is not Muster's to write
    */
   write(name: string, values: Readonly<Record<string, Secret | string | undefined>>): Promise<void>;
   /** Removes an own Secret. Another's is left alone. @throws KubeError */
   remove(name: string): Promise<void>;
   /**
-   * A value of a Secret labelled for it, read now.
-   * @returns why not, where it cannot be had
+   * Reads a value of a Secret with the label for headers from the API server.
+   * @returns the reason where there is no such value
    * @throws KubeError
    */
   header(name: string, key: string): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NoKey'>;
@@ -59,7 +59,7 @@ export interface SecretsDeps {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** For one look at one resource: what it learns beside memory is forgotten with it. */
+/** Makes the Secrets of one reconciliation: answers that are newer than memory are forgotten with it. */
 export function createSecrets({ api, owned, namespace, owner, signal }: SecretsDeps): Secrets {
   const learnt = new Map<string, KubeObject>();
   const find = (name: string): KubeObject | undefined => learnt.get(name) ?? owned.get(name);
@@ -86,7 +86,7 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       learn(await api.create(SECRETS, namespace, body, signal), undefined);
     } catch (error) {
       if (!isKubeError(error, 'exists')) throw error;
-      // Not in memory: somebody else's, or one of ours without its label. The next decision sees which.
+      // The Secret is somebody else's, or Muster's own without its label. The next decision sees which.
       const there = await api.get(SECRETS, namespace, name, signal);
       if (there) learn(there, owned.get(name));
     }
@@ -130,7 +130,7 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
 const isLabelled = (object: KubeObject, label: string, value: string): boolean =>
   recordOf(object.metadata['labels'])[label] === value;
 
-/** What memory keeps of a Secret: 256 random bits cannot be found from their digest. */
+/** Replaces the values of a Secret by their digests, for memory: 256 random bits cannot be found from a digest. */
 export function withoutValues(object: KubeObject): KubeObject {
   const digests = Object.entries(recordOf(object['data'])).map(([key, value]) => [
     key,
@@ -142,7 +142,7 @@ export function withoutValues(object: KubeObject): KubeObject {
 const digestsOf = (object: KubeObject): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(recordOf(object['digests'])).map(([key, value]) => [key, String(value)]));
 
-/** Of what Muster made. */
+/** The custom resources of Muster that own the object. */
 export function ownersOf({ metadata }: KubeObject): { kind: string; name: string; uid: string }[] {
   const references: unknown = metadata['ownerReferences'];
   if (!Array.isArray(references)) return [];

@@ -1,14 +1,17 @@
-/** Which resources are to be looked at when an account, or one app, changes in Muster. */
+/** Names the resources that are to be reconciled when an account, or one app, changes in Muster. */
 export class Subscriptions {
   readonly #byAccount = new Map<string, Set<string>>();
   readonly #byApp = new Map<string, Set<string>>();
-  /** Those that follow any app of the account. */
+  /** The keys that subscribe to any app of the account. */
   readonly #byOwner = new Map<string, Set<string>>();
   readonly #undo = new Map<string, () => void>();
 
-  /** With an app that app's changes, and in any case those of the account itself, its keys and its configuration. */
-  follow(key: string, accountId: string, appId: string | undefined): void {
-    this.forget(key);
+  /**
+   * Subscribes a key instead of what it subscribed to before: with an app to the changes of that app, and in any case to
+   * those of the account itself, its keys and its configuration.
+   */
+  subscribe(key: string, accountId: string, appId: string | undefined): void {
+    this.unsubscribe(key);
     const undo =
       appId === undefined
         ? [join(this.#byAccount, accountId, key)]
@@ -16,13 +19,16 @@ export class Subscriptions {
     this.#undo.set(key, () => undo.forEach((leave) => leave()));
   }
 
-  forget(key: string): void {
+  unsubscribe(key: string): void {
     this.#undo.get(key)?.();
     this.#undo.delete(key);
   }
 
-  /** Without an app anything of the account may have changed: memory that is filled anew does not tell of each app. */
-  *of(accountId: string, appId: string | undefined): Iterable<string> {
+  /**
+   * The keys to reconcile. Without an app anything of the account may have changed: memory that is filled anew does not
+   * tell of each app.
+   */
+  *keysOf(accountId: string, appId: string | undefined): Iterable<string> {
     if (appId !== undefined) return yield* this.#byApp.get(appId) ?? [];
     yield* this.#byAccount.get(accountId) ?? [];
     yield* this.#byOwner.get(accountId) ?? [];

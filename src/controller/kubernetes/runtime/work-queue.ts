@@ -10,18 +10,18 @@ export interface WorkQueueDeps {
 }
 
 /**
- * Looks at one key. What it throws brings the key back after a pause that doubles.
- * @returns after how long to look again in any case; undefined: when it is added again
+ * Works on one key. An error brings the key back after a pause that doubles with each failure in a row.
+ * @returns the milliseconds after which the key comes back in any case; undefined: it comes back when it is added
  */
 export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
 const BACK_OFF = { firstMs: 1000, maxMs: 300_000 };
-/** Somebody else was faster: what they wrote is on its way. */
+/** After a conflict the newer object is on its way, so the pauses are shorter. */
 const CONFLICT_BACK_OFF = { firstMs: 200, maxMs: 5000 };
 
 /**
- * Keys to look at, each once however often it is added, and never twice at a time: what is added while it is being
- * looked at is looked at again.
+ * A queue of keys. A key is in it once however often it is added, and is never worked on twice at a time: a key that is
+ * added while it is worked on is worked on again.
  */
 export class WorkQueue {
   readonly #deps: WorkQueueDeps;
@@ -36,22 +36,24 @@ export class WorkQueue {
     this.#deps = deps;
   }
 
-  /** Ready now, or being looked at. */
+  /** The number of keys that are ready or being worked on. */
   get size(): number {
     return this.#ready.size + this.#active.size;
   }
 
-  /** Nothing is ready, nothing is being looked at, and no failure waits for another try. */
+  /** Whether no key is ready or being worked on, and no failure waits for another attempt. */
   get idle(): boolean {
     return this.size === 0 && this.#failures.size === 0;
   }
 
+  /** Makes the key ready at once. */
   add(key: string): void {
     this.#ready.add(key);
     this.#due.delete(key);
     this.#wake.abort();
   }
 
+  /** Makes the key ready after so many milliseconds, or sooner where it is due sooner already. */
   addAfter(key: string, ms: number): void {
     if (this.#ready.has(key)) return;
     const due = this.#deps.clock.monotonic() + ms;
@@ -59,13 +61,13 @@ export class WorkQueue {
     this.#wake.abort();
   }
 
-  /** Forgets what waits; for a key whose object is gone. */
+  /** Forgets when the key is due and how often it failed; for a key whose object is gone. */
   forget(key: string): void {
     this.#due.delete(key);
     this.#failures.delete(key);
   }
 
-  /** Works until the signal aborts; what is under way then ends by its own signal. Never rejects. */
+  /** Works until the signal aborts; work that is under way then gets the same signal. Never rejects. */
   async run(work: Work, signal: AbortSignal): Promise<void> {
     const { clock, concurrency } = this.#deps;
     const running = new Set<Promise<void>>();
@@ -88,7 +90,7 @@ export class WorkQueue {
     await Promise.all(running);
   }
 
-  /** Makes ready what is due. @returns when the next one is */
+  /** Makes ready the keys that are due. @returns when the next one is due, on the monotonic clock */
   #ripen(): number {
     const now = this.#deps.clock.monotonic();
     let next = Infinity;
@@ -105,9 +107,9 @@ export class WorkQueue {
   async #turn(key: string, work: Work, signal: AbortSignal): Promise<void> {
     this.#active.add(key);
     try {
-      const againMs = await work(key, signal);
+      const requeueAfterMs = await work(key, signal);
       this.#failures.delete(key);
-      if (againMs !== undefined) this.addAfter(key, againMs);
+      if (requeueAfterMs !== undefined) this.addAfter(key, requeueAfterMs);
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);

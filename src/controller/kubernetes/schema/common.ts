@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /*
- * What the schemas of the four kinds share. They are zod schemas from which the CRD files are made (crd.ts), so they use
+ * The parts that the schemas of the four kinds share. The schemas are zod schemas from which the CRD files are made (crd.ts), so they use
  * only what a structural schema of Kubernetes can say; rules over several fields are CEL, each bounded by the lengths
  * of what it reads. Patterns must mean the same in JavaScript and in RE2.
  */
@@ -28,7 +28,7 @@ export const immutable = (field: string): Rule => ({
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const objectName = z.string().min(1).max(253).regex(OBJECT_NAME);
 
-/** Of a FleetAccount in the same namespace: there is no field for another one. */
+/** Refers to a FleetAccount in the same namespace: there is no field for another namespace. */
 export const accountRef = z
   .object({ name: objectName.describe('Name of a FleetAccount in the same namespace.') })
   .describe('The account that this belongs to. Immutable.');
@@ -52,7 +52,7 @@ export const instant = z.string().max(40).meta({ format: 'date-time' });
 const DAY_SECONDS_MAX = 99_999;
 const PARTS = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?$/;
 
-/** @param text of the shape that `duration` takes; undefined for any other */
+/** The milliseconds of a text of the shape that `duration` takes; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   const parts = PARTS.exec(text);
   if (!parts || text === '') return undefined;
@@ -97,7 +97,7 @@ export interface Column {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
-  /** Above 0 only `kubectl get -o wide` shows it. */
+  /** A column above 0 is shown by `kubectl get -o wide` alone. */
   readonly priority?: number;
 }
 
@@ -109,7 +109,7 @@ export const CLOSING_COLUMNS: readonly Column[] = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];
 
-/** One kind: what its resource says, what is written back, and how `kubectl get` shows it. */
+/** One kind: the schema of its spec and of its status, and the columns of `kubectl get`. */
 export interface KindSchema<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
   readonly kind: KindName;
   readonly plural: string;

@@ -12,13 +12,13 @@ import { fleetOtelConfig } from './fleet-otel-config.ts';
 
 export const KIND_SCHEMAS = [fleetAccount, fleetApiKey, fleetApp, fleetOtelConfig] as const;
 
-/** The structural schema of a zod schema. @throws Error for what Kubernetes cannot say */
+/** The structural schema of a zod schema. @throws Error for a zod schema that JSON Schema cannot express */
 function structural(schema: z.ZodType): object {
   const made: Record<string, unknown> = z.toJSONSchema(schema, {
     io: 'input',
     target: 'openapi-3.0',
     override: ({ jsonSchema }) => {
-      // Kubernetes drops what a schema does not name; beside `properties` it takes no word of others.
+      // Kubernetes drops fields that a schema does not name; beside `properties` it does not allow this keyword.
       delete jsonSchema.additionalProperties;
       if (jsonSchema.type === 'integer') {
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

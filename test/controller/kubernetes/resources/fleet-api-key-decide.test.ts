@@ -178,14 +178,14 @@ describe('rotation', () => {
     const decision = decide(rotating, factsWith());
     expect('settled' in decision && decision.settled).toMatchObject({
       status: { keyId: 'k1', nextRotationAt: new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z') },
-      againMs: HOUR,
+      requeueAfterMs: HOUR,
     });
   });
 
   test('comes by itself when the key before has had its time, where that is sooner', () => {
     const facts = factsWith({ binding: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } });
     const decision = decide(rotating, facts);
-    expect('settled' in decision && decision.settled.againMs).toBe(HALF_HOUR);
+    expect('settled' in decision && decision.settled.requeueAfterMs).toBe(HALF_HOUR);
   });
 });
 

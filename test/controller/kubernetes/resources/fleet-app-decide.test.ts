@@ -261,7 +261,7 @@ test('an account without room is told, and asked again slowly', () => {
   const refused = [{ do: 'create', code: 'limit_reached', says: undefined }] as const;
   const facts = factsWith({ binding: undefined, app: undefined });
   const decision = decideFleetApp(resourceWith(), facts, { at: 0, refused });
-  expect(decision).toMatchObject({ settled: { againMs: 300_000 } });
+  expect(decision).toMatchObject({ settled: { requeueAfterMs: 300_000 } });
   expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'LimitReached' });
 });
 
@@ -283,7 +283,7 @@ describe('the status', () => {
         lastSeenAt: '1970-01-02T00:00:00Z',
         enrollment: { consumed: true },
       },
-      againMs: 300_000,
+      requeueAfterMs: 300_000,
     });
   });
 
@@ -295,15 +295,15 @@ describe('the status', () => {
     'in the days of renewal is not looked at without pause where nothing is renewed: %# (%s)',
     (facts, _why) => {
       const told = statusOf(facts, EXPIRES - DAY);
-      expect(told).toMatchObject({ againMs: expect.any(Number) as number });
-      expect((told as { againMs: number }).againMs).toBeGreaterThanOrEqual(60_000);
+      expect(told).toMatchObject({ requeueAfterMs: expect.any(Number) as number });
+      expect((told as { requeueAfterMs: number }).requeueAfterMs).toBeGreaterThanOrEqual(60_000);
     },
   );
 
   test('tells when a code expires, and looks again in a while', () => {
     expect(statusOf({})).toMatchObject({
       status: { state: 'pending', enrollment: { expiresAt: '1970-01-31T00:00:00Z', consumed: false } },
-      againMs: 600_000,
+      requeueAfterMs: 600_000,
     });
   });
 });
@@ -325,7 +325,7 @@ describe('a resource that is being deleted', () => {
   });
 
   test('may go when nothing is left, and when what is left is refused', () => {
-    expect(decide(leaving('Delete'), factsWith({ binding: undefined }))).toMatchObject({ settled: { findings: [] } });
+    expect(decide(leaving('Delete'), factsWith({ binding: undefined }))).toMatchObject({ settled: { conditions: [] } });
     const refused = [{ do: 'delete', code: 'not_found', says: undefined }] as const;
     const decision = decideFleetApp(leaving('Delete'), factsWith({ app: active }), { at: 0, refused });
     expect(stepOf(decision)).toEqual({ do: 'note', after: undefined });

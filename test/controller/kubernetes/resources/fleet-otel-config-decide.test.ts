@@ -4,7 +4,7 @@ import type {
   FleetOtelConfigFacts,
   FleetOtelConfigResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-facts.ts';
-import type { Finding } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
+import type { ConditionState } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
 import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
 import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
@@ -50,9 +50,9 @@ const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFa
 });
 const decide = (resource: FleetOtelConfigResource, facts: FleetOtelConfigFacts) =>
   decideFleetOtelConfig(resource, facts, { refused: [] });
-const findingsOf = (decision: ReturnType<typeof decide>): Readonly<Record<string, Finding>> =>
+const findingsOf = (decision: ReturnType<typeof decide>): Readonly<Record<string, ConditionState>> =>
   Object.fromEntries(
-    ('settled' in decision ? decision.settled.findings : []).map((finding) => [finding.type, finding]),
+    ('settled' in decision ? decision.settled.conditions : []).map((finding) => [finding.type, finding]),
   );
 
 describe('a configuration', () => {

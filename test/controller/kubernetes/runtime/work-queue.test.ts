@@ -37,9 +37,9 @@ test('a key that is added often is looked at once', async () => {
 test('a key that is added while it is looked at is looked at again, and never twice at a time', async () => {
   const looks: PromiseWithResolvers<void>[] = [];
   await using it = running(async () => {
-    const look = Promise.withResolvers<void>();
-    looks.push(look);
-    await look.promise;
+    const context = Promise.withResolvers<void>();
+    looks.push(context);
+    await context.promise;
     return undefined;
   });
   it.queue.add('a');
@@ -48,7 +48,7 @@ test('a key that is added while it is looked at is looked at again, and never tw
   it.queue.add('b');
   await until(() => looks.length === 2);
   expect(it.queue.size, 'a and b are looked at, a waits').toBe(3);
-  for (const look of looks) look.resolve();
+  for (const context of looks) context.resolve();
   await until(() => looks.length === 3);
   looks[2]?.resolve();
   await until(() => it.queue.idle);
