@@ -36,5 +36,5 @@ async function ownerThrough(client: Client, replica: number): Promise<Owner | un
   const { told } = await client.send(replica, createAccount(CLOSING));
   if (told.account === undefined) return undefined;
   const { body } = await client.send(replica, createKey(told.account));
-  return { account: told.account, taint: CLOSING, key: String(body['keyId']), apiKey: String(body['apiKey']) };
+  return { account: told.account, marker: CLOSING, key: String(body['keyId']), apiKey: String(body['apiKey']) };
 }

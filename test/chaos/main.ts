@@ -32,7 +32,7 @@ const strangers = only.filter((name) => !known.includes(name));
 if (strangers.length > 0) throw new Error(`--only: ${strangers.join()} is none of ${known.join()}`);
 
 const say = (lines: readonly string[]): void => void process.stdout.write(lines.map((line) => `${line}\n`).join(''));
-// What was started ends with this process, and that only where it exits by itself.
+// The processes end with this one, but only where it exits by itself.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const etcd = findEtcd();

@@ -9,7 +9,7 @@ export function writeGapMs({ calls }: Pick<History, 'calls'>, from: number, unti
   return Math.max(...within.map((end, index) => end - (within[index - 1] ?? end)));
 }
 
-/** From the instant until every replica has acknowledged a write that began after it; infinite where one never did. */
+/** The time from the instant until every replica has acknowledged a write that began after it; infinite where one never did. */
 export function recoveryMs({ calls }: Pick<History, 'calls'>, from: number): number {
   const first = (replica: number): number =>
     calls.find((call) => call.replica === replica && call.start >= from && isOk(call) && isWrite(call))?.end ??
@@ -24,8 +24,8 @@ const STANDSTILL_MS = 500;
 
 /**
  * Requests a second that were answered well, those that were not, and those that failed while the suite's own wires
- * stood still. A connection that was refused is no request: who asked went on to the next replica, and tells by other
- * means when there was none.
+ * stood still. A connection that was refused is no request: the client went on to the next replica, and reports by
+ * other means when there was none.
  */
 export function throughput(
   { calls, stalls }: Pick<History, 'calls' | 'stalls'>,

@@ -18,7 +18,7 @@ export function shuffled<T>(random: Random, all: readonly T[]): T[] {
   return all.flatMap(() => left.splice(whole(random, left.length), 1));
 }
 
-/** Where `CI` is set every run makes the same choices, so that one that fails can be told from one that failed before. */
+/** Where `CI` is set every run makes the same choices, so that a failure can be compared with an earlier one. */
 export const CI_SEED = 20_261_121;
 
 /** `CHAOS_SEED`, or the one of continuous integration, or any. Throws RangeError on a seed that is no number. */

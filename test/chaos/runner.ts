@@ -11,7 +11,7 @@ import { hold, took, type Extent, type Fault, type Figure } from './nemesis/faul
 import type { Random } from './random.ts';
 import { underLoad } from './workload/all.ts';
 
-/** What a fault did, in figures. */
+/** The measurements of a fault. */
 export interface Section {
   readonly name: string;
   readonly figures: readonly Figure[];
@@ -78,7 +78,7 @@ interface Judged {
   readonly section: Section;
   readonly violations: readonly Violation[];
   readonly repeated: number;
-  /** In words why its times prove nothing. */
+  /** The reasons, in words, why its times prove nothing. */
   readonly invalid: readonly string[];
 }
 
@@ -169,13 +169,13 @@ export async function run(
   };
 }
 
-/** Of an account that is admitted 600 a minute: more than twice that. */
+/** The pace of a client whose account is admitted 600 a minute: more than twice that. */
 const HAMMER_PER_SECOND = 22;
 
 export interface RunOptions {
   readonly extent: Extent;
   readonly random: Random;
-  /** Beside those that hold on any machine. */
+  /** The checkers beside those that hold on any machine. */
   readonly checkers: readonly Checker[];
   readonly onSection: (section: Section) => void;
 }

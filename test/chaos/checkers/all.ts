@@ -10,7 +10,7 @@ import { rateWindow } from './rate-window.ts';
 import { revocation } from './revocation.ts';
 import { singleUse } from './single-use.ts';
 
-/** What holds on any machine, however slow. */
+/** The rules that hold on any machine, however slow. */
 export const CORRECTNESS: readonly Checker[] = [
   singleUse,
   cap,

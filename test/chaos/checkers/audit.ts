@@ -14,7 +14,7 @@ const ALWAYS: ReadonlySet<Call['kind']> = new Set([
   'key.revoke',
 ]);
 
-/** It tells of what did not happen. */
+/** This action is the record of a refusal: nothing changed. */
 const REFUSED = 'enrollment.refused';
 
 /** One entry for each mutation, in the same revision: acknowledged ones have theirs, nothing has two, none stands alone. */

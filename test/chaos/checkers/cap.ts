@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { grouped, type Checker } from './checker.ts';
 
-/** At most 1000 apps an account, whoever counts: a list, the store, and the counters that must count the same. */
+/** An account has at most 1000 apps, by a list, by the store, and by the counters, which must agree with the store. */
 export const cap: Checker = ({ calls }, { state }) => {
   const lists = calls.filter(({ told }) => (told.count ?? 0) > LIMITS.appsPerAccountMax);
   const apps = grouped(state.apps.values(), ({ account }) => account);

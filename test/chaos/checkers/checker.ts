@@ -10,7 +10,7 @@ export interface Violation {
   readonly words: string;
 }
 
-/** What is in the store when all is over, and how it came there. */
+/** The content of the store at the end, and every revision on the way to it. */
 export interface Outcome {
   readonly state: State;
   readonly written: readonly Written[];

@@ -2,12 +2,12 @@ import { LIMITS } from '../../../src/domain/limits.ts';
 import type { Call } from '../judgement/history.ts';
 import { grouped, named, type Checker } from './checker.ts';
 
-/** H13: over several replicas a refusal looks back so far. */
+/** H13: over several replicas a refusal counts the requests of so many milliseconds. */
 export const LOOKS_BACK_MS = 62_500;
 /** The longest hold of a replica (docs/adr/0016-shared-rate-window.md): what it took with it counts from its end. */
 const HOLD_MS = 31_500;
 
-/** What may have been charged: all but what was refused before it was, or by the limit itself. */
+/** Whether a request may have been charged: all were, but those refused before the charge or by the limit itself. */
 const mayBeCharged = ({ asked, status }: Call): boolean => asked.key !== undefined && status !== 401 && status !== 429;
 
 /** How many of the sorted are below the bound. */

@@ -17,7 +17,7 @@ export function faultsOf({ apps, accounts, credentials, audits }: State): string
   return [
     ...counts
       .filter(([, counters, count]) => counters !== count)
-      .map(([account, counters, count]) => `${account}: a counters of ${counters}, ${count} apps`),
+      .map(([account, counters, count]) => `${account}: counters of ${counters}, ${count} apps`),
     ...slots,
     ...[...apps].flatMap(([app, stored]) =>
       appFaults(stored, entries.get(app) ?? []).map((words) => `${app}: ${words}`),

@@ -4,7 +4,7 @@ import { named, type Checker } from './checker.ts';
  * An account's names, addresses and headers bear its marker: nobody else ever sees it. An app of another account does
  * not exist (section 5.5).
  */
-export const isolation: Checker = ({ calls, taintOf }) => {
+export const isolation: Checker = ({ calls, markerOf }) => {
   const ownerOf = new Map(
     calls.flatMap(({ kind, asked, told }) =>
       kind === 'app.create' && told.app !== undefined && asked.account !== undefined
@@ -13,9 +13,9 @@ export const isolation: Checker = ({ calls, taintOf }) => {
     ),
   );
   return calls.flatMap((call) => {
-    const { asked, taints, end, status } = call;
-    const own = taintOf.get(asked.account ?? call.told.account ?? '');
-    const foreign = taints.filter((taint) => taint !== own);
+    const { asked, markers, end, status } = call;
+    const own = markerOf.get(asked.account ?? call.told.account ?? '');
+    const foreign = markers.filter((marker) => marker !== own);
     if (foreign.length > 0) {
       return [{ rule: 'isolation', at: end, words: `${named(call)} of ${asked.account} saw ${foreign.join(', ')}` }];
     }

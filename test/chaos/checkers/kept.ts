@@ -71,7 +71,7 @@ function keys(calls: readonly Call[], { accounts }: State): Violation[] {
   });
 }
 
-/** What was created is read by every request that starts later, through whichever replica; what was deleted is not. */
+/** A created app is found by every request that starts later, through any replica; a deleted one by none. */
 function readsAfterWrites(calls: readonly Call[]): Violation[] {
   return [...grouped(calls, ({ asked, told }) => asked.app ?? told.app).values()].flatMap((ofApp) => {
     const created = ofApp.find((call) => call.kind === 'app.create' && isOk(call));

@@ -4,7 +4,7 @@ import { named, type Checker } from './checker.ts';
 
 /** H15: an outage is known within 2 s; the third is the client's and the wire's. */
 export const ANSWER_MS_MAX = 3000;
-/** Whoever has no answer by then will have none, on a slow machine either. */
+/** A request without an answer after so long will have none, on a slow machine either. */
 export const HANGS_MS = 10_000;
 
 /**

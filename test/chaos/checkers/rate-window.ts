@@ -18,7 +18,7 @@ export const rateWindow: Checker = ({ calls }) =>
     let ended = 0;
     for (const [before, start] of starts.entries()) {
       while ((ends[ended] ?? Number.POSITIVE_INFINITY) < start + LIMITS.rateWindowMs) ended += 1;
-      // What began before the window ended before the window does: no request takes a minute.
+      // A request that began before the window also ended before the window does: none takes a minute.
       const admitted = ended - before;
       if (admitted <= LIMITS.requestsPerWindowMax) continue;
       return [

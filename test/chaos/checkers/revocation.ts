@@ -2,15 +2,15 @@ import { isOk, latestEffect, type Call, type History } from '../judgement/histor
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*
- * Once a revocation is answered, no request that starts later is accepted, by any replica (A12). What ends a credential
- * or key for good: revoking or deleting its app, enrolling the app anew (A4), revoking the key. What ends it until the
- * account is enabled again: disabling.
+ * Once a revocation is answered, no request that starts later is accepted, by any replica (A12). A credential
+ * or key ends for good when its app is revoked, deleted or enrolled anew (A4), or the key is revoked; it ends until the
+ * account is enabled again when the account is disabled.
  */
 
 /** Authenticated: it was refused later, if at all. A service that cannot tell refuses everybody. */
 const isAccepted = ({ status }: Call): boolean => ![0, 401, 502, 503].includes(status);
 
-/** From `from` on the bearer is refused, to any request that ends by `until`. */
+/** From `from` on every request of the bearer that ends by `until` must be refused. */
 interface Ban {
   readonly from: number;
   readonly until: number;
@@ -49,7 +49,7 @@ function bannedKeys({ calls }: History): ReadonlyMap<string, Ban[]> {
   return new Map([...byKey].map(([key, all]) => [key, all.map(forGood)]));
 }
 
-/** Of each app, the credentials that were bound for certain before its end, or before another one was bound. */
+/** The credentials of each app that were certainly bound before its end, or before another one was bound. */
 function bannedCredentials({ calls }: History): ReadonlyMap<string, Ban[]> {
   const bans = new Map<string, Ban[]>();
   for (const ofApp of grouped(calls, ({ asked }) => asked.app).values()) {
@@ -65,7 +65,7 @@ function bannedCredentials({ calls }: History): ReadonlyMap<string, Ban[]> {
   return bans;
 }
 
-/** Until the next attempt at enabling it, whatever its answer. */
+/** An account is banned until the next attempt to enable it, whatever its answer. */
 function bannedAccounts({ calls }: History): ReadonlyMap<string, Ban[]> {
   const byAccount = grouped(calls, ({ asked }) => asked.account);
   return new Map(

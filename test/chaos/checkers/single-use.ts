@@ -1,7 +1,7 @@
 import { isOk } from '../judgement/history.ts';
 import { grouped, type Checker } from './checker.ts';
 
-/** A code enrolls one daemon: the same credential may be told again, another one never. */
+/** A code enrolls one daemon: the same credential may be enrolled again, another one never. */
 export const singleUse: Checker = ({ calls }, { state }) => {
   const accepted = calls.filter((call) => call.kind === 'enroll' && isOk(call));
   const byCode = grouped(accepted, ({ asked }) => asked.code);

@@ -10,8 +10,8 @@ export interface Owner {
   readonly account: string;
   readonly key: string;
   readonly apiKey: string;
-  /** In all that the account stores, so that it is recognised where it does not belong. */
-  readonly taint: string;
+  /** Stands in every text that the account stores, so that it is recognised in another account's answers. */
+  readonly marker: string;
 }
 
 export interface App {
@@ -30,7 +30,7 @@ function v1(owner: Owner, kind: Asked['kind'], target: string, more: Partial<Ask
 
 export const createApp = (owner: Owner, number: number): Asked =>
   v1(owner, 'app.create', 'POST /apps', {
-    body: { name: `${owner.taint} ${number}` },
+    body: { name: `${owner.marker} ${number}` },
     learn: (body) => ({ app: text(body, 'appId'), code: tokenHash(text(body, 'enrollCode')) }),
   });
 
@@ -55,8 +55,8 @@ export const deleteApp = (owner: Owner, app: string): Asked =>
   v1(owner, 'app.delete', `DELETE /apps/${app}`, { facts: { app } });
 
 export function writeOtel(owner: Owner, number: number): Asked {
-  const endpoint = `https://${owner.taint}.example.com/${number}`;
-  const body = { enabled: true, endpoint, authHeader: `Bearer ${owner.taint}-${number}` };
+  const endpoint = `https://${owner.marker}.example.com/${number}`;
+  const body = { enabled: true, endpoint, authHeader: `Bearer ${owner.marker}-${number}` };
   return v1(owner, 'otel.write', 'PUT /otel-config', { body, facts: { value: endpoint } });
 }
 
@@ -100,9 +100,9 @@ function operator(kind: Asked['kind'], target: string, more: Partial<Asked>): As
   return { kind, plane: 'ops', method, path: `/operator/v1${path}`, token: OPERATOR_TOKEN, facts: {}, ...more };
 }
 
-export const createAccount = (taint: string): Asked =>
+export const createAccount = (marker: string): Asked =>
   operator('account.create', 'POST /accounts', {
-    body: { name: taint, entitlement: 'enterprise' },
+    body: { name: marker, entitlement: 'enterprise' },
     learn: (body) => ({ account: text(body, 'accountId') }),
   });
 

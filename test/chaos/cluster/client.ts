@@ -5,7 +5,7 @@ import type { Call, Facts, Kind, Recorder } from '../judgement/history.ts';
 
 export type Plane = keyof Addresses;
 
-/** What to ask, and what of it the history keeps. */
+/** A request, and the parts of it that the history keeps. */
 export interface Asked {
   readonly kind: Kind;
   readonly plane: Plane;
@@ -15,7 +15,7 @@ export interface Asked {
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly facts: Facts;
-  /** What an answer tells, where it is a good one. */
+  /** Reads the facts of an answer that is a success. */
   readonly learn?: (body: Readonly<Record<string, unknown>>) => Facts;
 }
 
@@ -31,9 +31,9 @@ export interface Replicas {
 
 /** Longer than any answer takes, so that it is the service that is measured. */
 const GIVEN_UP_MS = 12_000;
-/** Well before a replica closes an idle connection: a request that crosses its end would look like a broken one. */
+/** Shorter than a replica's limit for idle connections: a request that crosses their end would look like a broken one. */
 const IDLE_MS = 2000;
-export const TAINT = /taint[0-9a-f]{12}/g;
+export const MARKER = /marker[0-9a-f]{12}/g;
 
 interface Raw {
   readonly status: number;
@@ -55,7 +55,7 @@ export class Client {
     this.#recorder = recorder;
   }
 
-  /** Never throws: that no answer came is told by the status 0. */
+  /** Never throws: a request without an answer has the status 0. */
   async send(replica: number, asked: Asked): Promise<Reply> {
     const requestId = randomUUID();
     const start = this.#recorder.now();
@@ -75,7 +75,7 @@ export class Client {
       status: answered.status,
       code: codeOf(answered.status, body),
       retryAfter: answered.retryAfter,
-      taints: [...new Set(answered.text.match(TAINT))],
+      markers: [...new Set(answered.text.match(MARKER))],
       ...(typeof raw === 'string' && { failure: raw }),
     };
     this.#recorder.calls.push(call);

@@ -16,7 +16,7 @@ async function ask(member: EtcdMember, path: string, body: object): Promise<Read
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-/** Who leads, and who follows. Throws where none leads. */
+/** The leader of etcd and its followers. @throws Error where no member leads */
 export async function roles(cluster: EtcdCluster): Promise<{ leader: EtcdMember; followers: readonly EtcdMember[] }> {
   for (const member of cluster.members) {
     const status = await ask(member, 'maintenance/status', {}).catch(() => undefined);
@@ -52,7 +52,7 @@ export async function fill(member: EtcdMember): Promise<void> {
   }
 }
 
-/** As its documentation says: delete, compact, defragment every member, disarm the alarm. */
+/** Makes room as the documentation of etcd says: delete, compact, defragment every member, disarm the alarm. */
 export async function makeRoom(cluster: EtcdCluster): Promise<void> {
   await ask(cluster.member, 'kv/deleterange', { key: base64(FILLER), range_end: base64('chaos-filler0') });
   await compactAll(cluster.member);

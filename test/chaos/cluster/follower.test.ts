@@ -63,7 +63,7 @@ test('what was compacted before anybody told of it is missed, and makes the run 
   await follower.reach(seen);
   expect(follower.written.map(({ revision }) => revision)).toEqual([seen]);
   expect(follower.missed).toBe(1);
-  const nothing = { calls: [], marks: [], stalls: [], taintOf: new Map<string, string>() };
+  const nothing = { calls: [], marks: [], stalls: [], markerOf: new Map<string, string>() };
   expect(invalidities(nothing, follower.missed).join()).toContain('1 revisions');
 });
 

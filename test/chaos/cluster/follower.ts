@@ -3,7 +3,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store, WatchBatch, WatchEnd } from '../../../src/store/port.ts';
 import { auditOf, placeOf, type StoredAudit } from '../judgement/state.ts';
 
-/** What one revision of the store changed. */
+/** The changes of one revision of the store. */
 export interface Written {
   readonly revision: number;
   readonly audits: readonly StoredAudit[];

@@ -4,7 +4,7 @@ import { TcpProxy } from '../../support/etcd/tcp-proxy.ts';
 import { MusterProcess, type Addresses } from '../../support/service/muster-process.ts';
 import type { Recorder } from '../judgement/history.ts';
 
-/** Of all keys in etcd. */
+/** The prefix of all keys in etcd. */
 export const PREFIX = '/chaos/';
 const PLANTED = join(import.meta.dirname, '../planted-bugs/main.ts');
 
@@ -25,7 +25,7 @@ export class Replica implements AsyncDisposable {
     this.#env = {
       ...options.env,
       MUSTER_STORE: `etcd:${wires.map(({ url }) => url).join()}`,
-      ...(options.bug !== undefined && { CHAOS_SABOTAGE: options.bug }),
+      ...(options.bug !== undefined && { CHAOS_PLANTED_BUG: options.bug }),
     };
   }
 
@@ -99,7 +99,7 @@ export class Replica implements AsyncDisposable {
     return status;
   }
 
-  /** The value of a series without labels; 0 where it is not told. */
+  /** The value of a series without labels; 0 where it is not exposed. */
   async metric(name: string): Promise<number> {
     const answer = await fetch(`${this.#process?.ops}/metrics`, { signal: AbortSignal.timeout(PROBE_MS) });
     const line = (await answer.text()).split('\n').find((text) => text.startsWith(`${name} `));

@@ -17,7 +17,7 @@ const APPLIED = 'muster_watch_cache_applied_revision';
 
 /**
  * Puts an older state of etcd under replicas that run, and lets it grow past the revision that they have seen. In words
- * what they did wrong; empty when every one of them noticed, left the rotation, listed anew, and told the truth.
+ * what they did wrong; empty when every one of them noticed, left the rotation, listed anew, and answered correctly.
  */
 export async function judgeRestore(etcd: string): Promise<readonly string[]> {
   await using world = await World.start({ etcd, quick: true });
@@ -68,13 +68,13 @@ async function scenario(world: World, worker: Worker): Promise<readonly string[]
   return [...left, ...(await accepted), ...wrong];
 }
 
-/** What each replica answers to the daemon. */
+/** The answers of each replica to the daemon. */
 async function statuses(worker: Worker, { owner, app, own }: Daemon): Promise<readonly number[]> {
   const asked = Array.from({ length: REPLICAS }, (_, replica) => worker.send(poll(owner, app, own), replica));
   return (await Promise.all(asked)).map(({ status }) => status);
 }
 
-/** Who accepts, until all is over, a daemon that the store of now has never known; each replica once. */
+/** The replicas that accept a daemon which the restored store has never known, until the end; each once. */
 async function acceptedUntil(over: Promise<unknown>, worker: Worker, lost: Daemon): Promise<readonly string[]> {
   const accepted = new Set<string>();
   for (let done = false; !done; await hold(LOOK_MS)) {

@@ -7,7 +7,7 @@ import { PREFIX, type Replica } from './replica.ts';
 const LOOK_MS = 20;
 export const RELISTS = 'muster_watch_cache_relists_total';
 
-/** One look at a replica: how often it had begun to list anew, and what it said right after that to a probe. */
+/** One observation of a replica: how often it had begun to list anew, and its answer to a probe right after that. */
 export interface Look {
   readonly relists: number;
   readonly readyz: number;
@@ -17,7 +17,7 @@ export interface Look {
 export const isBack = ({ relists, readyz }: Look, before: number): boolean => relists > before && readyz === 200;
 
 /**
- * In words what a replica did wrong that had listed so often before its store was replaced. That it did not answer or
+ * The faults, in words, of a replica that had listed so often before its store was replaced. That it did not answer or
  * was not ready before it noticed proves nothing: its store was away. From then on until all is listed it must say so.
  */
 export function rotationFaults(looks: readonly Look[], before: number): readonly string[] {
@@ -32,8 +32,8 @@ export function rotationFaults(looks: readonly Look[], before: number): readonly
 const LISTING = `${PREFIX}${CACHED_PREFIX.slice(0, -1)}0`;
 
 /**
- * Looks until it is back, or for so long at most; a look that was not answered is none. It lists nothing before it has
- * been looked at once since it noticed: a listing may take less time than it takes to look.
+ * Observes a replica until it is back, or for so long at most; without an answer there is no observation. The replica
+ * lists nothing before it was observed once since it noticed: a listing may be quicker than an observation.
  */
 export async function looksAt(replica: Replica, before: number, maxMs: number): Promise<readonly Look[]> {
   const looks: Look[] = [];

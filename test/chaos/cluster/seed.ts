@@ -27,11 +27,11 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
   const random = systemRandom();
   const account = generateAccountId(random);
   const { keyId, token } = generateApiKey(random);
-  const taint = `taint${randomBytes(6).toString('hex')}`;
+  const marker = `marker${randomBytes(6).toString('hex')}`;
   const at = Date.now();
   const apps = LIMITS.appsPerAccountMax - LEFT;
   const writes: Write[] = [
-    put(KEYS.account(account), { name: taint, entitlement: 'enterprise', disabled: false, createdAt: at }),
+    put(KEYS.account(account), { name: marker, entitlement: 'enterprise', disabled: false, createdAt: at }),
     put(KEYS.apiKey(account, keyId), { name: '', hash: tokenHash(token.reveal()), createdAt: at }),
     put(KEYS.keyLocator(keyId), { accountId: account }),
     put(KEYS.counters(account), { apps, nextSlot: apps, idempotencyNext: 0 }),
@@ -41,7 +41,7 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
     const code = { hash: tokenHash(generateEnrollCode(random).reveal()), issuedAt: at };
     const entry = { at, actor: 'operator', action: 'app.created', appId, requestId: `seed-${slot}`, detail: {} };
     writes.push(
-      put(KEYS.app(account, appId), newApp(`${taint} seed`, slot, at, code)),
+      put(KEYS.app(account, appId), newApp(`${marker} seed`, slot, at, code)),
       put(KEYS.audit(account, at, generateMarker(random)), entry),
     );
   }
@@ -50,6 +50,6 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
     const write = writes.slice(from, from + WRITES_PER_COMMIT);
     await store.commit({ expect: [{ key: KEYS.format, revision: format?.revision ?? 0 }], write });
   }
-  recorder.taintOf.set(account, taint);
-  return { account, key: keyId, apiKey: token.reveal(), taint };
+  recorder.markerOf.set(account, marker);
+  return { account, key: keyId, apiKey: token.reveal(), marker };
 }

@@ -29,7 +29,7 @@ export class World implements AsyncDisposable {
   readonly cluster: EtcdCluster;
   readonly replicas: readonly Replica[];
   readonly recorder: Recorder;
-  /** Past the wires, for the suite's own looks. */
+  /** A connection past the wires, for the suite's own reads. */
   readonly store: Store;
   readonly nearlyFull: Owner;
   readonly #follower: Follower;
@@ -85,7 +85,7 @@ export class World implements AsyncDisposable {
     return readState(this.store);
   }
 
-  /** What is in the store now, and every revision on the way to it. */
+  /** The content of the store now, and every revision on the way to it. */
   async outcome(): Promise<Outcome> {
     const state = await this.readState();
     await this.followed();
@@ -97,7 +97,7 @@ export class World implements AsyncDisposable {
     await this.#follower.reach((await this.store.head()).revision);
   }
 
-  /** Revisions that the suite could not look at one by one. */
+  /** The number of revisions that the suite could not read one by one. */
   get missedRevisions(): number {
     return this.#follower.missed;
   }

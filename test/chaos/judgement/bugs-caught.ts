@@ -24,13 +24,13 @@ const HAMMER_PER_SECOND = 90;
 export interface Caught {
   readonly bug: string;
   readonly breaks: string;
-  /** Of the rule that the bug breaks; empty where it was not caught. */
+  /** The violations of the rule that the bug breaks; empty where it was not caught. */
   readonly violations: readonly Violation[];
   /** So many times the history was judged. */
   readonly looks: number;
 }
 
-/** In words, for the report. */
+/** The result in words, for the report. */
 export function caughtLine({ bug, breaks, violations: [first], looks }: Caught): string {
   const words = first ? `caught at look ${looks}: ${first.words}` : `NOT CAUGHT in ${looks} looks`;
   return `planted ${bug} (${breaks}): ${words}`;
@@ -47,8 +47,8 @@ export async function catchBug(etcd: string, bug: string, random: Random): Promi
       looks += 1;
       await (SHOWS.get(bug)?.strike(world, SHORT, random) ?? hold(LOOK_EVERY_MS));
       // The work goes on: what is answered from here on is not in the store that is read.
-      const { calls, marks, stalls, taintOf } = world.recorder;
-      const history = { calls: [...calls], marks, stalls, taintOf };
+      const { calls, marks, stalls, markerOf } = world.recorder;
+      const history = { calls: [...calls], marks, stalls, markerOf };
       const outcome = await world.outcome();
       const found = CORRECTNESS.flatMap((check) => check(history, outcome)).filter(({ rule }) => rule === breaks);
       if (found.length > 0) return found;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /*
- * What happened, as the clients saw it. Instants are milliseconds of the monotonic clock since the run began. No secret
+ * The history of a run, as the clients saw it. Instants are milliseconds of the monotonic clock since the run began. No secret
  * is in it: credentials and codes are named by their SHA-256, as they are in the store.
  */
 
@@ -25,7 +25,7 @@ export type Kind =
   | 'key.create'
   | 'key.revoke';
 
-/** What a request names, or an answer tells. */
+/** The facts that a request names, or that an answer tells. */
 export interface Facts {
   readonly account?: string;
   /** The key that asks. */
@@ -33,7 +33,7 @@ export interface Facts {
   /** The key that is revoked, or was made. */
   readonly target?: string;
   readonly app?: string;
-  /** By their hashes. */
+  /** The hash of the credential; that of the code stands in `code`. */
   readonly credential?: string;
   readonly code?: string;
   /** An app's status, or a collector's address. */
@@ -42,11 +42,11 @@ export interface Facts {
   readonly count?: number;
 }
 
-/** One request and what became of it. */
+/** One request and its outcome. */
 export interface Call {
   readonly client: string;
   readonly kind: Kind;
-  /** Which replica, 0 to 2. */
+  /** The number of the replica, 0 to 2. */
   readonly replica: number;
   readonly start: number;
   readonly end: number;
@@ -55,11 +55,11 @@ export interface Call {
   readonly told: Facts;
   /** 0 where no answer came. */
   readonly status: number;
-  /** Of the error body; `''` where there is none, `'?'` where the body is no error body though the status is one. */
+  /** The code of the error body; `''` where there is none, `'?'` where the status is an error and the body is not. */
   readonly code: string;
   readonly retryAfter: boolean;
-  /** Taint markers of any account that the answer bore. */
-  readonly taints: readonly string[];
+  /** The markers of accounts that were in the answer. */
+  readonly markers: readonly string[];
   readonly failure?: 'refused' | 'reset' | 'timeout';
 }
 
@@ -69,23 +69,23 @@ export interface Mark {
   readonly name: string;
   readonly replica?: number;
   readonly from: number;
-  /** When it was mended: for a replica that was down, when it was ready again. */
+  /** The instant of the repair: for a replica that was down, when it was ready again. */
   readonly until: number;
 }
 
 export interface History {
   readonly calls: readonly Call[];
   readonly marks: readonly Mark[];
-  /** Times in which this process itself did not run: what it measured then was its own slowness. */
+  /** Times in which this process itself did not run, so that its measurements are of its own slowness. */
   readonly stalls: readonly Pick<Mark, 'from' | 'until'>[];
-  /** The taint marker of each account. */
-  readonly taintOf: ReadonlyMap<string, string>;
+  /** The marker of each account. */
+  readonly markerOf: ReadonlyMap<string, string>;
 }
 
 export const isAnswered = ({ status }: Call): boolean => status !== 0;
 export const isOk = ({ status }: Call): boolean => status >= 200 && status < 400;
 
-/** Without a verdict it may be carried out at any later time: it may lie in the buffer of a member that is frozen. */
+/** A request without a clear answer may be carried out at any later time, as from the buffer of a frozen member. */
 export const latestEffect = ({ status, end }: Call): number =>
   [0, 502, 503].includes(status) ? Number.POSITIVE_INFINITY : end;
 
@@ -100,7 +100,7 @@ export class Recorder implements History, Disposable {
   readonly calls: Call[] = [];
   readonly marks: Mark[] = [];
   readonly stalls: { from: number; until: number }[] = [];
-  readonly taintOf = new Map<string, string>();
+  readonly markerOf = new Map<string, string>();
   readonly #origin = performance.now();
   readonly #timer: NodeJS.Timeout;
 
@@ -124,9 +124,9 @@ export class Recorder implements History, Disposable {
   /** Keeps it as JSON lines, in the order of the ends. @returns where */
   save(file = join(mkdtempSync(join(tmpdir(), 'muster-chaos-history-')), 'history.jsonl')): string {
     mkdirSync(dirname(file), { recursive: true });
-    const taints = [...this.taintOf].map(([account, taint]) => ({ account, taint }));
+    const markers = [...this.markerOf].map(([account, marker]) => ({ account, marker }));
     const lines = [
-      ...taints,
+      ...markers,
       ...this.marks,
       ...this.stalls.map((stall) => ({ what: 'stall', ...stall })),
       ...this.calls,

@@ -20,7 +20,7 @@ const call = (change: Partial<Call>): Call => ({
   status: 201,
   code: '',
   retryAfter: false,
-  taints: [],
+  markers: [],
   ...change,
 });
 const at = (end: number, change: Partial<Call> = {}): Call => call({ start: end - 5, end, ...change });
@@ -28,7 +28,7 @@ const history = (calls: readonly Call[], more: Partial<History> = {}): History =
   calls,
   marks: [],
   stalls: [],
-  taintOf: new Map(),
+  markerOf: new Map(),
   ...more,
 });
 

@@ -34,10 +34,10 @@ function violationLines(violations: readonly Violation[]): readonly string[] {
   ]);
 }
 
-/** What a run amounts to: 0 passed, 1 a rule or a limit was broken, 2 it proves nothing. */
+/** The exit code of a run: 0 it passed, 1 a rule or a limit was broken, 2 it proves nothing. */
 export type Verdict = 0 | 1 | 2;
 
-/** What counts on any machine, however slow: times are taken again where it stood still. */
+/** The limits that count on any machine, however slow: times are measured again where it stood still. */
 const COUNTED: ReadonlySet<Figure['unit']> = new Set(['states', 'requests', 'ms']);
 
 /** @param judgesRates whether those of rates count, too; else they are only printed */

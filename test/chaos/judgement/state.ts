@@ -81,7 +81,7 @@ function directoryState(entries: readonly Entry[]): Pick<State, 'accounts' | 'ap
   const accounts = new Map<string, { disabled: boolean; counters: number; keys: Set<string> }>();
   const apps = new Map<string, StoredApp>();
   const endpoints = new Map<string, string | undefined>();
-  // In key order an account comes before what it has.
+  // In key order an account comes before its own records.
   for (const entry of entries) {
     const { account = '', what, id = '' } = placeOf(entry.key) ?? {};
     const known = accounts.get(account) ?? { disabled: false, counters: 0, keys: new Set<string>() };

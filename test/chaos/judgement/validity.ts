@@ -6,10 +6,10 @@ import { isOk, type Call, type History, type Kind } from './history.ts';
 export const LOAD_MIN = 20;
 export const LOAD_OVER_MS = 3000;
 
-/** Who asks for the last time, each replica for each of these. */
+/** The requests at the end: each replica must answer each of them. */
 export const CLOSING = 'closing';
 export const LAST_WORDS: readonly Kind[] = ['app.create', 'enroll', 'poll'];
-/** Who asks for more than its share. */
+/** The client that asks for more than its share. */
 export const HAMMER = 'hammer';
 
 /** Acknowledged requests a second before the instant. */
@@ -23,8 +23,8 @@ export const metLimit = ({ calls }: Pick<History, 'calls'>, since: number): bool
   calls.some(({ client, start, status }) => client === HAMMER && start >= since && status === 429);
 
 /**
- * In words why the run proves nothing; empty when it does.
- * @param missedRevisions of the store that the suite could not look at
+ * The reasons, in words, why the run proves nothing; empty when it does prove something.
+ * @param missedRevisions the number of revisions of the store that the suite could not read
  */
 export function invalidities(history: History, missedRevisions: number): string[] {
   const faults = history.marks.filter(({ what }) => what === 'fault');
@@ -52,7 +52,7 @@ function lastWords(calls: readonly Call[], replica: number): string[] {
   });
 }
 
-/** Whoever never met the limit has not tried it: before the faults, and when they were over. */
+/** A client that never met the limit has not tested it: it must meet it before the faults, and after them. */
 function unlimited(history: History): string[] {
   const faults = history.marks.filter(({ what }) => what === 'fault');
   const first = Math.min(...faults.map(({ from }) => from));

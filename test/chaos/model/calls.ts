@@ -1,8 +1,8 @@
 import type { Call, Facts } from '../judgement/history.ts';
-import { notFound, OperatorCalls, type IdealOwner } from './operator-calls.ts';
+import { notFound, OperatorCalls, type ModelOwner } from './operator-calls.ts';
 import type { ModelAccount, ModelApp, Verdict } from './service.ts';
 
-/** What a mutation of an app writes. */
+/** The keys that a mutation of an app writes, and its audit entry. */
 const writes = (
   action: string,
   account: string,
@@ -17,9 +17,9 @@ const writes = (
 
 const refused = { status: 401, code: 'invalid_key' };
 
-/** The requests of the ideal service, and what each does. */
-export class IdealCalls extends OperatorCalls {
-  create(owner: IdealOwner): Call {
+/** The requests of the model, each with its effect. */
+export class ModelCalls extends OperatorCalls {
+  create(owner: ModelOwner): Call {
     const [app, code] = [this.id('app'), this.id('code')];
     return this.#v1(owner, 'app.create', {}, (account) => {
       account.counters += 1;
@@ -39,7 +39,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  issue(owner: IdealOwner, app: string): Call {
+  issue(owner: ModelOwner, app: string): Call {
     const code = this.id('code');
     return this.#ofApp(owner, 'code.issue', app, (stored) => {
       stored.openCodes.push(code);
@@ -51,15 +51,15 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  read(owner: IdealOwner, app: string): Call {
+  read(owner: ModelOwner, app: string): Call {
     return this.#ofApp(owner, 'app.read', app, ({ status }) => ({ status: 200, told: { value: status } }));
   }
 
-  list(owner: IdealOwner): Call {
+  list(owner: ModelOwner): Call {
     return this.#v1(owner, 'app.list', {}, ({ counters }) => ({ status: 200, told: { count: counters } }));
   }
 
-  revoke(owner: IdealOwner, app: string): Call {
+  revoke(owner: ModelOwner, app: string): Call {
     return this.#ofApp(owner, 'app.revoke', app, (stored) => {
       if (stored.status === 'revoked' && stored.openCodes.length === 0) return { status: 200 };
       Object.assign(stored, { status: 'revoked', credential: undefined, openCodes: [] });
@@ -67,7 +67,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  remove(owner: IdealOwner, app: string): Call {
+  remove(owner: ModelOwner, app: string): Call {
     return this.#ofApp(owner, 'app.delete', app, () => {
       this.apps.delete(app);
       const account = this.accounts.get(owner.account);
@@ -79,7 +79,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  enroll(owner: IdealOwner, app: string, code: string, credential: string): Call {
+  enroll(owner: ModelOwner, app: string, code: string, credential: string): Call {
     return this.ask('enroll', { account: owner.account, app, code, credential }, () => {
       const stored = this.apps.get(app);
       if (!stored?.openCodes.includes(code)) return { status: 401, code: 'invalid_code' };
@@ -91,7 +91,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  poll(owner: IdealOwner, app: string, credential: string): Call {
+  poll(owner: ModelOwner, app: string, credential: string): Call {
     return this.ask('poll', { account: owner.account, app, credential }, () => {
       if (this.apps.get(app)?.credential !== credential) return { status: 401, code: 'invalid_credential' };
       const isDisabled = this.accounts.get(owner.account)?.disabled === true;
@@ -99,7 +99,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  store(owner: IdealOwner, value: string | undefined): Call {
+  store(owner: ModelOwner, value: string | undefined): Call {
     const kind = value === undefined ? 'otel.purge' : 'otel.write';
     return this.#v1(owner, kind, value === undefined ? {} : { value }, () => {
       this.endpoints.set(owner.account, value);
@@ -107,7 +107,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  #v1(owner: IdealOwner, kind: Call['kind'], facts: Facts, decide: (account: ModelAccount) => Verdict): Call {
+  #v1(owner: ModelOwner, kind: Call['kind'], facts: Facts, decide: (account: ModelAccount) => Verdict): Call {
     return this.ask(kind, { account: owner.account, key: owner.key, ...facts }, () => {
       const account = this.accounts.get(owner.account);
       if (account?.keys.has(owner.key) !== true) return refused;
@@ -115,7 +115,7 @@ export class IdealCalls extends OperatorCalls {
     });
   }
 
-  #ofApp(owner: IdealOwner, kind: Call['kind'], app: string, decide: (app: ModelApp) => Verdict): Call {
+  #ofApp(owner: ModelOwner, kind: Call['kind'], app: string, decide: (app: ModelApp) => Verdict): Call {
     return this.#v1(owner, kind, { app }, () => {
       const stored = this.apps.get(app);
       return stored?.account === owner.account ? decide(stored) : notFound;

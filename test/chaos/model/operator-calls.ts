@@ -1,25 +1,25 @@
 import type { Call } from '../judgement/history.ts';
-import { Ideal } from './service.ts';
+import { ModelService } from './service.ts';
 
-/** An account of the ideal service. */
-export interface IdealOwner {
+/** An account of the model. */
+export interface ModelOwner {
   readonly account: string;
   readonly key: string;
 }
 
 export const notFound = { status: 404, code: 'not_found' };
 
-/** What the operator asks of the ideal service. */
-export class OperatorCalls extends Ideal {
-  owner(): IdealOwner {
+/** The requests of the operator to the model. */
+export class OperatorCalls extends ModelService {
+  owner(): ModelOwner {
     const account = this.id('account');
     const key = this.id('key');
     this.accounts.set(account, { disabled: false, counters: 0, keys: new Set([key]) });
-    this.taintOf.set(account, this.id('taint'));
+    this.markerOf.set(account, this.id('marker'));
     return { account, key };
   }
 
-  disable(owner: IdealOwner, disabled: boolean): Call {
+  disable(owner: ModelOwner, disabled: boolean): Call {
     return this.ask(disabled ? 'account.disable' : 'account.enable', { account: owner.account }, () => {
       const account = this.accounts.get(owner.account);
       if (account?.disabled === disabled || !account) return { status: 200 };
@@ -28,7 +28,7 @@ export class OperatorCalls extends Ideal {
     });
   }
 
-  addKey(owner: IdealOwner): Call {
+  addKey(owner: ModelOwner): Call {
     const target = this.id('key');
     return this.ask('key.create', { account: owner.account }, () => {
       this.accounts.get(owner.account)?.keys.add(target);
@@ -40,7 +40,7 @@ export class OperatorCalls extends Ideal {
     });
   }
 
-  revokeKey(owner: IdealOwner, target: string): Call {
+  revokeKey(owner: ModelOwner, target: string): Call {
     return this.ask('key.revoke', { account: owner.account, target }, () => {
       if (this.accounts.get(owner.account)?.keys.delete(target) !== true) return notFound;
       return { status: 204, writes: { action: 'key.revoked', account: owner.account, places: [`/key/${target}`] } };

@@ -4,7 +4,7 @@ import type { Call, Facts, History, Kind, Mark } from '../judgement/history.ts';
 import type { StoredApp, StoredAudit } from '../judgement/state.ts';
 import { whole, type Random } from '../random.ts';
 
-/** A verdict of the ideal service: what it answers, and which of the account's records it changed, if any. */
+/** The model's verdict on a request: its answer, and the records of the account that it changed, if any. */
 export interface Verdict {
   readonly status: number;
   readonly code?: string;
@@ -26,10 +26,10 @@ export interface ModelAccount {
 }
 
 /**
- * A service without faults, for histories that keep every rule: each request takes effect at one instant between its
- * start and its end, though these overlap, and now and then its answer is lost.
+ * The model of the service, without faults: its histories keep every rule. Each request takes effect at one instant
+ * between its start and its end, though these overlap, and sometimes its answer is lost.
  */
-export class Ideal {
+export class ModelService {
   readonly calls: Call[] = [];
   readonly marks: Mark[] = [];
   readonly written: Written[] = [];
@@ -38,8 +38,8 @@ export class Ideal {
   readonly accounts = new Map<string, ModelAccount>();
   readonly endpoints = new Map<string, string | undefined>();
   readonly credentials = new Map<string, string>();
-  readonly taintOf = new Map<string, string>();
-  /** How likely the answer to a request is lost, while it happens or not. */
+  readonly markerOf = new Map<string, string>();
+  /** The share of the requests whose answer is lost; half of them take no effect. */
   lostShare = 0;
   readonly #random: Random;
   #now = 1000;
@@ -51,8 +51,8 @@ export class Ideal {
   }
 
   get history(): History {
-    const { calls, marks, taintOf } = this;
-    return { calls, marks, taintOf, stalls: [] };
+    const { calls, marks, markerOf } = this;
+    return { calls, marks, markerOf, stalls: [] };
   }
 
   get outcome(): Outcome {
@@ -85,7 +85,7 @@ export class Ideal {
     if (writes) this.#write(requestId, writes);
     const isLost = fate < this.lostShare;
     const call: Call = {
-      client: 'ideal',
+      client: 'model',
       kind,
       replica: whole(this.#random, 3),
       start: this.#now - whole(this.#random, 40),
@@ -96,7 +96,7 @@ export class Ideal {
       status: isLost ? 502 : status,
       code: isLost ? 'upstream_unavailable' : code,
       retryAfter: isLost || [429, 502].includes(status),
-      taints: status === 200 ? [this.taintOf.get(asked.account ?? '') ?? ''].filter((taint) => taint !== '') : [],
+      markers: status === 200 ? [this.markerOf.get(asked.account ?? '') ?? ''].filter((marker) => marker !== '') : [],
     };
     this.calls.push(call);
     return call;

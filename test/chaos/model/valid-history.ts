@@ -1,38 +1,38 @@
 import { seeded, whole, type Random } from '../random.ts';
-import { IdealCalls } from './calls.ts';
+import { ModelCalls } from './calls.ts';
 
 const pick = <T>(random: Random, all: readonly T[]): T | undefined => all[whole(random, all.length)];
 
-/** So many requests by chance, of two accounts, on apps, codes and credentials that were heard of. */
-export function validHistory(seed: number, requests: number): IdealCalls {
+/** A valid history of so many random requests, of two accounts, on apps, codes and credentials that exist. */
+export function validHistory(seed: number, requests: number): ModelCalls {
   const random = seeded(seed);
-  const ideal = new IdealCalls(random);
-  ideal.lostShare = seed % 3 === 0 ? 0 : 0.15;
-  const owners = [ideal.owner(), ideal.owner()];
-  const enrolled: Parameters<IdealCalls['poll']>[] = [];
+  const model = new ModelCalls(random);
+  model.lostShare = seed % 3 === 0 ? 0 : 0.15;
+  const owners = [model.owner(), model.owner()];
+  const enrolled: Parameters<ModelCalls['poll']>[] = [];
   for (let n = 0; n < requests; n += 1) {
-    const owner = pick(random, owners) ?? ideal.owner();
-    const [app = '', stored] = pick(random, [...ideal.apps]) ?? [];
+    const owner = pick(random, owners) ?? model.owner();
+    const [app = '', stored] = pick(random, [...model.apps]) ?? [];
     const code = pick(random, stored?.openCodes ?? []) ?? 'code';
     const whose = stored ? { ...owner, account: stored.account } : owner;
     const bound = pick(random, enrolled);
     const steps: readonly (() => unknown)[] = [
-      () => ideal.create(owner),
-      () => ideal.create(owner),
-      () => ideal.issue(owner, app),
-      () => ideal.read(owner, app),
-      () => ideal.list(owner),
-      () => enrolled.push([whose, app, ideal.enroll(whose, app, code, ideal.id('credential')).asked.credential ?? '']),
-      () => bound && ideal.poll(...bound),
-      () => bound && ideal.poll(...bound),
-      () => ideal.revoke(owner, app),
-      () => ideal.remove(owner, app),
-      () => ideal.store(owner, n % 7 === 0 ? undefined : `https://${n}`),
-      () => ideal.disable(owner, random() < 0.3),
-      () => ideal.revokeKey(owner, ideal.addKey(owner).told.target ?? ''),
-      () => ideal.addKey(owner),
+      () => model.create(owner),
+      () => model.create(owner),
+      () => model.issue(owner, app),
+      () => model.read(owner, app),
+      () => model.list(owner),
+      () => enrolled.push([whose, app, model.enroll(whose, app, code, model.id('credential')).asked.credential ?? '']),
+      () => bound && model.poll(...bound),
+      () => bound && model.poll(...bound),
+      () => model.revoke(owner, app),
+      () => model.remove(owner, app),
+      () => model.store(owner, n % 7 === 0 ? undefined : `https://${n}`),
+      () => model.disable(owner, random() < 0.3),
+      () => model.revokeKey(owner, model.addKey(owner).told.target ?? ''),
+      () => model.addKey(owner),
     ];
     pick(random, steps)?.();
   }
-  return ideal;
+  return model;
 }

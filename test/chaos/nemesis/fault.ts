@@ -8,9 +8,9 @@ export interface Extent {
   readonly cutMs: number;
   readonly kills: number;
   readonly rollingPerSecond: number;
-  /** Of the rolling restart: before the first replica, and after each. */
+  /** The pause of the rolling restart before the first replica, and after each. */
   readonly steadyMs: number;
-  /** After the last fault: so long that the rate window owes nothing to any of them. */
+  /** The pause after the last fault: after it the rate window is free of effects of the faults. */
   readonly calmMs: number;
 }
 
@@ -26,7 +26,7 @@ export interface Figure {
 
 export interface Struck {
   readonly figures?: readonly Figure[];
-  /** What was seen to be wrong by the fault itself, in words. */
+  /** The violations that the fault itself saw, in words. */
   readonly violations?: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export const noSpace: Fault = {
     await hold(holdMs);
     await world.followed();
     await makeRoom(cluster);
-    // What grows the store is refused until a replica has looked how full it is.
+    // Writes that grow the store are refused until a replica has read how full it is.
     const value = await took(async () => (await Promise.all(replicas.map(isRoomy))).every(Boolean), NOTICED_MS_MAX);
     return { figures: [{ name: 'room noticed', value, unit: 'ms' }] };
   },

@@ -6,7 +6,7 @@ import { work } from '../workload/worker.ts';
 import { hold, type Fault } from './fault.ts';
 
 const PROBE_MS = 100;
-/** Of the rate that was asked for: a machine that is busy elsewhere sends a little less. */
+/** The least share of the wanted rate: a machine that is busy elsewhere sends a little less. */
 const RATE_SHARE_MIN = 0.9;
 
 /** Every replica is replaced by SIGTERM, one after the other, behind a load balancer that asks for readiness. */
@@ -59,7 +59,7 @@ export const rollingRestart: Fault = {
   },
 };
 
-/** As a load balancer does, for each replica by itself. */
+/** Probes each replica by itself, as a load balancer does. */
 async function probe(replica: Replica, rotation: Set<number>, signal: AbortSignal): Promise<void> {
   for (; !signal.aborted; await hold(PROBE_MS)) {
     if (await replica.isReady()) rotation.add(replica.number);

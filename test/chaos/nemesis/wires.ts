@@ -90,7 +90,7 @@ async function allLost(replicas: readonly Replica[]): Promise<void> {
   for (const wire of wires) wire.cut();
 }
 
-/** In what is asked of etcd this is an audit entry that is being put: gRPC sends strings as they are. */
+/** In a request to etcd this stands for the put of an audit entry: gRPC sends strings as they are. */
 const MUTATION = '"action":"';
 const MUTATION_MS_MAX = 1000;
 

@@ -52,7 +52,7 @@ function cachedAuthentication(store: Store): Store {
 
 const AUDIT_LATER_MS = 20;
 
-/** First the change, then, in a commit of its own, what tells of it. */
+/** The change is committed first, and its audit entry in a commit of its own. */
 const auditLater = (store: Store): Store =>
   wrappedStore(store, {
     async commit(change) {
@@ -72,7 +72,7 @@ const auditLater = (store: Store): Store =>
     },
   });
 
-/** After a lost answer the same commit once more, and its conflict is taken for another writer's. */
+/** After a lost answer the same commit is sent again, and its conflict is taken for another writer's. */
 const repeating = (store: Store): Store =>
   wrappedStore(store, {
     commit: (change) =>

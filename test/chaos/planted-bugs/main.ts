@@ -5,10 +5,10 @@ import { createLog } from '../../../src/log.ts';
 import { startService } from '../../../src/service/service.ts';
 import { BUGS } from './bugs.ts';
 
-/* The service as it is, but for the bug that CHAOS_SABOTAGE names. */
+/* The service as it is, but for the bug that CHAOS_PLANTED_BUG names. */
 
-const bug = BUGS.get(process.env['CHAOS_SABOTAGE'] ?? '');
-if (!bug) throw new Error(`CHAOS_SABOTAGE: name one of ${[...BUGS.keys()].join()}`);
+const bug = BUGS.get(process.env['CHAOS_PLANTED_BUG'] ?? '');
+if (!bug) throw new Error(`CHAOS_PLANTED_BUG: name one of ${[...BUGS.keys()].join()}`);
 const ending = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
 const config = readConfig(process.env);

@@ -1,6 +1,6 @@
 import { tells, type Violation } from './violation.ts';
 
-/** What is answered wrongly, or late. */
+/** Requests are answered wrongly, or late. */
 export const ANSWERED: readonly Violation[] = [
   tells('answers', 'a 500', ({ created }) => [created, { status: 500, code: '?', told: {} }]),
   tells('answers', 'a code of another operation', ({ created }) => [

@@ -1,6 +1,6 @@
 import { called, finds, later, scene, stored, storedApp, type Violation } from './violation.ts';
 
-/** What was acknowledged and is not there, or is there again. */
+/** An acknowledged write is not there, or is there again. */
 export const LOST: readonly Violation[] = [
   finds('kept', 'an app that was created is gone', (outcome, { app }) =>
     stored(outcome, storedApp(outcome, app, undefined)),
@@ -14,9 +14,9 @@ export const LOST: readonly Violation[] = [
   {
     rule: 'kept',
     words: 'a revoked app is active',
-    commit(ideal) {
-      const { owner, app, credential } = scene(ideal);
-      later(ideal, () => ideal.revoke(owner, app));
+    plant(model) {
+      const { owner, app, credential } = scene(model);
+      later(model, () => model.revoke(owner, app));
       return (history, outcome) => ({
         history,
         outcome: stored(outcome, storedApp(outcome, app, { status: 'active', credential })),
@@ -26,10 +26,10 @@ export const LOST: readonly Violation[] = [
   {
     rule: 'kept',
     words: 'a deleted app is back in the store',
-    commit(ideal) {
-      const { owner, app } = scene(ideal);
-      const before = ideal.apps.get(app);
-      later(ideal, () => ideal.remove(owner, app));
+    plant(model) {
+      const { owner, app } = scene(model);
+      const before = model.apps.get(app);
+      later(model, () => model.remove(owner, app));
       return (history, outcome) => ({
         history,
         outcome: stored(outcome, {
@@ -41,9 +41,9 @@ export const LOST: readonly Violation[] = [
   {
     rule: 'kept',
     words: 'an older configuration is stored',
-    commit(ideal) {
-      const { owner } = scene(ideal);
-      for (const value of ['https://old', 'https://new']) later(ideal, () => ideal.store(owner, value));
+    plant(model) {
+      const { owner } = scene(model);
+      for (const value of ['https://old', 'https://new']) later(model, () => model.store(owner, value));
       return (history, outcome) => ({
         history,
         outcome: stored(outcome, { endpoints: new Map([...outcome.state.endpoints, [owner.account, 'https://old']]) }),
@@ -53,28 +53,28 @@ export const LOST: readonly Violation[] = [
   {
     rule: 'kept',
     words: 'a created app is not found by a later read',
-    commit(ideal) {
-      const { owner, app } = scene(ideal);
-      const read = later(ideal, () => ideal.read(owner, app));
+    plant(model) {
+      const { owner, app } = scene(model);
+      const read = later(model, () => model.read(owner, app));
       return (history, outcome) => ({ history: called(history, { ...read, status: 404, code: 'not_found' }), outcome });
     },
   },
   {
     rule: 'kept',
     words: 'a deleted app is read',
-    commit(ideal) {
-      const { owner, app } = scene(ideal);
-      later(ideal, () => ideal.remove(owner, app));
-      const read = later(ideal, () => ideal.read(owner, app));
+    plant(model) {
+      const { owner, app } = scene(model);
+      later(model, () => model.remove(owner, app));
+      const read = later(model, () => model.read(owner, app));
       return (history, outcome) => ({ history: called(history, { ...read, status: 200, code: '' }), outcome });
     },
   },
   {
     rule: 'kept',
     words: 'a key that was made is gone',
-    commit(ideal) {
-      const { owner } = scene(ideal);
-      later(ideal, () => ideal.addKey(owner));
+    plant(model) {
+      const { owner } = scene(model);
+      later(model, () => model.addKey(owner));
       const left = { disabled: false, counters: 1, keys: new Set([owner.key]) };
       return (history, outcome) => ({
         history,

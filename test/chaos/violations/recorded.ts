@@ -1,6 +1,6 @@
 import { finds, stored, storedApp, type Violation } from './violation.ts';
 
-/** What is written in halves, or without an entry. */
+/** A mutation is written in halves, or without an audit entry. */
 export const RECORDED: readonly Violation[] = [
   finds('audit', 'the entry of an acknowledged create is missing', (outcome, { created }) =>
     stored(outcome, { audits: outcome.state.audits.filter(({ requestId }) => requestId !== created.requestId) }),
@@ -26,7 +26,7 @@ export const RECORDED: readonly Violation[] = [
       written: [...outcome.written, { ...last, touched: [...last.touched, `d/a/${owner.account}/app/other`] }],
     };
   }),
-  finds('half-written', 'a counters without its app', (outcome, { app }) =>
+  finds('half-written', 'counters without their app', (outcome, { app }) =>
     stored(outcome, storedApp(outcome, app, undefined)),
   ),
   finds('half-written', 'an active app without a credential', (outcome, { app }) =>

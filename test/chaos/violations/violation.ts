@@ -1,19 +1,20 @@
 import type { Outcome } from '../checkers/checker.ts';
 import type { Call, History } from '../judgement/history.ts';
 import type { State, StoredApp } from '../judgement/state.ts';
-import type { IdealCalls } from '../model/calls.ts';
-import type { IdealOwner } from '../model/operator-calls.ts';
+import type { ModelCalls } from '../model/calls.ts';
+import type { ModelOwner } from '../model/operator-calls.ts';
 
 export interface Judged {
   readonly history: History;
   readonly outcome: Outcome;
 }
 
-/** One way to break a rule: a validHistory scene, and what in it is then changed so that it is validHistory no more. */
+/** One way to break a rule: a scene in a valid history, and the change that makes the history invalid. */
 export interface Violation {
   readonly rule: string;
   readonly words: string;
-  commit(ideal: IdealCalls): (history: History, outcome: Outcome) => Judged;
+  /** Adds a valid scene to the model's history. @returns the change that breaks the rule in that scene */
+  plant(model: ModelCalls): (history: History, outcome: Outcome) => Judged;
 }
 
 const called = (history: History, ...more: readonly Call[]): History => ({
@@ -41,7 +42,7 @@ function storedApp({ state: { apps } }: Outcome, app: string, change: Partial<St
 }
 
 interface Scene {
-  readonly owner: IdealOwner;
+  readonly owner: ModelOwner;
   readonly app: string;
   readonly code: string;
   readonly created: Call;
@@ -50,39 +51,39 @@ interface Scene {
 }
 
 /** An app whose daemon is enrolled, each step answered before the next one begins. */
-function scene(ideal: IdealCalls): Scene {
-  const owner = ideal.owner();
-  const created = later(ideal, () => ideal.create(owner));
+function scene(model: ModelCalls): Scene {
+  const owner = model.owner();
+  const created = later(model, () => model.create(owner));
   const { app = '', code = '' } = created.told;
-  const credential = ideal.id('credential');
-  const enrolled = later(ideal, () => ideal.enroll(owner, app, code, credential));
+  const credential = model.id('credential');
+  const enrolled = later(model, () => model.enroll(owner, app, code, credential));
   return { owner, app, code, created, enrolled, credential };
 }
 
-/** After the answers to all before it. */
-function later<T>(ideal: IdealCalls, step: () => T): T {
-  ideal.pass(100);
+/** Does a step after the answers to all before it. */
+function later<T>(model: ModelCalls, step: () => T): T {
+  model.pass(100);
   return step();
 }
 
 const ok = { status: 200, code: '' };
 
-/** A scene, a last call in it that is refused, and the history in which it is not. */
-const accepts = (rule: string, words: string, last: (ideal: IdealCalls, scene: Scene) => Call): Violation => ({
+/** A scene with a last call that is refused, and the history in which that call is accepted. */
+const accepts = (rule: string, words: string, last: (model: ModelCalls, scene: Scene) => Call): Violation => ({
   rule,
   words,
-  commit(ideal) {
-    const call = last(ideal, scene(ideal));
+  plant(model) {
+    const call = last(model, scene(model));
     return (history, outcome) => ({ history: answered(history, call, ok), outcome });
   },
 });
 
-/** A scene, and the store that does not agree with it. */
+/** A scene, and a store that does not agree with it. */
 const finds = (rule: string, words: string, change: (outcome: Outcome, scene: Scene) => Outcome): Violation => ({
   rule,
   words,
-  commit(ideal) {
-    const made = scene(ideal);
+  plant(model) {
+    const made = scene(model);
     return (history, outcome) => ({ history, outcome: change(outcome, made) });
   },
 });
@@ -91,8 +92,8 @@ const finds = (rule: string, words: string, change: (outcome: Outcome, scene: Sc
 const tells = (rule: string, words: string, change: (scene: Scene) => readonly [Call, Partial<Call>]): Violation => ({
   rule,
   words,
-  commit(ideal) {
-    const [call, answer] = change(scene(ideal));
+  plant(model) {
+    const [call, answer] = change(scene(model));
     return (history, outcome) => ({ history: answered(history, call, answer), outcome });
   },
 });

@@ -2,9 +2,9 @@ import { listApps } from '../cluster/calls.ts';
 import { newOwner, REPLICAS, type Job } from './worker.ts';
 
 const PAUSE_MS = 100;
-/** Until it is refused for the first time: a minute's share is spent soon, and what refused it can be judged. */
+/** The pace until the first refusal: a minute's share is soon spent, and the refusal can be judged. */
 const SPRINT_PER_SECOND = 100;
-/** At once, when answers took their time: what it did not ask meanwhile it asks then, so that it stays above its share. */
+/** So many requests at once after slow answers: it makes up for the time, so that it stays above its share. */
 const BURST_MAX = 60;
 
 /** An account that asks for more than its 600 a minute, through all replicas: `perSecond` requests all the time. */

@@ -6,7 +6,7 @@ const PAUSE_MS = 300;
 /** A request whose outcome is unknown may be carried out late: after some rounds another account begins anew. */
 const ROUNDS = 10;
 
-/** API keys that come and go, and accounts that are disabled and enabled; after each, a look through every replica. */
+/** Creates and revokes API keys, and disables and enables accounts; after each it asks every replica. */
 export const keys: Job = async (worker) => {
   while (!worker.signal.aborted) {
     const owner = await newOwner(worker);

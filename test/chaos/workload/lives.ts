@@ -20,7 +20,7 @@ import { newOwner, REPLICAS, type Job, type Worker } from './worker.ts';
 const PAUSE_MS = 250;
 const APPS_ALIVE_MAX = 300;
 
-/** Apps from their creation to their end, each step through whichever replica, and at the end a look through all. */
+/** Leads apps from their creation to their end, each step through any replica, and asks all of them at the end. */
 export const lives: Job = async (worker) => {
   const owner = await newOwner(worker);
   if (!owner) return;
@@ -65,7 +65,7 @@ async function race(worker: Worker, owner: Owner, app: App): Promise<OwnCredenti
   return bound.map(({ own }) => own);
 }
 
-/** What was just changed is asked of every replica. */
+/** Asks every replica for the app that was just changed. */
 async function everywhere(worker: Worker, owner: Owner, { app }: App, bound: readonly OwnCredential[]): Promise<void> {
   const asked = bound.flatMap((own) => Array.from({ length: REPLICAS }, (_, replica) => ({ own, replica })));
   await Promise.all(asked.map(({ own, replica }) => worker.send(poll(owner, app, own), replica)));

@@ -12,7 +12,7 @@ const READ_SHARE = 0.2;
 /**
  * So many requests a second from behind a load balancer, whether answers come or not: it sends to replicas that say
  * they are ready, and goes to the next one where a connection is refused, since nothing was sent on it.
- * @param unserved told of each request that no replica took
+ * @param unserved is called for each request that no replica took
  */
 export const steady =
   (perSecond: number, inRotation: () => readonly number[], unserved: () => void): Job =>

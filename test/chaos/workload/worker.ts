@@ -20,7 +20,7 @@ export interface Worker {
 
 export type Job = (worker: Worker) => Promise<void>;
 
-/** What a job runs as: its own connections, its own chance. Ends when the signal aborts and its last answer is in. */
+/** A client with connections and random numbers of its own. It ends when the signal has aborted and its last answer is in. */
 export async function work(
   name: string,
   job: Job,
@@ -45,13 +45,13 @@ const AGAIN_MS = 100;
 
 /** A new account with one key; undefined when the work ended before it had one. */
 export async function newOwner(worker: Worker): Promise<Owner | undefined> {
-  const taint = `taint${randomBytes(6).toString('hex')}`;
-  const created = await insist(worker, () => createAccount(taint));
+  const marker = `marker${randomBytes(6).toString('hex')}`;
+  const created = await insist(worker, () => createAccount(marker));
   const account = created?.told.account;
   if (account === undefined) return undefined;
-  worker.recorder.taintOf.set(account, taint);
+  worker.recorder.markerOf.set(account, marker);
   const keyed = await insist(worker, () => createKey(account));
-  return keyed && { account, taint, key: String(keyed.body['keyId']), apiKey: String(keyed.body['apiKey']) };
+  return keyed && { account, marker, key: String(keyed.body['keyId']), apiKey: String(keyed.body['apiKey']) };
 }
 
 /** Asks again until it succeeds or the work ends. */

@@ -21,7 +21,7 @@ function call(kind: Kind, start: number, more: Partial<Call> = {}): Call {
     status,
     code: '',
     retryAfter: false,
-    taints: [],
+    markers: [],
     ...more,
   };
 }
@@ -98,7 +98,7 @@ describe('the ledger', () => {
 test('an early refusal is blamed after an upgrade, and not after a replica, or this process, stood still', () => {
   const one = call('app.list', 200_000, { asked: { account: 'a', key: 'k' }, status: 429, code: 'rate_limited' });
   const early = (more: Partial<History>): number =>
-    earlyRefusal(troubledHistory({ calls: [one], marks: [], stalls: [], taintOf: new Map(), ...more }), {
+    earlyRefusal(troubledHistory({ calls: [one], marks: [], stalls: [], markerOf: new Map(), ...more }), {
       state: { accounts: new Map(), apps: new Map(), endpoints: new Map(), credentials: new Map(), audits: [] },
       written: [],
     }).length;
@@ -110,7 +110,7 @@ test('an early refusal is blamed after an upgrade, and not after a replica, or t
 });
 
 test('a run in which nothing was refused, or only one replica was asked, proves nothing', () => {
-  const history: History = { calls: created(0, 9), marks: [], stalls: [], taintOf: new Map() };
+  const history: History = { calls: created(0, 9), marks: [], stalls: [], markerOf: new Map() };
   expect(vacuities(history)).toContain('no poll was acknowledged by replica 1');
   expect(vacuities(history)).toContain('replica 0 never refused with limit_reached');
   expect(vacuities(history)).toContain('no refusal by the limit could be judged');

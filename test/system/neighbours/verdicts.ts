@@ -93,7 +93,7 @@ const STALL_MS = 500;
 export const troubledHistory = (history: History): History => ({
   calls: history.calls,
   stalls: history.stalls,
-  taintOf: history.taintOf,
+  markerOf: history.markerOf,
   marks: [
     ...history.marks.filter(({ what }) => what === 'stopped'),
     ...history.stalls
