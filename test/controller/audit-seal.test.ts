@@ -10,7 +10,7 @@ import { createLog } from '../../src/log.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealAll, sealer, tamper, writeEntry } from '../support/records/audit.ts';
 import { entriesOf } from '../support/service/accounts.ts';
-import { unluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore, onEachStoreAlone } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -145,7 +145,7 @@ onEachStore('sealing the audit', (stores) => {
     'a seal that is met by trouble (%s) is made up for, once',
     async (fate) => {
       await using opened = await stores.open();
-      const store = unluckyStore(opened);
+      const store = faultyStore(opened);
       const clock = new FakeClock();
       await using leader = sealer(store, clock);
       const keys = [await writeEntry(opened, clock.now()), await writeEntry(opened, clock.now())];
@@ -202,7 +202,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     ['and what it missed is compacted', true],
   ])('%s: what came meanwhile is sealed', async (_what, compacted) => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const clock = new FakeClock();
     await using leader = sealer(store, clock);
     const keys = [await writeEntry(opened, clock.now())];
@@ -220,7 +220,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
 
   test('a term that ends while the watch is about to be opened leaves none behind', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const leader = sealer(store, new FakeClock());
     store.intercept('list', 'after', async () => leader[Symbol.asyncDispose]());
     await expect(leader.round()).rejects.toThrow('watch of the audit is closed');
@@ -229,7 +229,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
 
   test('after a long outage what is new is sealed within ten seconds', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const clock = new FakeClock();
     await using leader = sealer(store, clock);
     const stopping = new AbortController();
@@ -259,7 +259,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
 
   test('a watch that is deaf and does not say so is opened anew within the hour', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const clock = new FakeClock();
     await using leader = sealer(store, clock);
     await leader.round();

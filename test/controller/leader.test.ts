@@ -4,7 +4,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { ABSENT, type Held, type Store } from '../../src/store/port.ts';
-import { unluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
@@ -60,7 +60,7 @@ const passUntil = (clock: FakeClock, holds: () => boolean): Promise<void> =>
 const write = (store: Store, term: Term, key: string): ReturnType<Store['commit']> =>
   store.commit({ expect: [{ key, revision: ABSENT }, ...term.fence], write: [{ put: key, value: '1' }], quiet: true });
 
-/** As its expiry does: the key goes without its holder's doing. */
+/** Removes the key without its holder, as its expiry does. */
 async function removeLeader(store: Store): Promise<void> {
   const held = await store.get(KEYS.leader);
   await store.commit({
@@ -119,7 +119,7 @@ onEachStore('leadership', (stores) => {
   test('a store in trouble at the election is asked again', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
-    const moody = unluckyStore(store);
+    const moody = faultyStore(store);
     moody.down.add('hold');
     await using one = new Candidate(moody, clock, 'one');
     await until(() => clock.sleeping > 0);

@@ -21,7 +21,7 @@ import {
   write,
 } from '../support/metering/metering.ts';
 import { entriesOf } from '../support/service/accounts.ts';
-import { unluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
@@ -88,7 +88,7 @@ onEachStore('a night', (stores) => {
     expect(await countsOf(store)).toEqual(expected);
     const differs = 'was counted differently';
     expect(replica.logged.filter((line) => line.includes(differs))).toEqual([]);
-    // What must not happen is seen where it does: an app that changed without an entry.
+    // The check must see a violation: an app that changed without an entry.
     const [key = ''] = Object.entries(expected).find(([, count]) => count.startsWith('1 ')) ?? [];
     await write(store, [appAt(key.slice(0, 20), newId(), NOON), { remove: KEYS.metered }]);
     await replica.meter();
@@ -249,7 +249,7 @@ onEachStore('a night', (stores) => {
   test('a batch that met somebody else twice is looked at again before the night is called metered', async () => {
     await using opened = await stores.open();
     const expected = await seeded(opened);
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
     const loop = meteringReconciler(replica.deps, { fence: [] });
     // The day moves on, and the first batch is tried twice.
@@ -278,7 +278,7 @@ onEachStore('a night', (stores) => {
   test('nor is it counted without the app that cannot be read any more while the night is under way', async () => {
     await using store = await stores.open();
     const expected = await seeded(store);
-    // Of the last batch, which is counted after the first has been written.
+    // The account is of the last batch, which is counted after the first has been written.
     const accountId = Object.keys(expected).sort().at(-1)?.slice(0, 20) ?? '';
     const appId = newId();
     const whole = appAt(accountId, appId, NOON);
@@ -308,7 +308,7 @@ onEachStore('a night', (stores) => {
 
 test('of a day on which very much changed, a bounded part is forgotten in a round, and all in the end', async () => {
   await using opened = await openSqliteStore(':memory:');
-  const store = unluckyStore(opened);
+  const store = faultyStore(opened);
   const life = { before: 'pending', after: 'active', at: NOON };
   const busy = Array.from({ length: 5150 }, () => put(KEYS.statusChange('2026-06-01', newId(), newId()), life));
   const kept = put(KEYS.statusChange('2026-06-02', newId(), newId()), life);

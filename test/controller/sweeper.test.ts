@@ -14,7 +14,7 @@ import { ABSENT, type Expectation, type Store } from '../../src/store/port.ts';
 import { write as writeAll } from '../support/metering/metering.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealNow, writeEntry } from '../support/records/audit.ts';
 import { entriesOf } from '../support/service/accounts.ts';
-import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
@@ -26,7 +26,7 @@ const APP = 'app_00000000000000000000';
 
 onEachStore('the clean-up', (stores) => {
   let opened: Store;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   let clock: FakeClock;
   let memory: FleetMemory;
   let gone: Map<Cleaned, number>;
@@ -52,7 +52,7 @@ onEachStore('the clean-up', (stores) => {
 
   beforeEach(async () => {
     opened = await stores.open();
-    store = unluckyStore(opened);
+    store = faultyStore(opened);
     clock = new FakeClock();
     memory = new FleetMemory({ onUnreadable: () => expect.unreachable('all can be read') });
     gone = new Map();

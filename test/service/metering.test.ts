@@ -17,7 +17,7 @@ import {
   type Tenant,
 } from '../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -29,7 +29,7 @@ const METERING_DELAY_MS = 5 * MINUTE_MS;
 
 interface Running extends AsyncDisposable {
   readonly muster: Muster;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
   readonly clock: FakeClock;
   readonly hooks: Hooks;
 }
@@ -42,14 +42,14 @@ async function start(
   open: (options: MusterOptions) => Promise<Muster>,
   clock = new FakeClock(MIDNIGHT - 12 * HOUR_MS),
 ): Promise<Running> {
-  let store: UnluckyStore | undefined;
+  let store: FaultyStore | undefined;
   const hooks: Hooks = {};
   const wrapStore = (opened: Store): Store => {
     const commit = async (change: Change): Promise<CommitResult> => {
       await hooks.beforeCommit?.(change);
       return await opened.commit(change);
     };
-    return (store = unluckyStore(wrappedStore(opened, { commit })));
+    return (store = faultyStore(wrappedStore(opened, { commit })));
   };
   const muster = await open({ clock, wrapStore });
   if (!store) throw new Error('the store was not wrapped');

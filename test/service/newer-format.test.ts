@@ -6,17 +6,17 @@ import { FORMAT_CHECK_EVERY_MS } from '../../src/domain/replicas/format.ts';
 import type { Store } from '../../src/store/port.ts';
 import { call, createApp, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 
 /* A running Muster, and one that starts, whose store a newer Muster takes over. test/system has whole processes. */
 
-/** Whoever has not noticed by then never will. */
+/** A service that has not noticed after so many rounds never will. */
 const ROUNDS_MAX = 300;
 
-/** As a newer Muster begins its migration. */
+/** Raises the format, as a newer Muster does when it begins its migration. */
 async function raise(store: Store): Promise<void> {
   const entry = await store.get(KEYS.format);
   if (!entry) throw new Error('the store has no format');
@@ -30,18 +30,18 @@ async function raise(store: Store): Promise<void> {
 
 onEachBackend('a format that becomes newer', (backend) => {
   describe.each(['api,device', 'controller', 'api,device,controller'])('with the roles %s', (roles) => {
-    test('is noticed by the first look after an outage', async () => {
+    test('is noticed by the first check after an outage', async () => {
       const clock = new FakeClock();
-      let store: UnluckyStore | undefined;
+      let store: FaultyStore | undefined;
       await using muster = await backend.fresh({
         clock,
         env: { MUSTER_ROLES: roles },
-        wrapStore: (real) => (store = unluckyStore(real)),
+        wrapStore: (real) => (store = faultyStore(real)),
       });
       if (!store) throw new Error('the store was not opened');
       let outdated: number | undefined;
       void muster.service.outdated.then((format) => (outdated = format));
-      const looks = (): number => muster.logged.filter((line) => line.includes('"loop":"format"')).length;
+      const checks = (): number => muster.logged.filter((line) => line.includes('"loop":"format"')).length;
       let rounds = 0;
       const passed = (): boolean => {
         clock.advance(FORMAT_CHECK_EVERY_MS);
@@ -49,7 +49,7 @@ onEachBackend('a format that becomes newer', (backend) => {
         return true;
       };
       store.down.add('get');
-      await until(() => passed() && looks() > 0);
+      await until(() => passed() && checks() > 0);
       expect(outdated).toBeUndefined();
       store.down.delete('get');
       await raise(store);
@@ -59,14 +59,14 @@ onEachBackend('a format that becomes newer', (backend) => {
     });
   });
 
-  test('between the first look of a start and its announcement is refused, as before the first look', async () => {
+  test('between the first check of a start and its announcement is refused, as before the first check', async () => {
     const { store: choice, env } = backend.place();
     let isRaised = false;
     const start = backend.fresh({
       ...(choice !== undefined && { store: choice }),
       ...(env && { env }),
       wrapStore(real) {
-        const late = unluckyStore(real);
+        const late = faultyStore(real);
         late.intercept('hold', 'before', async () => {
           isRaised = true;
           await raise(real);
@@ -78,7 +78,7 @@ onEachBackend('a format that becomes newer', (backend) => {
     expect(isRaised).toBe(true);
   });
 
-  test('is looked at before a commit while the replica is away from the registry, and none goes through', async () => {
+  test('is read before a commit while the replica is away from the registry, and no commit goes through', async () => {
     const { store: choice, env } = backend.place();
     const lost = new AbortController();
     let store: Store | undefined;
@@ -103,7 +103,7 @@ onEachBackend('a format that becomes newer', (backend) => {
   });
 });
 
-/** Of the records that announce replicas, each is lost for its holder once the signal aborts. */
+/** A store on which every announcement of a replica is lost for its holder once the signal aborts. */
 const losingReplicas = (store: Store, lost: AbortSignal): Store =>
   wrappedStore(store, {
     async hold(key, value, ttlMs) {

@@ -26,7 +26,7 @@ import {
   type Tenant,
 } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 
 const WRONG_TOKEN = 'wrong-operator-token-wrong-operator-token';
 const HEADERS = ['Bearer first-collector-secret', 'X-Api-Key: second-collector-secret'];
@@ -38,7 +38,7 @@ interface Told {
 }
 
 /** A whole life, with every kind of secret, right and wrong ones, and trouble in between. */
-async function live(muster: Muster, owner: Tenant, store: UnluckyStore): Promise<Told> {
+async function live(muster: Muster, owner: Tenant, store: FaultyStore): Promise<Told> {
   const secrets = new Map<string, string>([
     ['operator token', OPERATOR_TOKEN],
     ['wrong operator token', WRONG_TOKEN],
@@ -155,9 +155,9 @@ onEachBackend('after a whole life no secret is', (backend) => {
   let muster: Muster;
   let told: Told;
   let owner: Tenant;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   beforeAll(async () => {
-    muster = await backend.fresh({ dataDir, wrapStore: (real) => (store = unluckyStore(real)) });
+    muster = await backend.fresh({ dataDir, wrapStore: (real) => (store = faultyStore(real)) });
     owner = await tenant(muster);
     told = await live(muster, owner, store);
   });
@@ -211,8 +211,8 @@ onEachBackend('after a whole life no secret is', (backend) => {
 
 describe('while it runs', () => {
   test('none is in the write-ahead log either', async () => {
-    let store: UnluckyStore | undefined;
-    await using muster = await Muster.start({ wrapStore: (real) => (store = unluckyStore(real)) });
+    let store: FaultyStore | undefined;
+    await using muster = await Muster.start({ wrapStore: (real) => (store = faultyStore(real)) });
     const owner = await tenant(muster);
     if (!store) expect.unreachable('the store was not wrapped');
     const told = await live(muster, owner, store);

@@ -11,7 +11,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
@@ -19,10 +19,10 @@ const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' 
 onEachBackend('the acknowledgement', (backend) => {
   const clock = new FakeClock();
   let muster: Muster;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   let owner: Tenant;
   beforeAll(async () => {
-    muster = await backend.fresh({ clock, wrapStore: (real) => (store = unluckyStore(real)) });
+    muster = await backend.fresh({ clock, wrapStore: (real) => (store = faultyStore(real)) });
     owner = await tenant(muster);
     await setOtel(muster, owner.apiKey);
     await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });

@@ -13,7 +13,7 @@ import {
 } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const SECOND_MS = 1000;
@@ -175,8 +175,8 @@ describe('contacts that are in memory when the process ends', () => {
   });
 
   test('is written: that of a poll that was under way, too', async () => {
-    let store: UnluckyStore | undefined;
-    const first = await Muster.start({ dataDir, wrapStore: (real) => (store = unluckyStore(real)) });
+    let store: FaultyStore | undefined;
+    const first = await Muster.start({ dataDir, wrapStore: (real) => (store = faultyStore(real)) });
     const { apiKey } = await tenant(first);
     const app = await createApp(first, apiKey);
     const credential = await enroll(first, app);

@@ -16,7 +16,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
@@ -243,8 +243,8 @@ onEachBackend('a held poll', (backend) => {
 });
 
 test('a client that leaves while its poll is authenticated leaves no held poll behind', async () => {
-  let store: UnluckyStore | undefined;
-  await using muster = await Muster.start({ wrapStore: (real) => (store = unluckyStore(real)) });
+  let store: FaultyStore | undefined;
+  await using muster = await Muster.start({ wrapStore: (real) => (store = faultyStore(real)) });
   const { credential, etag } = await configuredDaemon(muster);
   const release = store?.stall('head');
   const asked = store?.calls.head ?? 0;
@@ -261,9 +261,9 @@ test('a client that leaves while its poll is authenticated leaves no held poll b
 });
 
 test('held polls cost no read while memory is filled anew; then a revocation of meanwhile ends its own', async () => {
-  const { promise, resolve: open } = Promise.withResolvers<UnluckyStore>();
+  const { promise, resolve: open } = Promise.withResolvers<FaultyStore>();
   const wrapStore = (real: Store): Store => {
-    const store = unluckyStore(real);
+    const store = faultyStore(real);
     open(store);
     return store;
   };

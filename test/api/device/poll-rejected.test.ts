@@ -20,7 +20,7 @@ import {
   type MusterOptions,
 } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
@@ -54,19 +54,19 @@ async function asked(muster: Muster, credential: string, count = 1): Promise<Ask
 
 onEachBackend('a daemon that knocks in vain', (backend) => {
   async function watched(options: MusterOptions = {}) {
-    let unlucky: UnluckyStore | undefined;
+    let faulty: FaultyStore | undefined;
     const clock = new FakeClock();
     // With this clock there is no pulse: every read of `head` is a request's.
-    const muster = await backend.fresh({ ...options, clock, wrapStore: (store) => (unlucky = unluckyStore(store)) });
-    if (!unlucky) throw new Error('the store was not opened');
-    return { muster, unlucky, clock };
+    const muster = await backend.fresh({ ...options, clock, wrapStore: (store) => (faulty = faultyStore(store)) });
+    if (!faulty) throw new Error('the store was not opened');
+    return { muster, faulty, clock };
   }
 
   test('a token of another shape is refused without the store; one of the right shape fails closed with it', async () => {
-    const { muster, unlucky } = await watched({ deadlines: DEADLINES });
+    const { muster, faulty } = await watched({ deadlines: DEADLINES });
     await using _ = muster;
     using timers = simulatedTimers();
-    const release = unlucky.stall('head');
+    const release = faulty.stall('head');
     expect(await poll(muster, 'mst_dev_short')).toMatchObject(REFUSED);
     expect(await poll(muster, 'anything else')).toMatchObject(REFUSED);
     const [unknown] = await asked(muster, `mst_dev_${randomBytes(32).toString('base64url')}`);
@@ -79,7 +79,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     ['revoked', revoke],
     ['deleted', deleteApp],
   ])('once %s and refused, its knocks ride on the reads of others', async (_what, cutOff) => {
-    const { muster, unlucky } = await watched();
+    const { muster, faulty } = await watched();
     await using _ = muster;
     const owner = await tenant(muster);
     const app = await createApp(muster, owner.apiKey);
@@ -88,29 +88,29 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     await cutOff(muster, owner.apiKey, app.appId);
     expect(await poll(muster, credential)).toMatchObject(REFUSED);
     using timers = simulatedTimers();
-    const before = unlucky.calls.head;
+    const before = faulty.calls.head;
     const knocks = await asked(muster, credential, 20);
     await timers.advance(PASSING_MS - 1);
-    expect([unlucky.calls.head, knocks.some(({ isAnswered }) => isAnswered())]).toEqual([before, false]);
+    expect([faulty.calls.head, knocks.some(({ isAnswered }) => isAnswered())]).toEqual([before, false]);
     expect((await poll(muster, live)).status).toBe(200);
     for (const knock of knocks) {
       const refused = await knock.answer;
       expect(refused).toMatchObject(REFUSED);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1800);
     }
-    expect(unlucky.calls.head - before).toBe(1);
+    expect(faulty.calls.head - before).toBe(1);
   });
 
   test('alone it is answered all the same', async () => {
-    const { muster, unlucky } = await watched();
+    const { muster, faulty } = await watched();
     await using _ = muster;
     const credential = ownCredential().token;
     expect(await poll(muster, credential)).toMatchObject(REFUSED);
     using timers = simulatedTimers();
-    const before = unlucky.calls.head;
+    const before = faulty.calls.head;
     const [knock] = await asked(muster, credential);
     await timers.advance(PASSING_MS - 1);
-    expect(unlucky.calls.head).toBe(before);
+    expect(faulty.calls.head).toBe(before);
     await timers.advance(1);
     expect(await knock?.answer).toMatchObject(REFUSED);
   });
@@ -147,17 +147,17 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
   });
 
   test('while memory is behind, so many are authenticated by the store, and the others are told to retry', async () => {
-    const { muster, unlucky } = await watched({
+    const { muster, faulty } = await watched({
       deadlines: { requestMs: HOUR_MS, storeMs: HOUR_MS },
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
     });
     await using _ = muster;
     const owner = await tenant(muster);
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));
-    unlucky.deaf = true;
+    faulty.deaf = true;
     await createApp(muster, owner.apiKey);
     using timers = simulatedTimers();
-    const release = unlucky.stall('get');
+    const release = faulty.stall('get');
     const above = 20;
     const polls = ask(muster, credential, LIMITS.deviceStoreReadsMax + above);
     await until(async () => {

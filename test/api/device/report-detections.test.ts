@@ -24,7 +24,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
@@ -40,11 +40,11 @@ interface Daemon extends Tenant {
 onEachBackend('detections', (backend) => {
   const clock = new FakeClock();
   let muster: Muster;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   beforeAll(async () => {
     muster = await backend.fresh({
       clock,
-      wrapStore: (real) => (store = unluckyStore(real)),
+      wrapStore: (real) => (store = faultyStore(real)),
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '1000' },
     });
   });

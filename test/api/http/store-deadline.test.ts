@@ -4,19 +4,19 @@ import { DEADLINES } from '../../../src/domain/limits.ts';
 import { requestsInFlight } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, poll, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 onEachBackend('H15: a store that never answers', (backend) => {
   test('lets no request hang: each is 502 after 1.9 s, with Retry-After, and all goes on once it answers', async () => {
-    let unlucky: UnluckyStore | undefined;
+    let faulty: FaultyStore | undefined;
     await using muster = await backend.fresh({
       // With this clock there is no pulse: every read of `head` is a request's.
       clock: new FakeClock(),
       deadlines: DEADLINES,
-      wrapStore: (store) => (unlucky = unluckyStore(store)),
+      wrapStore: (store) => (faulty = faultyStore(store)),
     });
     const { apiKey } = await tenant(muster);
     const app = await createApp(muster, apiKey);
@@ -28,7 +28,7 @@ onEachBackend('H15: a store that never answers', (backend) => {
       () => call(`${muster.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN }),
     ];
     using timers = simulatedTimers();
-    const release = unlucky?.stall('head');
+    const release = faulty?.stall('head');
     let answered = 0;
     const asked = requests.map((request) => request().finally(() => (answered += 1)));
     const all = { api: 2, device: 1, ops: 1 };

@@ -5,7 +5,7 @@ import { CATCH_UP_MS } from '../../../src/store/watch-cache/watch-cache.ts';
 import { changeAccount } from '../../support/service/daemon.ts';
 import { call, OPERATOR_TOKEN, tenant, type Answer, type Call, type Muster } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -28,9 +28,9 @@ async function afterLooks(asked: Promise<Answer>): Promise<Answer> {
 
 onEachBackend('the operator API', (backend) => {
   let muster: Muster;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   beforeAll(async () => {
-    muster = await backend.fresh({ wrapStore: (real) => (store = unluckyStore(real)) });
+    muster = await backend.fresh({ wrapStore: (real) => (store = faultyStore(real)) });
   });
   afterAll(() => muster[Symbol.asyncDispose]());
 
@@ -134,8 +134,8 @@ onEachBackend('the operator API', (backend) => {
     });
 
     test('a list that may lack accounts is not given: while memory is behind the store it is 502', async () => {
-      let late: UnluckyStore | undefined;
-      const wrapStore = (real: Store): Store => (late = unluckyStore(real));
+      let late: FaultyStore | undefined;
+      const wrapStore = (real: Store): Store => (late = faultyStore(real));
       await using hasty = await backend.fresh({ wrapStore, deadlines: DEADLINES });
       const list = (): Promise<Answer> => call(`${hasty.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN });
       if (late) late.deaf = true;

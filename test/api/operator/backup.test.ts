@@ -3,7 +3,7 @@ import { putAll, readText } from '../../support/records/backups.ts';
 import { metric } from '../../support/service/daemon.ts';
 import { call, Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { until } from '../../support/time/until.ts';
 
 const PATH = '/operator/v1/backup';
@@ -18,8 +18,8 @@ interface Filled {
 }
 
 async function withMuch(): Promise<Filled> {
-  let store: UnluckyStore | undefined;
-  const muster = await Muster.start({ wrapStore: (opened) => (store = unluckyStore(opened)) });
+  let store: FaultyStore | undefined;
+  const muster = await Muster.start({ wrapStore: (opened) => (store = faultyStore(opened)) });
   for (let at = 0; at < RECORDS; at += 100) {
     const records = Array.from({ length: 100 }, (_none, n): [string, object] => [`cred/${at + n}`, { PADDING }]);
     if (store) await putAll(store, Object.fromEntries(records));

@@ -21,7 +21,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -30,15 +30,15 @@ const SECRET = 'Bearer collector-secret-4711';
 interface Started extends AsyncDisposable {
   readonly muster: Muster;
   readonly clock: FakeClock;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
   readonly keyFile: string;
   readonly account: Tenant;
 }
 
 async function start(backend: Backend): Promise<Started> {
   const clock = new FakeClock();
-  let store: UnluckyStore | undefined;
-  const muster = await backend.fresh({ clock, wrapStore: (opened: Store) => (store = unluckyStore(opened)) });
+  let store: FaultyStore | undefined;
+  const muster = await backend.fresh({ clock, wrapStore: (opened: Store) => (store = faultyStore(opened)) });
   if (!store) throw new Error('the store was not wrapped');
   const account = await tenant(muster);
   const keyFile = join(muster.dataDir, 'keys');

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isListening } from '../../support/http/listening.ts';
 import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';
 import { call, Muster, tenant } from '../../support/service/muster.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 describe('the probes', () => {
   const clock = new FakeClock();
   let muster: Muster;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   beforeAll(async () => {
-    muster = await Muster.start({ clock, wrapStore: (real) => (store = unluckyStore(real)) });
+    muster = await Muster.start({ clock, wrapStore: (real) => (store = faultyStore(real)) });
   });
   afterAll(() => muster[Symbol.asyncDispose]());
   const livez = () => call(`${muster.ops}/livez`);

@@ -12,7 +12,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 interface Daemon extends Tenant {
@@ -23,9 +23,9 @@ interface Daemon extends Tenant {
 onEachBackend('the rollout of a configuration', (backend) => {
   const clock = new FakeClock();
   let muster: Muster;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   beforeAll(async () => {
-    muster = await backend.fresh({ clock, wrapStore: (real) => (store = unluckyStore(real)) });
+    muster = await backend.fresh({ clock, wrapStore: (real) => (store = faultyStore(real)) });
   });
   afterAll(() => muster[Symbol.asyncDispose]());
 

@@ -6,7 +6,7 @@ import { entriesOf } from '../../support/service/accounts.ts';
 import { deleteApp, enrollOwn, issueCode, ownCredential, type OwnCredential } from '../../support/service/daemon.ts';
 import { createApp, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const ENROLLMENTS = 100;
@@ -14,14 +14,14 @@ const byHash = (one: OwnCredential, other: OwnCredential): number =>
   tokenHash(one.token) < tokenHash(other.token) ? -1 : 1;
 
 onEachBackend('deleting an app with more past credentials than one commit takes', (backend) => {
-  let store: UnluckyStore;
+  let store: FaultyStore;
   let muster: Muster;
   let owner: Tenant;
   beforeAll(async () => {
     muster = await backend.fresh({
       // It stands still, so that no commit but those of the test meets the troubles.
       clock: new FakeClock(),
-      wrapStore: (inner) => (store = unluckyStore(inner)),
+      wrapStore: (inner) => (store = faultyStore(inner)),
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '1000' },
     });
     owner = await tenant(muster);

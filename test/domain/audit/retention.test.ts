@@ -8,7 +8,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { unluckyStore, type CommitFate } from '../../support/store/faulty-store.ts';
+import { faultyStore, type CommitFate } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -76,7 +76,7 @@ onEachStore('the retention of the audit', (stores) => {
       // Two blocks: their marks, the entries in three commits, and their ends.
       for (let stoppedAt = 0; stoppedAt < 7; stoppedAt += 1) {
         await using opened = await stores.open();
-        const store = unluckyStore(opened);
+        const store = faultyStore(opened);
         const clock = new FakeClock();
         const base = clock.now();
         // One entry more than a commit removes.
@@ -110,7 +110,7 @@ onEachStore('the retention of the audit', (stores) => {
 
   test('cut while it is being verified: looked at again, and true', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const clock = new FakeClock();
     await sealedBlocks(opened, clock, 3, 2);
     store.intercept('list', 'before', () => cutAll(opened, clock.now() - 3000));

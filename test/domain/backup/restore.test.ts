@@ -5,7 +5,7 @@ import { FORMAT } from '../../../src/domain/records/records.ts';
 import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { backupText, contentOf, putAll, restoreText } from '../../support/records/backups.ts';
-import { unluckyStore, type CommitFate } from '../../support/store/faulty-store.ts';
+import { faultyStore, type CommitFate } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 
 const ACCOUNT = 'a1b2c3d4e5f6g7h8';
@@ -144,7 +144,7 @@ onEachStore('a restore', (stores) => {
     await using from = await stores.open();
     await using to = await stores.open();
     const text = await source(from);
-    await restoreText(unluckyStore(to, ['passes', 'lost before commit']), text);
+    await restoreText(faultyStore(to, ['passes', 'lost before commit']), text);
     const [credential, app] = await Promise.all([to.get(KEYS.credential('c')), to.get(KEYS.app(ACCOUNT, 'app'))]);
     expect(credential?.revision).toBeLessThan(app?.revision ?? 0);
   });
@@ -155,11 +155,11 @@ onEachStore('a restore', (stores) => {
     let commits = 0;
     for (let cut = 0; ; cut += 1) {
       await using to = await stores.open();
-      const unlucky = unluckyStore(to);
-      for (let n = 0; n < cut; n += 1) unlucky.fates.push('passes');
+      const faulty = faultyStore(to);
+      for (let n = 0; n < cut; n += 1) faulty.fates.push('passes');
       const lost: CommitFate[] = Array.from({ length: 100 }, () => 'lost before commit');
-      unlucky.fates.push(...lost);
-      const fault = await restoreText(unlucky, text).then(
+      faulty.fates.push(...lost);
+      const fault = await restoreText(faulty, text).then(
         () => undefined,
         (error: unknown) => (error as Error).message,
       );
@@ -185,8 +185,8 @@ onEachStore('a restore', (stores) => {
     const text = await source(from);
     for (const fate of ['answer lost after commit', 'lost before commit'] as const) {
       await using to = await stores.open();
-      const unlucky = unluckyStore(to, [fate, fate, fate, 'passes', fate, 'passes', fate, 'passes', fate]);
-      await restoreText(unlucky, text, { keepCodes: true });
+      const faulty = faultyStore(to, [fate, fate, fate, 'passes', fate, 'passes', fate, 'passes', fate]);
+      await restoreText(faulty, text, { keepCodes: true });
       const content = await contentOf(to);
       expect([content.has(KEYS.restoring), content.has(KEYS.format)]).toEqual([false, true]);
       for (const [key, record] of Object.entries({ ...PLAIN, ...KEPT })) {
@@ -240,17 +240,17 @@ onEachStore('a restore', (stores) => {
     await using from = await stores.open();
     await using to = await stores.open();
     const text = await source(from);
-    const unlucky = unluckyStore(to);
-    unlucky.intercept('commit', 'before', () => settleFormat(to));
-    await expect(restoreText(unlucky, text)).rejects.toThrow(/Something else writes/);
+    const faulty = faultyStore(to);
+    faulty.intercept('commit', 'before', () => settleFormat(to));
+    await expect(restoreText(faulty, text)).rejects.toThrow(/Something else writes/);
     expect([...(await contentOf(to)).keys()].toSorted()).toEqual(['d/head', KEYS.format]);
   });
 
   test('begins while a service looks at the empty store: that service does not start', async () => {
     await using to = await stores.open();
-    const unlucky = unluckyStore(to);
-    unlucky.intercept('commit', 'before', () => putAll(to, { [KEYS.restoring]: { at: 1 } }));
-    await expect(settleFormat(unlucky)).rejects.toThrow(/restore was not finished/);
+    const faulty = faultyStore(to);
+    faulty.intercept('commit', 'before', () => putAll(to, { [KEYS.restoring]: { at: 1 } }));
+    await expect(settleFormat(faulty)).rejects.toThrow(/restore was not finished/);
     expect((await contentOf(to)).has(KEYS.format)).toBe(false);
   });
 
@@ -258,9 +258,9 @@ onEachStore('a restore', (stores) => {
     await using from = await stores.open();
     await using to = await stores.open();
     const text = await source(from);
-    const unlucky = unluckyStore(to);
-    unlucky.intercept('commit', 'after', () => putAll(to, { [KEYS.metered]: { through: 'of another' } }));
-    await expect(restoreText(unlucky, text)).rejects.toThrow(/Something else writes/);
+    const faulty = faultyStore(to);
+    faulty.intercept('commit', 'after', () => putAll(to, { [KEYS.metered]: { through: 'of another' } }));
+    await expect(restoreText(faulty, text)).rejects.toThrow(/Something else writes/);
     expect(recordOf(await contentOf(to), KEYS.metered)).toEqual({ through: 'of another' });
   });
 
@@ -268,11 +268,11 @@ onEachStore('a restore', (stores) => {
     await using from = await stores.open();
     await using to = await stores.open();
     const text = await source(from);
-    const unlucky = unluckyStore(to);
-    unlucky.intercept('commit', 'after', () =>
+    const faulty = faultyStore(to);
+    faulty.intercept('commit', 'after', () =>
       to.commit({ expect: [{ key: 'never', revision: 0 }], write: [{ remove: KEYS.restoring }] }),
     );
-    await expect(restoreText(unlucky, text)).rejects.toThrow(/Something else writes/);
+    await expect(restoreText(faulty, text)).rejects.toThrow(/Something else writes/);
     expect([...(await contentOf(to)).keys()]).toEqual(['d/head']);
   });
 });

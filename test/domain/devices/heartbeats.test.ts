@@ -11,7 +11,7 @@ import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -164,76 +164,76 @@ describe('many accounts on a store in trouble', () => {
 
   function many() {
     const clock = new FakeClock();
-    const unlucky = unluckyStore(store);
+    const faulty = faultyStore(store);
     const logged: string[] = [];
     const log = createLog('info', { write: (line) => void logged.push(line) });
-    const beats = createHeartbeats({ store: unlucky, memory, clock, log, metrics: createMetrics('test') });
+    const beats = createHeartbeats({ store: faulty, memory, clock, log, metrics: createMetrics('test') });
     const { record } = app(0);
     for (const accountId of accountIds) {
       memory.put({ key: KEYS.account(accountId), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
       memory.put({ key: KEYS.app(accountId, 'a'.repeat(20)), value: JSON.stringify(record), revision: 2 });
       beats.seen(appEntry('a'.repeat(20), accountId, { record, revision: 2 }), 1000);
     }
-    return { clock, unlucky, logged, beats };
+    return { clock, faulty, logged, beats };
   }
 
   test('a round ends at the first outage, says so once, and leaves everything to the next', async () => {
-    const { unlucky, logged, beats } = many();
-    unlucky.outage(true);
+    const { faulty, logged, beats } = many();
+    faulty.outage(true);
     expect(await beats.flush()).toBe(0);
-    expect(unlucky.calls.commit).toBeLessThanOrEqual(16);
+    expect(faulty.calls.commit).toBeLessThanOrEqual(16);
     expect(logged).toHaveLength(1);
-    unlucky.outage(false);
-    unlucky.calls.commit = 0;
+    faulty.outage(false);
+    faulty.calls.commit = 0;
     await beats.flush();
-    expect(unlucky.calls.commit).toBe(MANY);
+    expect(faulty.calls.commit).toBe(MANY);
     expect(await beats.flush()).toBe(0);
   });
 
   test('what is the trouble of one record alone does not keep the others from being written', async () => {
-    const { unlucky, logged, beats } = many();
-    const commit = unlucky.commit.bind(unlucky);
-    unlucky.commit = (change) =>
+    const { faulty, logged, beats } = many();
+    const commit = faulty.commit.bind(faulty);
+    faulty.commit = (change) =>
       change.expect[0].key === KEYS.lastSeen(accountIds[MANY - 1] ?? '')
         ? Promise.reject(new StoreUnavailable('failed', 'commit: this one alone'))
         : commit(change);
     await beats.flush();
-    expect(unlucky.calls.commit).toBe(MANY - 1);
+    expect(faulty.calls.commit).toBe(MANY - 1);
     expect(logged).toHaveLength(1);
   });
 
   test('the last round is waited for no longer than its bound, and begins nothing after it', async () => {
-    const { clock, unlucky, beats } = many();
-    const release = unlucky.stall('commit');
+    const { clock, faulty, beats } = many();
+    const release = faulty.stall('commit');
     const finished = beats.finish();
-    await until(() => unlucky.calls.commit === 16);
+    await until(() => faulty.calls.commit === 16);
     clock.advance(LIMITS.heartbeatFinishMs);
     await finished;
     release();
     await store.head();
-    expect(unlucky.calls.commit).toBe(16);
+    expect(faulty.calls.commit).toBe(16);
     expect(clock.sleeping).toBe(0);
   });
 
   test('the last round of a store that is well writes everything, and leaves no timer', async () => {
-    const { clock, unlucky, beats } = many();
+    const { clock, faulty, beats } = many();
     await beats.finish();
-    expect(unlucky.calls.commit).toBe(MANY);
+    expect(faulty.calls.commit).toBe(MANY);
     expect(clock.sleeping).toBe(0);
   });
 
   test('a round under way when the process stops begins no further account', async () => {
-    const { clock, unlucky, beats } = many();
+    const { clock, faulty, beats } = many();
     const stopping = new AbortController();
     const running = beats.run(stopping.signal);
-    const release = unlucky.stall('commit');
+    const release = faulty.stall('commit');
     clock.advance(LIMITS.heartbeatFlushMs);
-    await until(() => unlucky.calls.commit === 16);
+    await until(() => faulty.calls.commit === 16);
     stopping.abort();
     release();
     await running;
-    expect(unlucky.calls.commit).toBe(16);
+    expect(faulty.calls.commit).toBe(16);
     await beats.finish();
-    expect(unlucky.calls.commit).toBe(MANY);
+    expect(faulty.calls.commit).toBe(MANY);
   });
 });

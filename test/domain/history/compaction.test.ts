@@ -12,7 +12,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { purgeLoop } from '../../support/records/purge-loop.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -22,12 +22,12 @@ const signal = new AbortController().signal;
 const term = { fence: [], signal };
 
 interface Replica {
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
   readonly loop: Reconciler;
 }
 
 function replica(opened: Store, clock: FakeClock, compacts = true): Replica {
-  const store = unluckyStore(opened);
+  const store = faultyStore(opened);
   return { store, loop: purgeLoop({ store, clock, metrics: createMetrics('test'), compacts }, term) };
 }
 

@@ -23,7 +23,7 @@ import {
   type MusterOptions,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -33,13 +33,13 @@ const NEXT_KEY = Buffer.alloc(32, 8).toString('base64');
 /** A Muster on its own store, on a clock that the test moves, with access to both. */
 async function start(
   options: MusterOptions,
-): Promise<{ muster: Muster; store: UnluckyStore; clock: FakeClock; account: Tenant } & AsyncDisposable> {
+): Promise<{ muster: Muster; store: FaultyStore; clock: FakeClock; account: Tenant } & AsyncDisposable> {
   const clock = new FakeClock();
-  let store: UnluckyStore | undefined;
+  let store: FaultyStore | undefined;
   const muster = await Muster.start({
     ...options,
     clock,
-    wrapStore: (opened: Store) => (store = unluckyStore(opened)),
+    wrapStore: (opened: Store) => (store = faultyStore(opened)),
   });
   if (!store) throw new Error('the store was not wrapped');
   const account = await tenant(muster);

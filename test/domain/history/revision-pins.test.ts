@@ -6,7 +6,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, StoreUnavailable, type Held, type Store } from '../../../src/store/port.ts';
 import { purgeLoop } from '../../support/records/purge-loop.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -64,7 +64,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
 
   test('a revision that is pinned during a compaction stays readable', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const clock = new FakeClock();
     for (const moment of ['before the pins are listed', 'after the pins are listed', 'before it is compacted']) {
       clock.advance(60_000);

@@ -13,7 +13,7 @@ import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { countedTurns } from '../../support/time/event-loop-turns.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -43,7 +43,7 @@ async function keepAnswers(store: Store, from: number, to: number): Promise<void
 }
 
 test('the status counts 20,000 idempotency records and no more, and lets others have their turn meanwhile', async () => {
-  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  await using store = faultyStore(await openSqliteStore(':memory:'));
   await using over = await rotationOver(store);
   const { rotation } = over;
   await keepAnswers(store, 0, 20_000);

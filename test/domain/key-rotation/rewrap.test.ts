@@ -25,7 +25,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { countedTurns } from '../../support/time/event-loop-turns.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -117,11 +117,11 @@ async function seeded(store: Store, headers: number, answers: number): Promise<v
   ]);
 }
 
-const changesOf = (store: UnluckyStore) => store.changes.filter(({ write }) => write.length > 0);
+const changesOf = (store: FaultyStore) => store.changes.filter(({ write }) => write.length > 0);
 
 onEachStore('the rewrapping', (stores) => {
   test('of more than one commit: each within the bound, all opens with the new key alone', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 120, 130);
     store.changes.length = 0;
     await using leader = await leading(store);
@@ -138,7 +138,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('touches no box, revision or tag, and what is done is not done again', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 2, 2);
     const before = parseRecord(otelSchema, (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable()).record;
     await using leader = await leading(store);
@@ -156,7 +156,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('under a fence that is lost nothing is written', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 3, 3);
     const fence = [{ key: KEYS.leader, revision: 1 }];
     await using leader = await leading(store, [1, 2], fence);
@@ -166,7 +166,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test.each([0, 1, 2, 3, 4])('an answer lost at commit %d: the next rounds finish it', async (at) => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 60, 60);
     await using leader = await leading(store);
     store.fates.push(...Array.from({ length: at }, () => 'passes' as const), 'answer lost after commit');
@@ -177,7 +177,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('memory that is behind does not count as complete', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 1, 0);
     // The pass waits for memory as long as a call of the store may take; here that is two reads.
     await using leader = await leading(store, [1, 2], [], undefined, 100);
@@ -188,7 +188,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('a leader without the old key records what is left, and finishes once the key is back', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 1, 1);
     await using lacking = await leading(store, [2]);
     await lacking.round();
@@ -200,7 +200,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('a configuration that changes meanwhile and keeps its header is not counted as done', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 1, 0);
     await using leader = await leading(store);
     store.intercept('commit', 'before', async () => {
@@ -220,7 +220,7 @@ onEachStore('the rewrapping', (stores) => {
     ['configuration', () => ({ ...otelPut(1, 1), value: otelPut(1, 1).value.replace('hashes', 'a-newer-level') })],
     ['account', () => ({ ...accountPut(1), value: '{}' })],
   ])('a record of a %s that cannot be read may be sealed under any key: no key is free', async (_, damaged) => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 2, 1);
     const whole = (await store.get(damaged().put)) ?? expect.unreachable();
     await store.commit({ expect: [whole], write: [damaged()] });
@@ -233,7 +233,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('another rotation during a pass: nothing is wrapped by a key that is no longer active', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 60, 1);
     await using leader = await leading(store, [1, 2, 3]);
     store.intercept('commit', 'before', async () => {
@@ -248,7 +248,7 @@ onEachStore('the rewrapping', (stores) => {
   });
 
   test('two leaders at once, both unfenced, do no harm', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     await seeded(store, 80, 80);
     await using one = await leading(store);
     await using other = await leading(store);
@@ -261,7 +261,7 @@ onEachStore('the rewrapping', (stores) => {
 
 describe('more than a round takes', () => {
   test('is finished by the next ones, each beginning where the one before ended', async () => {
-    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    await using store = faultyStore(await openSqliteStore(':memory:'));
     await seeded(store, 1, 0);
     // All but the last one are sealed under the active key, so that the pages alone take several rounds.
     const sealed = answerPut(0, 0, 2).value;

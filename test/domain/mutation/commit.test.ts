@@ -4,7 +4,7 @@ import { commitSteps, type PlannedStep } from '../../../src/domain/mutation/comm
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { replicaOn } from '../../support/metering/metering.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -22,7 +22,7 @@ const planned = (number: number, revision: number): PlannedStep => ({
 onEachStore('steps that share a commit', (stores) => {
   test('must have seen every record at one revision: what another one saw later does not vouch for it', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     const clock = new FakeClock();
     await using replica = await replicaOn(store, clock);
     const { fleet } = replica.deps;

@@ -18,52 +18,52 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
-import { unluckyStore, type CommitFate, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type CommitFate, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { simulatedTimers, type SimulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
 interface Trouble {
   readonly muster: Muster;
-  readonly unlucky: UnluckyStore;
+  readonly faulty: FaultyStore;
 }
-interface Unlucky extends Tenant, Trouble {}
+interface Faulty extends Tenant, Trouble {}
 
 /** A Muster whose store brings trouble, for all tests on the back-end. */
-function troubled(backend: Backend, options: () => MusterOptions = () => ({})): () => Promise<Unlucky> {
+function troubled(backend: Backend, options: () => MusterOptions = () => ({})): () => Promise<Faulty> {
   let trouble: Trouble;
   beforeAll(async () => {
-    let unlucky: UnluckyStore | undefined;
-    const wrapStore = (store: Store): Store => (unlucky = unluckyStore(store));
+    let faulty: FaultyStore | undefined;
+    const wrapStore = (store: Store): Store => (faulty = faultyStore(store));
     const muster = await backend.fresh({ ...options(), wrapStore });
-    trouble = { muster, unlucky: unlucky ?? expect.unreachable('the store was wrapped') };
+    trouble = { muster, faulty: faulty ?? expect.unreachable('the store was wrapped') };
   });
   afterAll(() => trouble.muster[Symbol.asyncDispose]());
 
   /** An account of its own: trouble comes to what is about it, and to nothing that the service does by itself. */
   return async () => {
-    const { muster, unlucky } = trouble;
-    unlucky.fates.length = 0;
-    unlucky.full = undefined;
-    unlucky.outage(false);
+    const { muster, faulty } = trouble;
+    faulty.fates.length = 0;
+    faulty.full = undefined;
+    faulty.outage(false);
     const account = await tenant(muster);
-    unlucky.isAside = (key) => key.startsWith('rate/') || !key.includes(account.accountId);
-    return { ...account, muster, unlucky };
+    faulty.isAside = (key) => key.startsWith('rate/') || !key.includes(account.accountId);
+    return { ...account, muster, faulty };
   };
 }
 
-const create = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
+const create = ({ muster, apiKey }: Faulty): Promise<Answer> =>
   call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: { name: 'app' } });
-const revoke = ({ muster, apiKey }: Unlucky, appId: string): Promise<Answer> =>
+const revoke = ({ muster, apiKey }: Faulty, appId: string): Promise<Answer> =>
   call(`${muster.api}/v1/apps/${appId}/revoke`, { method: 'POST', token: apiKey });
-const purge = ({ muster, apiKey }: Unlucky): Promise<Answer> =>
+const purge = ({ muster, apiKey }: Faulty): Promise<Answer> =>
   call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: apiKey });
-const configure = ({ muster, apiKey }: Unlucky, endpoint: string): Promise<Answer> =>
+const configure = ({ muster, apiKey }: Faulty, endpoint: string): Promise<Answer> =>
   call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body: { enabled: true, endpoint } });
 
 /** In the order of the commits: the clock stands still, and the keys are random. */
-async function actions({ unlucky, accountId }: Unlucky): Promise<string[]> {
-  const entries = await entriesOf(unlucky, KEYS.audits(accountId));
+async function actions({ faulty, accountId }: Faulty): Promise<string[]> {
+  const entries = await entriesOf(faulty, KEYS.audits(accountId));
   return entries
     .toSorted((one, other) => one.revision - other.revision)
     .map((entry) => parseRecord(auditSchema, entry).record.action)
@@ -76,16 +76,16 @@ async function admittedBy({ muster }: Trouble): Promise<number> {
 }
 
 /** As `stall`; released at the end of the test at the latest, so that nothing is left of one that failed. */
-function stalled({ unlucky }: Trouble, operation: 'get' | 'commit'): () => void {
-  const release = unlucky.stall(operation);
+function stalled({ faulty }: Trouble, operation: 'get' | 'commit'): () => void {
+  const release = faulty.stall(operation);
   onTestFinished(release);
   return release;
 }
 
 /** Resolves when the next such call about the account has come to the store. */
-function reached({ unlucky }: Trouble, operation: 'get' | 'commit'): Promise<void> {
+function reached({ faulty }: Trouble, operation: 'get' | 'commit'): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  unlucky.intercept(operation, 'before', async () => resolve());
+  faulty.intercept(operation, 'before', async () => resolve());
   return promise;
 }
 
@@ -123,12 +123,12 @@ onEachBackend('a mutation', (backend) => {
     const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     for (const mutation of [() => create(it), () => revoke(it, app.appId), () => configure(it, 'https://a.example')]) {
-      it.unlucky.fates.push(...fates);
+      it.faulty.fates.push(...fates);
       expect((await mutation()).status).toBeLessThan(300);
-      expect(it.unlucky.fates).toEqual([]);
+      expect(it.faulty.fates).toEqual([]);
     }
     expect(await actions(it)).toEqual(['account.created', 'app.created', 'app.created', 'app.revoked', 'otel.stored']);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
   test('a create, a repeatable one and a delete each ask the store once how new it is', async () => {
@@ -139,21 +139,21 @@ onEachBackend('a mutation', (backend) => {
     const remove = (): Promise<Answer> =>
       call(`${it.muster.api}/v1/apps/${gone.appId}`, { method: 'DELETE', token: it.apiKey });
     for (const request of [() => post('apps'), () => post('apps', { 'idempotency-key': 'once' }), remove]) {
-      const before = it.unlucky.calls.head;
+      const before = it.faulty.calls.head;
       expect((await request()).status).toBeLessThan(300);
-      expect(it.unlucky.calls.head).toBe(before + 1);
+      expect(it.faulty.calls.head).toBe(before + 1);
     }
   });
 
   test('a create is planned anew where the count of the apps has moved since it was read (A10)', async () => {
     const it = await withTrouble();
     await createApp(it.muster, it.apiKey);
-    it.unlucky.intercept('commit', 'before', async () => {
+    it.faulty.intercept('commit', 'before', async () => {
       // As another process does that creates the last ones that the account may have.
-      const entry = await it.unlucky.get(KEYS.counters(it.accountId));
+      const entry = await it.faulty.get(KEYS.counters(it.accountId));
       const { record, revision } = parseRecord(countersSchema, entry ?? expect.unreachable('the account has an app'));
       const full = JSON.stringify({ ...record, apps: LIMITS.appsPerAccountMax });
-      await it.unlucky.commit({
+      await it.faulty.commit({
         expect: [{ key: KEYS.counters(it.accountId), revision }],
         write: [{ put: KEYS.counters(it.accountId), value: full }],
       });
@@ -163,39 +163,39 @@ onEachBackend('a mutation', (backend) => {
 
   test('a commit whose answer was lost is not sent again where its marker is found', async () => {
     const it = await withTrouble();
-    const sent = it.unlucky.calls.commit;
-    it.unlucky.fates.push('answer lost after commit');
+    const sent = it.faulty.calls.commit;
+    it.faulty.fates.push('answer lost after commit');
     expect((await create(it)).status).toBe(201);
-    expect(it.unlucky.calls.commit).toBe(sent + 1);
+    expect(it.faulty.calls.commit).toBe(sent + 1);
   });
 
   test('a lost commit that lands after all, before its repetition, is the one that counts', async () => {
     const it = await withTrouble();
-    it.unlucky.fates.push('lost before commit');
-    it.unlucky.intercept('commit', 'before', () => Promise.resolve());
-    it.unlucky.intercept('commit', 'before', async () => {
-      const late = it.unlucky.changes.at(-1);
-      if (late) await it.unlucky.commit(late);
+    it.faulty.fates.push('lost before commit');
+    it.faulty.intercept('commit', 'before', () => Promise.resolve());
+    it.faulty.intercept('commit', 'before', async () => {
+      const late = it.faulty.changes.at(-1);
+      if (late) await it.faulty.commit(late);
     });
     expect((await create(it)).status).toBe(201);
     expect(await actions(it)).toEqual(['account.created', 'app.created']);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
   test('what is unknown twice is 502, with all of it or nothing', async () => {
     const it = await withTrouble();
-    it.unlucky.fates.push('lost before commit', 'lost before commit');
+    it.faulty.fates.push('lost before commit', 'lost before commit');
     const refused = await create(it);
     expect(refused).toMatchObject(unavailable);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(await actions(it)).toEqual(['account.created']);
 
-    it.unlucky.fates.push('answer lost after commit');
-    it.unlucky.down.add('get');
+    it.faulty.fates.push('answer lost after commit');
+    it.faulty.down.add('get');
     expect(await create(it)).toMatchObject(unavailable);
-    it.unlucky.down.delete('get');
+    it.faulty.down.delete('get');
     expect(await actions(it)).toEqual(['account.created', 'app.created']);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
   test('502 for an outage and 502 for what others were always faster at are told apart by the log', async () => {
@@ -216,47 +216,47 @@ onEachBackend('a mutation', (backend) => {
       expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
       return lines.find(({ msg }) => msg === 'slow or failed')?.['reason'];
     };
-    it.unlucky.fates.push(...Array.from({ length: LIMITS.conflictAttemptsMax }, () => 'conflict' as const));
+    it.faulty.fates.push(...Array.from({ length: LIMITS.conflictAttemptsMax }, () => 'conflict' as const));
     expect(await acknowledge()).toBe('busy: conflicts');
-    it.unlucky.down.add('commit');
+    it.faulty.down.add('commit');
     expect(await acknowledge()).toBe('store: unreachable');
-    it.unlucky.outage(false);
+    it.faulty.outage(false);
   });
 
   test('an enrollment whose answer is lost within the service burns nothing', async () => {
     const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
-    it.unlucky.fates.push('answer lost after commit');
+    it.faulty.fates.push('answer lost after commit');
     const credential = await enroll(it.muster, app);
     expect((await call(`${it.muster.device}/device/v1/config`, { token: credential })).status).toBe(200);
     expect((await actions(it)).filter((action) => action === 'app.enrolled')).toHaveLength(1);
   });
 
   test.each([
-    ['create', (it: Unlucky) => create(it)],
-    ['revoke', (it: Unlucky, appId: string) => revoke(it, appId)],
-    ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
-    ['purge', (it: Unlucky) => purge(it)],
+    ['create', (it: Faulty) => create(it)],
+    ['revoke', (it: Faulty, appId: string) => revoke(it, appId)],
+    ['configure', (it: Faulty) => configure(it, 'https://b.example')],
+    ['purge', (it: Faulty) => purge(it)],
   ])('a key that is revoked between authentication and commit does not %s', async (_, mutation) => {
     const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     await configure(it, 'https://a.example');
-    const before = await entriesOf(it.unlucky, KEYS.accounts);
-    it.unlucky.intercept('commit', 'before', async () => {
+    const before = await entriesOf(it.faulty, KEYS.accounts);
+    it.faulty.intercept('commit', 'before', async () => {
       const path = `/operator/v1/accounts/${it.accountId}/api-keys/${it.keyId}`;
       const gone = await call(it.muster.ops + path, { method: 'DELETE', token: OPERATOR_TOKEN });
       expect(gone.status).toBe(204);
     });
     const refused = await mutation(it, app.appId);
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_key' } } });
-    const after = await entriesOf(it.unlucky, KEYS.accounts);
+    const after = await entriesOf(it.faulty, KEYS.accounts);
     const key = KEYS.apiKey(it.accountId, it.keyId);
     expect(after).toEqual(before.filter((entry) => entry.key !== key));
   });
 
   test('an account that is disabled between authentication and commit changes nothing', async () => {
     const it = await withTrouble();
-    it.unlucky.intercept('commit', 'before', () =>
+    it.faulty.intercept('commit', 'before', () =>
       call(`${it.muster.ops}/operator/v1/accounts/${it.accountId}`, {
         method: 'PATCH',
         token: OPERATOR_TOKEN,
@@ -264,23 +264,23 @@ onEachBackend('a mutation', (backend) => {
       }),
     );
     expect(await create(it)).toMatchObject({ status: 401, body: { error: { code: 'account_disabled' } } });
-    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toEqual([]);
+    expect(await entriesOf(it.faulty, KEYS.apps(it.accountId))).toEqual([]);
   });
 
   test('conflicts end with success, and a storm of them with a clean refusal', async () => {
     const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
-    const conflicts = (count: number): void => void it.unlucky.fates.push(...Array<CommitFate>(count).fill('conflict'));
+    const conflicts = (count: number): void => void it.faulty.fates.push(...Array<CommitFate>(count).fill('conflict'));
     conflicts(5);
     expect((await create(it)).status).toBe(201);
     conflicts(5);
     expect((await revoke(it, app.appId)).status).toBe(200);
     conflicts(100);
     expect(await create(it)).toMatchObject(unavailable);
-    expect(it.unlucky.fates.length).toBeGreaterThan(0);
-    it.unlucky.fates.length = 0;
+    expect(it.faulty.fates.length).toBeGreaterThan(0);
+    it.faulty.fates.length = 0;
     expect(await actions(it)).toEqual(['account.created', 'app.created', 'app.created', 'app.revoked']);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
   test('a nearly full store refuses what grows it, and takes what frees and revokes', async () => {
@@ -288,7 +288,7 @@ onEachBackend('a mutation', (backend) => {
     const [kept, gone] = [await createApp(it.muster, it.apiKey), await createApp(it.muster, it.apiKey)];
     await enroll(it.muster, kept);
     await configure(it, 'https://a.example');
-    it.unlucky.full = 0.8;
+    it.faulty.full = 0.8;
     expect(await create(it)).toMatchObject(unavailable);
     const code = await call(`${it.muster.api}/v1/apps/${kept.appId}/enroll-code`, { method: 'POST', token: it.apiKey });
     expect(code).toMatchObject(unavailable);
@@ -296,14 +296,14 @@ onEachBackend('a mutation', (backend) => {
     const deleted = await call(`${it.muster.api}/v1/apps/${gone.appId}`, { method: 'DELETE', token: it.apiKey });
     expect(deleted.status).toBe(204);
     expect((await purge(it)).status).toBe(200);
-    it.unlucky.full = 0.79;
+    it.faulty.full = 0.79;
     expect((await create(it)).status).toBe(201);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
   test('64 creates at once on one account are a few commits', async () => {
     const it = await withTrouble();
-    const before = it.unlucky.calls.commit;
+    const before = it.faulty.calls.commit;
     const release = stalled(it, 'commit');
     const admitted = await admittedBy(it);
     const answers = Array.from({ length: 64 }, () => create(it));
@@ -311,9 +311,9 @@ onEachBackend('a mutation', (backend) => {
     await until(async () => (await admittedBy(it)) === admitted + 64);
     release();
     expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([201]));
-    expect(it.unlucky.calls.commit - before).toBeLessThanOrEqual(8);
-    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(64);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(it.faulty.calls.commit - before).toBeLessThanOrEqual(8);
+    expect(await entriesOf(it.faulty, KEYS.apps(it.accountId))).toHaveLength(64);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 });
 
@@ -321,8 +321,8 @@ onEachBackend('a mutation and the deadline of its request', (backend) => {
   const withTrouble = troubled(backend, () => ({ deadlines: DEADLINES }));
 
   test.each([
-    ['create', (it: Unlucky) => create(it)],
-    ['configure', (it: Unlucky) => configure(it, 'https://b.example')],
+    ['create', (it: Faulty) => create(it)],
+    ['configure', (it: Faulty) => configure(it, 'https://b.example')],
   ])('a commit that hangs is answered by it: %s', async (_, mutation) => {
     const it = await withTrouble();
     const release = stalled(it, 'commit');
@@ -335,7 +335,7 @@ onEachBackend('a mutation and the deadline of its request', (backend) => {
     }
     release();
     await until(async () => (await actions(it)).length === 2);
-    expect(await halfWritten(it.unlucky, it.accountId)).toEqual([]);
+    expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
   test('requests that were answered by then while they queued are not carried out behind it', async () => {
@@ -365,7 +365,7 @@ onEachBackend('a mutation and the deadline of its request', (backend) => {
 
   test('a commit whose answer was lost is not sent again once the request has been answered', async () => {
     const it = await withTrouble();
-    it.unlucky.fates.push('lost before commit');
+    it.faulty.fates.push('lost before commit');
     const release = stalled(it, 'get');
     {
       using timers = simulatedTimers();
@@ -378,6 +378,6 @@ onEachBackend('a mutation and the deadline of its request', (backend) => {
     }
     // It waits for its turn behind the first.
     expect((await create(it)).status).toBe(201);
-    expect(await entriesOf(it.unlucky, KEYS.apps(it.accountId))).toHaveLength(1);
+    expect(await entriesOf(it.faulty, KEYS.apps(it.accountId))).toHaveLength(1);
   });
 });

@@ -12,7 +12,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -156,14 +156,14 @@ test.each([
 
 onEachStore('the leader’s totals', (stores) => {
   let clock: FakeClock;
-  let store: UnluckyStore;
+  let store: FaultyStore;
   let memory: FleetMemory;
   let term: AbortController;
   let loop: Reconciler;
   let registry: ReturnType<typeof createMetrics>['registry'];
   beforeEach(async () => {
     clock = new FakeClock(NOW);
-    store = unluckyStore(await stores.open());
+    store = faultyStore(await stores.open());
     memory = new FleetMemory({ onUnreadable: (error) => expect.fail(String(error)) });
     term = new AbortController();
     const metrics = createMetrics('test');

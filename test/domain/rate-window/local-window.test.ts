@@ -4,7 +4,7 @@ import { createLocalRateWindow, type RateDecision } from '../../../src/domain/ra
 import { restoreWindows, saveWindows } from '../../../src/domain/rate-window/saved-windows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { runs } from '../../support/run/effort.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** H13 and H14 as they are written: it counts every instant of the last minute anew each time. */
@@ -86,7 +86,7 @@ test.each([
   [1003, 1, 11, 'a hundred small ones to a commit'],
   [20, 600, 3, 'full ones by their size'],
 ])('%i accounts with %i requests each are saved by at most %i commits: %s', async (count, requests, commitsMax) => {
-  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  await using store = faultyStore(await openSqliteStore(':memory:'));
   const clock = new FakeClock();
   const windows = createLocalRateWindow(clock);
   for (let n = 0; n < count * requests; n += 1) void windows.charge(`account${n % count}`);

@@ -5,7 +5,7 @@ import { FORMAT, formatSchema } from '../../../src/domain/records/records.ts';
 import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/replicas/format.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -91,7 +91,7 @@ onEachStore('the format of the records', (stores) => {
     await using store = await stores.open();
     await putAll(store, WORDS);
     for (const fates of [['passes', 'lost before commit'] as const, ['passes', 'answer lost after commit'] as const]) {
-      await expect(settleFormat(unluckyStore(store, fates), TO_3)).rejects.toMatchObject({
+      await expect(settleFormat(faultyStore(store, fates), TO_3)).rejects.toMatchObject({
         reason: 'timeout',
       });
       expect(await formatOf(store)).toBeLessThan(3);
@@ -105,16 +105,16 @@ onEachStore('the format of the records', (stores) => {
     await using store = await stores.open();
     await putAll(store, WORDS);
     // One has done both steps while the other is about to write the result of the first.
-    const late = unluckyStore(store);
+    const late = faultyStore(store);
     late.intercept('commit', 'before', () => settleFormat(store, TO_3));
-    await Promise.all([settleFormat(late, TO_3), settleFormat(unluckyStore(store), TO_3)]);
+    await Promise.all([settleFormat(late, TO_3), settleFormat(faultyStore(store), TO_3)]);
     expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
     expect(await formatOf(store)).toBe(3);
   });
 
   test('two replicas that meet in an empty store agree', async () => {
     await using store = await stores.open();
-    const late = unluckyStore(store);
+    const late = faultyStore(store);
     late.intercept('commit', 'before', () => settleFormat(store));
     await settleFormat(late);
     expect(await formatOf(store)).toBe(FORMAT);

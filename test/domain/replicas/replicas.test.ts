@@ -7,7 +7,7 @@ import { FORMAT } from '../../../src/domain/records/records.ts';
 import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -133,7 +133,7 @@ onEachStore('the registry of replicas', (stores) => {
   });
 
   test('an outage ends one round, and the next one is well', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     const one = replica(store, 'one');
     store.down.add('hold');
     await expect(one.round()).rejects.toThrow('down');
@@ -260,7 +260,7 @@ onEachStore('the clocks of replicas', (stores) => {
   });
 
   test('a read that was slow for minutes raises no alarm', async () => {
-    await using store = unluckyStore(await stores.open());
+    await using store = faultyStore(await stores.open());
     const [one, other] = [replica(store, 'a'), replica(store, 'b')];
     for (const each of [one, other, one]) await each.round();
     for (const each of [one, other]) each.clock.advance(5000);

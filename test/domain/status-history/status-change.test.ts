@@ -6,7 +6,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { accountTransition, appTransition } from '../../../src/domain/status-history/status-change.ts';
 import { ABSENT } from '../../../src/store/port.ts';
 import { accountAt, appAt, newId, replicaOn, write, type Replica } from '../../support/metering/metering.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -49,7 +49,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
 
   test('the first state of a day is kept through all that follows on it, and read only where it may be there', async () => {
     await using opened = await stores.open();
-    const store = unluckyStore(opened);
+    const store = faultyStore(opened);
     await using replica = await replicaOn(store, new FakeClock(NOON));
     const [accountId, appId] = [newId(), newId()];
     await write(store, [

@@ -10,7 +10,7 @@ import { otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { keyLine, keysOf, rotate, untilKeys, writeKeys, type KeysShown } from '../../support/records/key-lines.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -18,7 +18,7 @@ const url = inject('etcd');
 
 interface Replica {
   readonly muster: Muster;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
   readonly keyFile: string;
 }
 
@@ -41,16 +41,16 @@ afterEach(async () => {
 async function replica(
   name: string,
   numbers: readonly number[],
-  prepare: (store: UnluckyStore) => void = () => undefined,
+  prepare: (store: FaultyStore) => void = () => undefined,
 ): Promise<Replica> {
   const keyFile = writeKeys(join(dir, name), ...numbers);
-  let store: UnluckyStore | undefined;
+  let store: FaultyStore | undefined;
   const muster = await Muster.start({
     store: `etcd:${url}`,
     env: { ...env, MUSTER_KEY_FILE: keyFile },
     clock,
     wrapStore: (opened: Store) => {
-      store = unluckyStore(opened);
+      store = faultyStore(opened);
       prepare(store);
       return store;
     },
@@ -233,9 +233,9 @@ describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', {
 
   test('a header of which nobody has the key any more does not hold up others, and its key is not offered', async () => {
     const one = await first();
-    const [owner, unlucky] = [await tenant(one.muster), await tenant(one.muster)];
-    for (const each of [owner, unlucky]) expect((await putHeader(one, each, header(1))).status).toBe(200);
-    const entry = await one.store.get(KEYS.otel(unlucky.accountId));
+    const [owner, faulty] = [await tenant(one.muster), await tenant(one.muster)];
+    for (const each of [owner, faulty]) expect((await putHeader(one, each, header(1))).status).toBe(200);
+    const entry = await one.store.get(KEYS.otel(faulty.accountId));
     if (!entry) throw new Error('nothing is stored');
     const { key, revision, value } = entry;
     const damaged = value.replace(/"wrappedKey":"...../, '"wrappedKey":"AAAAA');
@@ -246,8 +246,8 @@ describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', {
       clock.advance(1000);
       expect(await keysOf(one.muster)).toMatchObject({ sealedUnder: { 1: 1, 2: 1 }, removable: [] });
     }
-    expect((await putHeader(one, unlucky, header(2))).status).toBe(200);
-    // What could not be opened is looked at again.
+    expect((await putHeader(one, faulty, header(2))).status).toBe(200);
+    // A record that could not be opened is tried again.
     clock.advance(600_000);
     await untilKeys(one.muster, clock, ({ removable }) => removable.includes(1));
   });

@@ -14,7 +14,7 @@ import { anyStep, type Step } from '../../support/metering/random-steps.ts';
 import { runs } from '../../support/run/effort.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { Muster, type MusterOptions } from '../../support/service/muster.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* Days of whole services with their troubles, drawn from a seed: at the end the ledger is what the audit tells. */
@@ -30,8 +30,8 @@ function opener(place: MusterOptions): (number: number, awayMs: number) => Promi
     const clock = (clocks[number] ??= new FakeClock(NOON));
     clock.advance(awayMs);
     const faults: Faults = { controllerDown: false, stall: undefined };
-    let store: UnluckyStore | undefined;
-    const wrapStore = (opened: Store): Store => (store = unluckyStore(faultyMetering(opened, faults)));
+    let store: FaultyStore | undefined;
+    const wrapStore = (opened: Store): Store => (store = faultyStore(faultyMetering(opened, faults)));
     const muster = await Muster.start({ ...place, clock, wrapStore });
     if (!store) throw new Error('the store was not wrapped');
     return { muster, store, clock, faults };

@@ -4,7 +4,7 @@ import type { Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { asCaller, expectRefusal } from '../../support/service/v1.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -12,7 +12,7 @@ const url = inject('etcd');
 
 interface Replica {
   readonly muster: Muster;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
 }
 
 interface Fleet extends AsyncDisposable {
@@ -30,10 +30,10 @@ async function fleet(): Promise<Fleet> {
     clock,
   };
   const start = async (): Promise<Replica> => {
-    let unlucky: UnluckyStore | undefined;
-    const muster = await Muster.start({ ...shared, wrapStore: (store: Store) => (unlucky = unluckyStore(store)) });
-    if (!unlucky) throw new Error('the store was not wrapped');
-    const store = unlucky;
+    let faulty: FaultyStore | undefined;
+    const muster = await Muster.start({ ...shared, wrapStore: (store: Store) => (faulty = faultyStore(store)) });
+    if (!faulty) throw new Error('the store was not wrapped');
+    const store = faulty;
     store.isAside = () => false;
     await until(async () => / 0$/m.test(await ageOf(muster)));
     return { muster, store };

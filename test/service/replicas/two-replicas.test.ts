@@ -13,7 +13,7 @@ import {
   type CreatedApp,
   type MusterOptions,
 } from '../../support/service/muster.ts';
-import { unluckyStore, type UnluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -23,15 +23,15 @@ interface Pair extends AsyncDisposable {
   readonly one: Muster;
   readonly other: Muster;
   /** The store of `other`. */
-  readonly others: UnluckyStore;
+  readonly others: FaultyStore;
 }
 
 /** Two replicas of one fleet. */
 async function pair(options: Pick<MusterOptions, 'clock'> = {}): Promise<Pair> {
   const shared = { store: `etcd:${url}`, env: { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` }, ...options };
   const one = await Muster.start(shared);
-  let others: UnluckyStore | undefined;
-  const other = await Muster.start({ ...shared, wrapStore: (store: Store) => (others = unluckyStore(store)) });
+  let others: FaultyStore | undefined;
+  const other = await Muster.start({ ...shared, wrapStore: (store: Store) => (others = faultyStore(store)) });
   if (!others) throw new Error('the store was not wrapped');
   return {
     one,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ABSENT, CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
 import { erase, fillStore, follow, truth, write, type Followed } from '../../support/service/followed.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -27,45 +27,45 @@ async function relisted(followed: Followed, times: number): Promise<void> {
 onEachStoreAlone('a store that was restored', (stores) => {
   test('head goes backwards: memory is dropped at once, and listed anew', async () => {
     await using store = await stores.open();
-    const unlucky = unluckyStore(store);
+    const faulty = faultyStore(store);
     await write(store, 'x', '1');
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     await followed.ready();
-    unlucky.answerHead = ({ revision }) => ({ revision: revision - 1, epochId: 'aaaaaaaaaaaaaaaa' });
+    faulty.answerHead = ({ revision }) => ({ revision: revision - 1, epochId: 'aaaaaaaaaaaaaaaa' });
     expect(await followed.watchCache.fresh()).toBe('behind');
     expect(followed.watchCache.ready).toBe(false);
     expect(followed.shelf.clearedTimes).toBeGreaterThan(1);
-    unlucky.answerHead = (head) => head;
+    faulty.answerHead = (head) => head;
     await relisted(followed, 1);
     expect(followed.shelf.entries).toEqual(await truth(store));
   });
 
   test('head has the same revision and another epoch id: another history', async () => {
     await using store = await stores.open();
-    const unlucky = unluckyStore(store);
+    const faulty = faultyStore(store);
     await write(store, 'x', '1');
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     await followed.ready();
-    unlucky.answerHead = ({ revision }) => ({ revision, epochId: 'aaaaaaaaaaaaaaaa' });
+    faulty.answerHead = ({ revision }) => ({ revision, epochId: 'aaaaaaaaaaaaaaaa' });
     expect(await followed.watchCache.fresh()).toBe('behind');
-    unlucky.answerHead = (head) => head;
+    faulty.answerHead = (head) => head;
     await relisted(followed, 1);
   });
 
   test('head lies between the last one known and what quiet writes brought: another history', async () => {
     await using store = await stores.open();
-    const unlucky = unluckyStore(store);
+    const faulty = faultyStore(store);
     const known = await write(store, 'x', '1');
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     await followed.ready();
     await quietly(store, 'h1');
     const applied = await quietly(store, 'h2');
     await until(() => followed.watchCache.applied === applied);
     expect(await followed.watchCache.fresh()).toBe('fresh');
     // Within one history memory would know this head: it has reached its revision.
-    unlucky.answerHead = () => ({ revision: known + 1, epochId: 'aaaaaaaaaaaaaaaa' });
+    faulty.answerHead = () => ({ revision: known + 1, epochId: 'aaaaaaaaaaaaaaaa' });
     expect(await followed.watchCache.fresh()).toBe('behind');
-    unlucky.answerHead = (head) => head;
+    faulty.answerHead = (head) => head;
     await relisted(followed, 1);
   });
 
@@ -73,33 +73,33 @@ onEachStoreAlone('a store that was restored', (stores) => {
     await using store = await stores.open();
     await using other = await stores.open();
     for (const one of [store, other]) for (let n = 0; n < 5; n += 1) await write(one, `n${n}`, '1');
-    const unlucky = unluckyStore(store);
-    await using followed = follow(unlucky);
+    const faulty = faultyStore(store);
+    await using followed = follow(faulty);
     await followed.ready();
     // What it held is no more: the same keys at the same revisions, written by another history.
-    unlucky.headAt = async (revision) => {
+    faulty.headAt = async (revision) => {
       const then = await store.headAt(revision);
       return typeof then === 'object' ? { ...then, epochId: 'aaaaaaaaaaaaaaaa' } : then;
     };
     followed.clock.advance(5000);
-    unlucky.sever();
+    faulty.sever();
     await until(() => followed.counted.relisted === 1);
     expect(followed.watchCache.ready).toBe(false);
-    unlucky.headAt = (revision) => store.headAt(revision);
+    faulty.headAt = (revision) => store.headAt(revision);
     await followed.ready();
   });
 
   test('a store replaced while it is listed is listed once more', async () => {
     await using store = await stores.open();
     await fillStore(store, 200);
-    const unlucky = unluckyStore(store);
-    const truthful = unlucky.headAt;
+    const faulty = faultyStore(store);
+    const truthful = faulty.headAt;
     let asked = 0;
-    unlucky.headAt = (revision) => {
+    faulty.headAt = (revision) => {
       asked += 1;
       return asked === 1 ? Promise.resolve('future') : truthful(revision);
     };
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     await followed.ready();
     expect(asked).toBe(2);
     expect(followed.logged.join()).toContain('restored or replaced while');
@@ -109,11 +109,11 @@ onEachStoreAlone('a store that was restored', (stores) => {
   test('an answer of head that began before memory was dropped does not drop the new memory', async () => {
     await using store = await stores.open();
     await write(store, 'x', '1');
-    const unlucky = unluckyStore(store);
-    await using followed = follow(unlucky);
+    const faulty = faultyStore(store);
+    await using followed = follow(faulty);
     await followed.ready();
     const goOn = Promise.withResolvers<void>();
-    unlucky.intercept('head', 'after', () => goOn.promise);
+    faulty.intercept('head', 'after', () => goOn.promise);
     const late = followed.watchCache.fresh();
     await write(store, 'y', '1');
     followed.shelf.remove(`${A}x`);
@@ -129,12 +129,12 @@ onEachStoreAlone('the consistency check', (stores) => {
   test('equal: memory is what the store was at that revision, even while it moves on', async () => {
     await using store = await stores.open();
     await fillStore(store, 1200);
-    const unlucky = unluckyStore(store);
-    await using followed = follow(unlucky);
+    const faulty = faultyStore(store);
+    await using followed = follow(faulty);
     await followed.ready();
     await erase(store, 'n000007');
     await followed.caughtUp();
-    unlucky.intercept('listAt', 'before', () => write(store, 'n000003', 'meanwhile'));
+    faulty.intercept('listAt', 'before', () => write(store, 'n000003', 'meanwhile'));
     expect(await followed.watchCache.checkConsistency()).toBe('equal');
     expect(followed.counted.relisted).toBe(0);
   });
@@ -170,29 +170,29 @@ onEachStoreAlone('the consistency check', (stores) => {
   test('unknown, not different, as long as the watch has not reached what was listed', async () => {
     await using store = await stores.open();
     await fillStore(store, 1200);
-    const unlucky = unluckyStore(store);
-    unlucky.deaf = true;
-    unlucky.intercept('list', 'after', () => Promise.resolve());
-    unlucky.intercept('list', 'after', async () => {
+    const faulty = faultyStore(store);
+    faulty.deaf = true;
+    faulty.intercept('list', 'after', () => Promise.resolve());
+    faulty.intercept('list', 'after', async () => {
       await write(store, 'n001199', 'listed beyond the watch');
       await erase(store, 'n001198');
     });
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     await until(() => followed.shelf.settledTimes > 0);
     expect(await followed.watchCache.checkConsistency()).toBe('unknown');
-    unlucky.deaf = false;
+    faulty.deaf = false;
     followed.clock.advance(5000);
-    unlucky.sever();
+    faulty.sever();
     await until(async () => (await followed.watchCache.checkConsistency()) === 'equal');
   });
 
   test('unknown where the history is gone', async () => {
     await using store = await stores.open();
-    const unlucky = unluckyStore(store);
+    const faulty = faultyStore(store);
     await write(store, 'x', '1');
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     await followed.ready();
-    unlucky.intercept('listAt', 'before', async () => {
+    faulty.intercept('listAt', 'before', async () => {
       const revision = await write(store, 'y', '1');
       await store.compact(revision);
     });

@@ -3,7 +3,7 @@ import { CACHED_PREFIX } from '../../../src/store/port.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { runs } from '../../support/run/effort.ts';
 import { erase, fillStore, follow, truth, write } from '../../support/service/followed.ts';
-import { unluckyStore } from '../../support/store/faulty-store.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -72,8 +72,8 @@ onEachStore('the watch cache', (stores) => {
     'fresh() never says so of older memory, whatever writers and watches do (seed %i)',
     async (seed) => {
       await using store = await stores.open();
-      const unlucky = unluckyStore(store);
-      await using followed = follow(unlucky, { clock: systemClock });
+      const faulty = faultyStore(store);
+      await using followed = follow(faulty, { clock: systemClock });
       await until(() => followed.watchCache.ready);
       const acknowledged = new Map<string, number>();
       const verdicts = new Map<string, number>();
@@ -91,8 +91,8 @@ onEachStore('the watch cache', (stores) => {
         const random = seeded(seed);
         while (!work.over) {
           for (let turns = random(100); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
-          unlucky.deaf = random(4) === 0;
-          if (!unlucky.deaf) unlucky.sever();
+          faulty.deaf = random(4) === 0;
+          if (!faulty.deaf) faulty.sever();
         }
       })();
       const readers = Array.from({ length: 4 }, async () => {
@@ -112,36 +112,36 @@ onEachStore('the watch cache', (stores) => {
       expect(verdicts.size).toBeGreaterThan(0);
 
       // By itself a deaf watch is opened again only after a while.
-      unlucky.deaf = false;
-      unlucky.sever();
+      faulty.deaf = false;
+      faulty.sever();
       await followed.caughtUp();
     },
   );
 
   test('a thousand waiters share the reads of head', async () => {
     await using store = await stores.open();
-    const unlucky = unluckyStore(store);
-    await using followed = follow(unlucky);
+    const faulty = faultyStore(store);
+    await using followed = follow(faulty);
     await followed.ready();
-    const before = unlucky.calls.head;
-    const release = unlucky.stall('head');
+    const before = faulty.calls.head;
+    const release = faulty.stall('head');
     const first = followed.watchCache.fresh();
-    await until(() => unlucky.calls.head > before);
+    await until(() => faulty.calls.head > before);
     const waiters = Array.from({ length: 1000 }, async () => await followed.watchCache.fresh());
     release();
     expect(new Set(await Promise.all([first, ...waiters]))).toEqual(new Set(['fresh']));
-    expect(unlucky.calls.head - before).toBe(2);
+    expect(faulty.calls.head - before).toBe(2);
   });
 
   test('who asks while a read of head is under way is not served by it', async () => {
     await using store = await stores.open();
-    const unlucky = unluckyStore(store);
-    await using followed = follow(unlucky);
+    const faulty = faultyStore(store);
+    await using followed = follow(faulty);
     await followed.ready();
-    unlucky.deaf = true;
+    faulty.deaf = true;
     const answered = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    unlucky.intercept('head', 'after', async () => {
+    faulty.intercept('head', 'after', async () => {
       answered.resolve();
       await goOn.promise;
     });
@@ -157,18 +157,18 @@ onEachStore('the watch cache', (stores) => {
   test('a large listing goes in pages, and lets other work go on between them', async () => {
     await using store = await stores.open();
     await fillStore(store, 6000);
-    const unlucky = unluckyStore(store);
+    const faulty = faultyStore(store);
     let turns = 0;
     const count = (): void => {
       turns += 1;
       if (!followed.watchCache.ready) setImmediate(count);
     };
-    await using followed = follow(unlucky);
+    await using followed = follow(faulty);
     count();
     await followed.ready();
     expect(followed.shelf.entries.size).toBe(6000);
     // One page for head, then 6 and the rest: `head` lies in the range as well.
-    expect(unlucky.calls.list).toBe(8);
+    expect(faulty.calls.list).toBe(8);
     expect(turns).toBeGreaterThanOrEqual(6);
   });
 });

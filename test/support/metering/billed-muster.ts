@@ -1,6 +1,6 @@
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
-import { unluckyStore, type UnluckyStore } from '../store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../store/faulty-store.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 import { ledgerNight, seed, type SeededNight } from './seeded-ledger.ts';
 
@@ -32,9 +32,9 @@ export async function usageBodyOf(muster: Pick<Muster, 'ops'>, target: string): 
 /** A Muster whose ledger a test writes: nothing in it meters. */
 export class BilledMuster implements AsyncDisposable {
   readonly muster: Muster;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
 
-  private constructor(muster: Muster, store: UnluckyStore) {
+  private constructor(muster: Muster, store: FaultyStore) {
     this.muster = muster;
     this.store = store;
   }
@@ -44,10 +44,10 @@ export class BilledMuster implements AsyncDisposable {
     clock: FakeClock,
     options: Pick<MusterOptions, 'deadlines'> = {},
   ): Promise<BilledMuster> {
-    let store: UnluckyStore | undefined;
+    let store: FaultyStore | undefined;
     const muster = await backend.fresh({
       ...options,
-      wrapStore: (real) => (store = unluckyStore(real)),
+      wrapStore: (real) => (store = faultyStore(real)),
       clock,
       env: { MUSTER_ROLES: 'api,device', MUSTER_PRICE_PER_DAEMON_MONTH: '7.50' },
     });

@@ -2,7 +2,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type Tenant } from '../service/muster.ts';
-import type { UnluckyStore } from '../store/faulty-store.ts';
+import type { FaultyStore } from '../store/faulty-store.ts';
 import { wrappedStore } from '../store/wrapped-store.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
@@ -12,7 +12,7 @@ import type { Act, Midnight, Step } from './random-steps.ts';
 /** One running service of the fleet, and its faults. */
 export interface Member {
   readonly muster: Muster;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
   readonly clock: FakeClock;
   readonly faults: Faults;
 }

@@ -1,22 +1,22 @@
 import { DEADLINES } from '../../../src/domain/limits.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { Ledger } from '../metering/ledger.ts';
-import { unluckyStore, type UnluckyStore } from '../store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../store/faulty-store.ts';
 import { until } from '../time/until.ts';
 import { call, Muster, tenant, type MusterOptions } from './muster.ts';
 
 export interface Running extends AsyncDisposable {
   readonly muster: Muster;
-  readonly store: UnluckyStore;
+  readonly store: FaultyStore;
 }
 
 /** A service with the deadlines of production, and its store. */
 export async function started(options: MusterOptions): Promise<Running> {
-  let store: UnluckyStore | undefined;
+  let store: FaultyStore | undefined;
   const muster = await Muster.start({
     deadlines: DEADLINES,
     ...options,
-    wrapStore: (opened: Store) => (store = unluckyStore(opened)),
+    wrapStore: (opened: Store) => (store = faultyStore(opened)),
   });
   if (!store) throw new Error('the store was not wrapped');
   return { muster, store, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };

@@ -9,7 +9,7 @@ import {
   type WatchListener,
 } from '../../../src/store/port.ts';
 
-/** What becomes of a commit. A lost one is thrown as an outage, whether it happened or not. */
+/** The fate of a commit. A lost one is thrown as an outage, whether it happened or not. */
 export type CommitFate = 'passes' | 'answer lost after commit' | 'lost before commit' | 'conflict';
 
 export type Operation = 'get' | 'list' | 'listAt' | 'commit' | 'head' | 'headAt' | 'compact' | 'hold';
@@ -22,14 +22,14 @@ interface Interception {
   readonly act: () => Promise<unknown>;
 }
 
-/** A store with the troubles of a plan: `unluckyStore(store, ['answer lost after commit'])`, and more as they are told. */
-export function unluckyStore(store: Store, plan: readonly CommitFate[] = []): UnluckyStore {
-  return new UnluckyStore(store, plan);
+/** Wraps a store that injects planned faults: `faultyStore(store, ['answer lost after commit'])`. */
+export function faultyStore(store: Store, plan: readonly CommitFate[] = []): FaultyStore {
+  return new FaultyStore(store, plan);
 }
 
-export class UnluckyStore implements Store {
+export class FaultyStore implements Store {
   readonly backend: Store['backend'];
-  /** What becomes of the next commits, in order; of those after them nothing does. */
+  /** The fates of the next commits, in order; those after them pass. */
   readonly fates: CommitFate[];
   /** Operations that throw `StoreUnavailable`, as long as they are named here. */
   readonly down = new Set<Operation>();
@@ -46,21 +46,21 @@ export class UnluckyStore implements Store {
   /** Every change that was asked for, in order. */
   readonly changes: Change[] = [];
   watchesOpened = 0;
-  /** While true no watch brings anything, nor says so, and those that missed something stay so when it is over. */
+  /** While true no watch delivers anything, without an error; a watch that missed something stays silent afterwards. */
   deaf = false;
   /**
-   * Keys that a plan passes by: they are not counted, intercepted, stalled, nor given a fate; `down` is for all. At first
-   * the shared rate windows: when these are read and written is nothing that a test of a request's commit could plan.
+   * Tells the keys that no plan touches: they are not counted, intercepted, stalled, nor given a fate; `down` is for all
+   * keys. By default these are the shared rate windows, whose reads and writes no test of a request's commit can plan.
    */
   isAside: (key: string) => boolean = (key) => key.startsWith('rate/');
-  /** What `head` answers instead of the truth. */
+  /** Replaces the answer of `head`. */
   answerHead: (truth: Head) => Head = (truth) => truth;
-  /** How full it says that it is, in place of the truth. */
+  /** Replaces the answer of `fullness`. */
   full: number | undefined;
   readonly #store: Store;
   readonly #interceptions: Interception[] = [];
   readonly #stalled = new Map<Operation, PromiseWithResolvers<void>>();
-  readonly #watches = new Set<UnluckyWatch>();
+  readonly #watches = new Set<FaultyWatch>();
 
   constructor(store: Store, plan: readonly CommitFate[]) {
     this.#store = store;
@@ -68,7 +68,7 @@ export class UnluckyStore implements Store {
     this.fates = [...plan];
   }
 
-  /** Everything throws, or everything is well again. */
+  /** Has every operation throw, or none any more. */
   outage(on: boolean): void {
     for (const operation of OPERATIONS) {
       if (on) this.down.add(operation);
@@ -76,7 +76,7 @@ export class UnluckyStore implements Store {
     }
   }
 
-  /** Calls hang from now on, until the returned function is called. */
+  /** Has the calls of an operation hang until the returned function is called. */
   stall(operation: Operation): () => void {
     const gate = Promise.withResolvers<void>();
     this.#stalled.set(operation, gate);
@@ -86,12 +86,12 @@ export class UnluckyStore implements Store {
     };
   }
 
-  /** The next such call does this first, or does this before it hands its answer over. Once. */
+  /** Has the next call of the operation do this first, or before it returns its answer. Once. */
   intercept(operation: Operation, when: 'before' | 'after', act: () => Promise<unknown>): void {
     this.#interceptions.push({ operation, when, act });
   }
 
-  /** Every open watch breaks off. */
+  /** Ends every open watch, as a lost connection does. */
   sever(): void {
     for (const watch of this.#watches) watch.end('disconnected');
   }
@@ -129,7 +129,7 @@ export class UnluckyStore implements Store {
 
   watch(prefix: string, from: number, listener: WatchListener): Watch {
     this.watchesOpened += 1;
-    const watch = new UnluckyWatch(
+    const watch = new FaultyWatch(
       listener,
       () => this.deaf,
       () => this.#watches.delete(watch),
@@ -169,7 +169,7 @@ export class UnluckyStore implements Store {
   }
 }
 
-class UnluckyWatch implements Watch {
+class FaultyWatch implements Watch {
   readonly #listener: WatchListener;
   readonly #isDeaf: () => boolean;
   readonly #over: () => void;
@@ -189,7 +189,7 @@ class UnluckyWatch implements Watch {
         if (!this.#ended) this.#listener.onOpen();
       },
       onBatch: (batch) => {
-        // What has missed a batch never hears again: the port knows silence and ends, but no gaps.
+        // A watch that has missed a batch stays silent: the port knows silence and ends, but no gaps.
         this.#deaf ||= this.#isDeaf();
         if (!this.#ended && !this.#deaf) this.#listener.onBatch(batch);
       },

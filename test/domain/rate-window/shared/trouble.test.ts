@@ -12,7 +12,7 @@ import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { Busy } from '../../../../src/domain/refusal.ts';
 import { ABSENT, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { unluckyStore, type UnluckyStore } from '../../../support/store/faulty-store.ts';
+import { faultyStore, type FaultyStore } from '../../../support/store/faulty-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
@@ -23,7 +23,7 @@ const windowOn = (store: Store, clock: FakeClock, replicaId = 'me'): SharedRateW
 
 test('a stop while the watch is being opened is not held up', async () => {
   await using real = await openSqliteStore(':memory:');
-  const store = unluckyStore(real);
+  const store = faultyStore(real);
   const answer = store.stall('list');
   const stopping = new AbortController();
   const run = windowOn(store, new FakeClock()).run(stopping.signal);
@@ -55,7 +55,7 @@ test('an unreadable record costs an account that seldom calls a minute, and no m
 
 test('an allotment that was returned while the watch was down is found when it is open again', async () => {
   await using real = await openSqliteStore(':memory:');
-  const [store, clock, stopping] = [unluckyStore(real), new FakeClock(), new AbortController()];
+  const [store, clock, stopping] = [faultyStore(real), new FakeClock(), new AbortController()];
   const [one, other] = [windowOn(store, clock, 'one'), windowOn(real, clock, 'other')];
   const run = one.run(stopping.signal);
   await until(() => store.watching === 1);
@@ -83,7 +83,7 @@ test('an allotment that was returned while the watch was down is found when it i
 describe('a request that waits until after its answer of 502', () => {
   /** The request is too late when the commit for it is answered; `meanwhile` happens before. */
   async function late(
-    store: UnluckyStore,
+    store: FaultyStore,
     spent: number,
     meanwhile: (window: SharedRateWindow) => void = () => undefined,
   ) {
@@ -105,12 +105,12 @@ describe('a request that waits until after its answer of 502', () => {
   }
 
   test('spends what was charged for it: others may have been refused over that', async () => {
-    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    await using store = faultyStore(await openSqliteStore(':memory:'));
     expect(await late(store, 450)).toMatchObject({ admitted: true });
   });
 
   test('leaves its unit to a request that came meanwhile and is in time', async () => {
-    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    await using store = faultyStore(await openSqliteStore(':memory:'));
     let other: Promise<unknown> | undefined;
     const decision = late(store, 450, (window) => {
       other = Promise.resolve(window.charge('a'));
@@ -121,13 +121,13 @@ describe('a request that waits until after its answer of 502', () => {
   });
 
   test('spends nothing of an allotment, which is there for others', async () => {
-    await using store = unluckyStore(await openSqliteStore(':memory:'));
+    await using store = faultyStore(await openSqliteStore(':memory:'));
     await expect(late(store, 300)).rejects.toThrow(Busy);
   });
 });
 
 test('an allotment that was used is settled before it ends, an unused one ends unsettled', async () => {
-  await using store = unluckyStore(await openSqliteStore(':memory:'));
+  await using store = faultyStore(await openSqliteStore(':memory:'));
   store.isAside = () => false;
   const [clock, stopping] = [new FakeClock(), new AbortController()];
   const window = windowOn(store, clock);
