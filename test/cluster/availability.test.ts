@@ -41,7 +41,7 @@ describeOn('cluster', 'under a steady load through the Service', () => {
   });
   afterEach(() => load.stop());
 
-  /** What failed until now, after some more requests: a pod may lose one as long as it is there. */
+  /** The failures until now, after some more requests: a pod may lose one as long as it is there. */
   const failed = async (): Promise<readonly string[]> => {
     await release.nobodyLeaves();
     await goesOn(load);
@@ -101,7 +101,7 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     const leader = await release.leader();
     const crashedAt = performance.now();
     cluster.nodes.find(({ name }) => name === leader.node)?.crash(leader.uid);
-    // Whoever that is: the crashed one is soon back, and wants to lead as much as the other one.
+    // Any pod may lead: the crashed one is soon back, and competes with the other one.
     await release.leader();
     tellHandOver(crashedAt);
     await release.settled(2);

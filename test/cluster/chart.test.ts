@@ -12,7 +12,7 @@ import { describeOn } from './support/control-plane/tools.ts';
  */
 
 const CHART = join(ROOT, 'charts/muster');
-/** What a cluster gets from others. */
+/** The kinds whose definitions a cluster gets from other projects. */
 const FOREIGN = new Set(['PodMonitor', 'ServiceMonitor', 'PrometheusRule', 'Certificate', 'TLSRoute', 'HTTPRoute']);
 
 describeOn('helm', 'the chart', () => {
@@ -193,7 +193,7 @@ describeOn('helm', 'the chart', () => {
         spec: { displayName: name, entitlement: 'standard' },
       });
     beforeAll(async () => {
-      // As helm does with a hook: account and rights of the Job, for as long as it runs.
+      // helm does the same with a hook: it makes account and rights of the Job for as long as it runs.
       const hooks = parse(await template({ values: { crds: { keep: false }, secrets: { keep: false } } })).filter(
         ({ kind, metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-delete' && kind !== 'Job',
       );

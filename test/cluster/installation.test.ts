@@ -177,7 +177,7 @@ const testPasses = (release: Release): Promise<void> =>
 
 const ENDPOINT = 'https://otel.example.com';
 
-/** What a daemon does, with what the Secret puts into its environment. */
+/** The program of a daemon; the Secret fills its environment. */
 const DAEMON = `
   const { appId, enrollCode, serverUrl } = process.env;
   const ask = async (path, credential, body) => {

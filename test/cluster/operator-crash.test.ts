@@ -30,7 +30,7 @@ import { apiKeysOf, Namespace, operating, works } from './support/operated.ts';
  * which stops at that point and is followed by one that knows nothing; a few are of a process that is killed.
  */
 
-/** Of each account: every life looks at all that its account has by then. */
+/** So many lives of each account: every life reconciles all that its account has by then. */
 const LIVES = runs(20);
 const ACCOUNTS = ['one', 'two'];
 const KILLS = 3;
@@ -68,7 +68,7 @@ describeOn('control plane', 'an operator that ends between a Secret and its hash
 
       for (let life = 0; life < LIVES; life += 1) {
         const crashed = live(core, domain, api);
-        // What the life before left is finished by this one; then there is a new wish, and it ends on the way.
+        // This life finishes the work of the one before; then the spec changes again, and the life ends on the way.
         await until(async () => (await registered()).size === life);
         const body = {
           apiVersion: 'muster.dev/v1beta1',

@@ -148,7 +148,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     await wish();
     await expectSettled();
     expect(meddled()).toBeGreaterThan(0);
-    // What is settled may be written once more, and that write may still be under way.
+    // A settled resource may be written once more, and that write may still be under way.
     const refused = (): number => front.seen.slice(from).filter(({ status }) => status === 409).length;
     await team.eventually('each write that met another to be refused', () => refused() === conflicts);
     expect(conflicts).toBeGreaterThanOrEqual(4);

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const port = (url: string): number => Number(new URL(url).port);
 
-/** Told to stop, and not ready any more. */
+/** Stops the service, and waits until it is not ready any more. */
 async function leaving(): Promise<{ readonly stopped: Promise<void> }> {
   const stopped = muster.service.stop();
   await until(async () => (await call(`${muster.ops}/readyz`)).text.includes('draining'));

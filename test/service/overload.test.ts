@@ -17,7 +17,7 @@ onEachBackend('while the device listener is flooded', (backend) => {
       env: { MUSTER_DEVICE_CONCURRENCY: '20', MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
     });
 
-  /** What owner, operator and probes do, each with the status that it must have. */
+  /** The requests of owner, operator and probes, each with the status that it must have. */
   async function administer(muster: Muster): Promise<(readonly [what: string, status: number])[]> {
     const owner = await tenant(muster);
     const seen: (readonly [string, number])[] = [];

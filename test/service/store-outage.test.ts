@@ -65,7 +65,7 @@ describe('a full disk', () => {
       const filler = join(mounted.path, 'filler');
       fillUp(filler);
       await until(() => ledger.unavailable >= 20);
-      // What is in memory is served on, and the store answers: the replica stays.
+      // The replica serves from memory, and the store answers: it stays ready.
       expect(await readiness(muster)).toBe(200);
       rmSync(filler);
       await acknowledgesMore(ledger);

@@ -14,7 +14,7 @@ import { timedVerdict } from '../support/run/timed-verdict.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
-/** What etcd takes for the least, with its usual heartbeats. */
+/** The least time to live that etcd grants with its default heartbeats. */
 const TTL_MS = 2000;
 
 /** For a holder that must act in time: it can only where it gets its turns. */

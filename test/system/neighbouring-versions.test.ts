@@ -46,8 +46,8 @@ const MIDNIGHT_AT = 0.55;
 const MISSED_NIGHTS = Math.max(4, Math.floor((SECONDS * 0.65) / 5));
 const SHIFTED_CLOCK = join(import.meta.dirname, 'neighbours/shifted-clock.ts');
 const START_MS = 10_000;
-/** Of faults of one kind. */
-const TOLD_MAX = 12;
+/** At most so many faults of one kind are reported. */
+const REPORTED_MAX = 12;
 
 const etcd = findEtcd();
 const { commit, missing } = previousLanding();
@@ -128,7 +128,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? title : `${title} (
     process.stdout.write(`${told(pair, recorder)}\n`);
     const wrong = Object.entries<readonly unknown[]>(verdict).filter(([, faults]) => faults.length > 0);
     if (wrong.length > 0) process.stdout.write(`the history is kept in ${recorder.save()}\n`);
-    expect(Object.fromEntries(wrong.map(([what, faults]) => [what, faults.slice(0, TOLD_MAX)]))).toEqual({});
+    expect(Object.fromEntries(wrong.map(([what, faults]) => [what, faults.slice(0, REPORTED_MAX)]))).toEqual({});
   });
 });
 
@@ -167,7 +167,7 @@ async function upgradesAndDowngrades(pair: Pair, recorder: Recorder): Promise<un
   return codes;
 }
 
-/** What the ledger must hold of the nights after `through`, by the audit; one account was written without it, and empty. */
+/** The nights after `through` that the ledger must have, by the audit; one account was written without it, and empty. */
 async function nightsOf(
   store: Store,
   { through, today, unaudited }: { through: string; today: string; unaudited: string },

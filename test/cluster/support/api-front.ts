@@ -13,7 +13,7 @@ export interface FrontRequest {
   readonly body: string;
 }
 
-/** What becomes of a request; undefined: it goes on to the API server, and its answer comes back. */
+/** The interference with a request; undefined: it goes on to the API server, and its answer comes back. */
 export type Meddling =
   | undefined
   /** The API server never sees it. */
@@ -31,7 +31,7 @@ export class ApiFront implements AsyncDisposable {
   readonly kubeconfig: string;
   /** Asked for each request; it may take its time, and do something before the request goes on. */
   meddle: (request: FrontRequest) => Meddling | Promise<Meddling> = () => undefined;
-  /** Told when the API server has answered, before the answer goes back. */
+  /** Called when the API server has answered, before the answer goes back. */
   answered: (request: FrontRequest, status: number) => void | Promise<void> = () => undefined;
   /** Every request since the start. */
   readonly seen: (FrontRequest & { readonly status: number })[] = [];

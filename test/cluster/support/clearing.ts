@@ -40,7 +40,7 @@ export async function clear(slot: Slot): Promise<void> {
   leaveSlot(slot);
 }
 
-/** Those with a file or a socket of the cluster among their arguments. Nobody else has these folders' names. */
+/** The processes with a file or a socket of the cluster among their arguments; no other process names these folders. */
 function processesNaming(folders: readonly string[]): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

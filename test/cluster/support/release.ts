@@ -97,7 +97,7 @@ export class Release {
     return { api, device, ops };
   }
 
-  /** What the Secret says that the chart made. */
+  /** The token in the Secret that the chart made. */
   async operatorToken(): Promise<string> {
     return (await this.secret('muster-secrets'))['operator-token']?.trim() ?? '';
   }
@@ -157,7 +157,7 @@ export class Release {
     return this.helm('install', RELEASE, chart, '--values', this.#values, ...WAIT, ...settings(set));
   }
 
-  /** As pods name it. */
+  /** The name by which the pods refer to their image. */
   image(): Promise<string> {
     const path = '--output=jsonpath={.spec.template.spec.containers[0].image}';
     return this.kubectl(['get', 'deployment', RELEASE, path]);
@@ -169,7 +169,7 @@ export class Release {
   }
 }
 
-/** What the chart before had in its files. */
+/** The differences of the files of the chart before. */
 const BEFORE: readonly [file: string, now: RegExp, before: string][] = [
   ['Chart.yaml', /^version: .*$/m, 'version: 0.0.9'],
   ['values.yaml', /^ {2}clusterRole: true$/m, '  clusterRole: false'],

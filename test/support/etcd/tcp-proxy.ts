@@ -16,7 +16,7 @@ export interface Flow {
 export class TcpProxy implements AsyncDisposable {
   /** Milliseconds by which bytes come late, both ways. */
   delayMs = 0;
-  /** What happens to connections that are opened from now on. */
+  /** The treatment of connections that are opened from now on. */
   silence: Silence = 'none';
   /** Hears what clients send, just before it goes on: whoever listens may silence the flow in time. */
   heard: ((flow: Flow, bytes: Buffer) => void) | undefined;
@@ -27,7 +27,7 @@ export class TcpProxy implements AsyncDisposable {
 
   private constructor(target: number) {
     this.target = target;
-    // As gRPC's own sockets are; else small messages wait 40 ms at the proxy for the ones before to be acknowledged.
+    // gRPC's own sockets have no delay either; with it small messages would wait 40 ms at the proxy for acknowledgements.
     this.server = createServer({ noDelay: true }, (socket) => this.accepted(socket));
   }
 

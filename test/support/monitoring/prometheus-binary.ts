@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Of Debian's package `prometheus`. */
+/** The programs of Debian's package `prometheus`. */
 export interface PrometheusBinaries {
   readonly prometheus: string;
   readonly promtool: string;

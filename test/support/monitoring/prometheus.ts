@@ -86,7 +86,7 @@ export class Prometheus implements AsyncDisposable {
     return new Prometheus(`http://127.0.0.1:${port}`, child, folder);
   }
 
-  /** What an expression is now. Throws in Prometheus' words where it is none. */
+  /** Evaluates an expression now. @throws Error with Prometheus' message where it is not valid */
   async query(expr: string): Promise<Sample[]> {
     const response = await fetch(`${this.url}/api/v1/query`, {
       method: 'POST',

@@ -45,7 +45,7 @@ export async function writeEntries(store: Store, ats: readonly number[], account
   return entries.map((entry) => entry.put);
 }
 
-/** What somebody does who can write the store: to one key, whatever the service thinks of it. */
+/** Changes one key past the service, as anybody who can write the store may do. */
 export async function tamper(store: Store, key: string, value: string | undefined): Promise<void> {
   const entry = await store.get(key);
   await store.commit({

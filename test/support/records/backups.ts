@@ -54,7 +54,7 @@ export async function readText(text: string): Promise<{ entries: Entry[]; revisi
   return { entries, revision: head.revision, ...(head.entries !== undefined && { counted: head.entries }) };
 }
 
-/** What a store held at a revision, but for what no backup has. */
+/** The entries of a store at a revision, but for those that no backup has. */
 export async function copiedAt(store: Store, revision: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   let after: string | undefined;

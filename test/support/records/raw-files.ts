@@ -16,7 +16,7 @@ export function filesWith(files: ReadonlyMap<string, Buffer>, text: string): str
   const spellings = [text, Buffer.from(text).toString('hex')];
   for (const lead of [0, 1, 2]) {
     const shifted = Buffer.concat([Buffer.alloc(lead), Buffer.from(text)]).toString('base64');
-    // What depends on neighbours goes: the first character or two, and the last.
+    // The characters that depend on the neighbouring bytes are cut: the first one or two, and the last.
     spellings.push(shifted.slice(lead === 0 ? 0 : lead + 1, -4));
   }
   return [...files].filter(([, bytes]) => spellings.some((spelling) => bytes.includes(spelling))).map(([name]) => name);

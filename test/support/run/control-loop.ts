@@ -56,7 +56,7 @@ export class ControlLoop implements AsyncDisposable {
     return loop;
   }
 
-  /** Of the process of its own. */
+  /** The id of its own process. */
   get pid(): number | undefined {
     return this.#child.pid;
   }

@@ -17,7 +17,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('etcd', undefined);
     return () => Promise.resolve();
   }
-  // What a crash keeps is tested elsewhere, by a member that syncs.
+  // Other tests, with a member that syncs, cover crashes.
   const cluster = await EtcdCluster.start({ binary, unsafeNoFsync: true });
   project.provide('etcd', cluster.member.url);
   return () => cluster[Symbol.asyncDispose]();

@@ -26,14 +26,14 @@ export interface TimedVerdictOptions {
   /** The test it is of: to be given where tests of a file run at once, since any of them is vitest's current one. */
   readonly task?: Running;
   readonly watch?: () => Promise<Pick<ControlLoop, 'stalls'> & AsyncDisposable>;
-  /** Told of each attempt that did not count. */
+  /** Called for each attempt that did not count. */
   readonly repeated?: () => void;
 }
 
 /**
  * A verdict on a duration that real processes keep in real time. The attempt measures and throws where it was too long.
  * That counts while a control loop beside it got its turns; else the attempt is repeated, and the closing line tells so.
- * What was in time was in time on any machine: standing still makes nothing sooner.
+ * A result in time counts on any machine: a machine that stands still makes nothing sooner.
  * @param attempt begins anew each time, with what it breaks and mends
  * @returns what the attempt that counts returned
  * @throws what the attempt that counts threw; NoVerdict where the machine stood still in each of five

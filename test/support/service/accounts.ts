@@ -31,8 +31,8 @@ export async function auditsOf(store: Store, accountId: string): Promise<AuditRe
 }
 
 /**
- * What is half-written in an account, in words; empty when nothing is: the counters counts the apps, every app has one
- * entry of its creation, and every credential that works can be found.
+ * The half-written records of an account, in words; empty when there are none: the counters agree with the apps, every
+ * app has one entry of its creation, and every credential that works can be found.
  */
 export async function halfWritten(store: Store, accountId: string): Promise<string[]> {
   const faults: string[] = [];
@@ -40,7 +40,7 @@ export async function halfWritten(store: Store, accountId: string): Promise<stri
   const audits = await auditsOf(store, accountId);
   const counters = await store.get(KEYS.counters(accountId));
   const counted = counters ? parseRecord(countersSchema, counters).record.apps : 0;
-  if (counted !== apps.length) faults.push(`the counters counts ${counted} apps of ${apps.length}`);
+  if (counted !== apps.length) faults.push(`the counters have ${counted} apps of ${apps.length}`);
   const slots = new Set<number>();
   for (const entry of apps) {
     const appId = entry.key.slice(KEYS.apps(accountId).length);

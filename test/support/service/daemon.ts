@@ -5,7 +5,7 @@ import { call, OPERATOR_TOKEN, poll, type Answer, type CreatedApp, type Muster }
 /** A credential that a daemon made itself. */
 export interface OwnCredential {
   readonly token: string;
-  /** What it sends when it enrolls: SHA-256 of the token, 64 hex digits. */
+  /** The hash that it sends when it enrolls: SHA-256 of the token, 64 hex digits. */
   readonly hash: string;
 }
 
@@ -18,7 +18,7 @@ export function ownCredential(): OwnCredential {
 export const sendEnroll = (muster: Muster, body: object | string): Promise<Answer> =>
   call(`${muster.device}/device/v1/enroll`, { method: 'POST', body });
 
-/** With the app's code and a hash. */
+/** Enrolls with the app's code and a hash of the daemon's own credential. */
 export const enrollOwn = (muster: Muster, { appId, enrollCode }: CreatedApp, hash: string): Promise<Answer> =>
   sendEnroll(muster, { appId, enrollCode, credentialHash: hash });
 
@@ -51,8 +51,8 @@ export const changeAccount = (muster: Muster, accountId: string, patch: object):
   call(`${muster.ops}/operator/v1/accounts/${accountId}`, { method: 'PATCH', token: OPERATOR_TOKEN, body: patch });
 
 /**
- * A poll while the operator asks as well. A daemon that knocks in vain is answered along with others, and alone only
- * after more than a second.
+ * A poll while the operator asks as well. A retry with a rejected credential is answered along with other reads, and
+ * alone only after more than a second.
  */
 export async function pollInCompany(muster: Muster, credential: string): Promise<Answer> {
   let isAnswered = false;

@@ -3,7 +3,7 @@ import { until } from '../time/until.ts';
 import { metric, sendEnroll, setOtel } from './daemon.ts';
 import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from './muster.ts';
 
-/** What every board shows, a little of each: owners, daemons, refusals, a night. */
+/** A little traffic for every panel of the dashboards: owners, daemons, refusals, a night. */
 export class LightTraffic {
   readonly #muster: Muster;
   readonly #clock: FakeClock;

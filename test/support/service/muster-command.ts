@@ -71,7 +71,7 @@ function caught(stream: NodeJS.WriteStream): Disposable & { readonly text: () =>
   return { text: () => Buffer.concat(chunks).toString(), [Symbol.dispose]: () => spy.mockRestore() };
 }
 
-/** What leads the command to a running service. */
+/** The environment that leads the command to a running service. */
 export const connectedTo = ({ ops }: Pick<Muster, 'ops'>): Record<string, string> => ({
   MUSTER_OPS_URL: ops,
   MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,

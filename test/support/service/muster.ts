@@ -21,7 +21,7 @@ export interface MusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly wrapStore?: (store: Store) => Store;
-  /** Those of production, for what is about them; else no answer comes late because others use this machine. */
+  /** The deadlines of production, for tests of them; the default is patient, since others use this machine, too. */
   readonly deadlines?: Deadlines;
   readonly bounds?: NonNullable<ServiceOptions['bounds']>;
   /** Off, its controller works unfenced, beside others. */

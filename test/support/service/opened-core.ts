@@ -14,7 +14,7 @@ export interface OpenedCore extends AsyncDisposable {
   readonly domain: DomainServices;
 }
 
-/** What a service stands on, without listeners and loops, on a store that is empty at first. */
+/** Opens the core of a service, without listeners and loops, on a store that is empty at first. */
 export async function openedCore(
   backend: Pick<Backend, 'place'>,
   env: Readonly<Record<string, string>> = {},

@@ -22,7 +22,7 @@ export type V1Code = (typeof SECTION_7)[number][1];
 
 export const DAY_MS = 86_400_000;
 
-/** What one caller asks: `ask('POST /v1/apps', { body })`. */
+/** Sends a request of one caller: `ask('POST /v1/apps', { body })`. */
 export type Ask = (target: string, options?: Omit<Call, 'method' | 'token'>) => Promise<Answer>;
 
 function asker(base: string, token: string | undefined): Ask {

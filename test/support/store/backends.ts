@@ -51,7 +51,7 @@ const ONCE: Readonly<Record<Backend['name'], (title: string, suite: () => void) 
   etcd: () => undefined,
 };
 
-/** On the first of them alone: for the shapes of requests and answers, in which the store plays no part. */
+/** Runs the suite on the first back-end alone: for the shapes of requests and answers, in which the store plays no part. */
 export function describeOnce({ name }: Backend, title: string, suite: () => void): void {
   ONCE[name](title, suite);
 }

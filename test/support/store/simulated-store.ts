@@ -9,7 +9,7 @@ import {
 } from '../../../src/store/port.ts';
 import type { Random, Timeline } from '../time/timeline.ts';
 
-/** What lies between one replica and the store; changed while it is used. */
+/** The network between one replica and the store; a test changes it while it is used. */
 export interface Network {
   /** Nothing comes through. */
   cut: boolean;
@@ -36,7 +36,7 @@ interface Watching {
 const CALL_MS = 1800;
 
 /**
- * Of a store, what the rate window needs, on a network in simulated time. It stands where the real back-ends cannot: in
+ * The part of a store that the rate window needs, on a network in simulated time. It stands where the real back-ends cannot: in
  * a thousand minutes of trouble. `test/service/replicas/rate-window.test.ts` runs the same code on a real one.
  */
 export class SimulatedStore {

@@ -12,7 +12,7 @@ import { lives } from '../../chaos/workload/lives.ts';
 import { newOwner, type Job } from '../../chaos/workload/worker.ts';
 import type { Pair } from './pair.ts';
 
-/** Of an account that is admitted ten a second. */
+/** The pace of a client whose account is admitted ten requests a second. */
 const HAMMER_PER_SECOND = 13;
 const NEAR_PER_SECOND = 9;
 

@@ -129,7 +129,7 @@ export class Pair implements Replicas, AsyncDisposable {
   }
 }
 
-/** What the processes of a build logged with the given words. */
+/** The lines with the given words that the processes of a build logged. */
 export const loggedBy = (pair: Pair, build: Build, words: string): readonly string[] =>
   pair.ran
     .filter((ran) => ran.build === build)

@@ -5,7 +5,7 @@ import { HAMMER } from '../../chaos/judgement/validity.ts';
 
 /* What is judged of neighbouring versions beside the rules of the chaos suite. Pure; each is a list of sentences. */
 
-/** What had no clear answer has happened by then, or will not. */
+/** A request without a clear answer has taken effect by then, or never will. */
 const SETTLED_MS = 30_000;
 
 /** Calls in groups: those of a group overlap, and each group begins when the one before it has ended. */

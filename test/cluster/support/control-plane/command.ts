@@ -8,7 +8,7 @@ export interface CommandOptions {
   readonly cwd?: string;
 }
 
-/** What ended with another code than 0; the message has what it said. */
+/** A command that ended with another code than 0; the message has its output. */
 export class CommandError extends Error {
   readonly code: number | null;
   readonly stdout: string;
@@ -35,7 +35,7 @@ export async function command(file: string, args: readonly string[], options: Co
     timeout: COMMAND_MS,
     ...(cwd !== undefined && { cwd }),
   });
-  // Whoever does not read its input to the end is told of by its exit code.
+  // A command that does not read its input to the end reports that by its exit code.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input ?? '');
   const [stdout, stderr, [code]] = await Promise.all([

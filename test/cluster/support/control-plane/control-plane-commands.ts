@@ -4,7 +4,7 @@ import { toolPath } from './tools.ts';
 
 /** Where a control plane is, and what it hands out. */
 export interface Place {
-  /** What leads into its network namespace; empty for the machine's own. */
+  /** The words that run a command in its network namespace; empty for the machine's own. */
   readonly enter: readonly string[];
   readonly address: string;
   readonly apiPort: number;

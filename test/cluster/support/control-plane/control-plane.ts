@@ -12,15 +12,15 @@ import { Program } from './program.ts';
 export interface ControlPlaneOptions {
   /** A network namespace instead of the machine's own network; in there the ports are all free. */
   readonly inside?: { readonly enter: readonly string[]; readonly address: string };
-  /** Of the Services' addresses, as `10.96.0.0/16`; only matters where there are nodes. */
+  /** The range of the Services' addresses, as in `10.96.0.0/16`; it matters only where there are nodes. */
   readonly serviceRange?: string;
-  /** Of the pods' addresses. */
+  /** The range of the pods' addresses. */
   readonly podRange?: string;
   /** Pods get nodes. */
   readonly scheduler?: boolean;
   /** Further flags of kube-apiserver. */
   readonly apiServerFlags?: readonly string[];
-  /** Told of the folder before anything is started. */
+  /** Called with the folder before anything is started. */
   readonly onDirectory?: (directory: string) => void;
 }
 

@@ -39,7 +39,7 @@ function nameAndVersion(tool: Tool): [name: string, version: string | undefined]
   return [tool.startsWith('helm') ? 'helm' : tool, VERSIONS.get(tool)];
 }
 
-/** What a test runs on: each needs more than the one before. */
+/** The environment that a test needs: each needs more tools than the one before. */
 export type Need = 'control plane' | 'helm' | 'image' | 'cluster';
 
 const CONTROL_PLANE: readonly Tool[] = ['kube-apiserver', 'kube-controller-manager', 'kubectl'];

@@ -11,7 +11,7 @@ export interface KeyPair {
 
 export interface Subject {
   readonly name: string;
-  /** As openssl takes it: `/O=group/CN=user`. */
+  /** The subject in the syntax of openssl: `/O=group/CN=user`. */
   readonly subject: string;
   /** `DNS:…` and `IP:…`: a server's certificate where there are any, else a client's. */
   readonly hosts?: readonly string[];

@@ -37,7 +37,7 @@ export class Container implements AsyncDisposable {
     return container;
   }
 
-  /** What it wrote to its standard output so far. */
+  /** The standard output so far. */
   logs(): Promise<string> {
     return podman('logs', this.#name);
   }

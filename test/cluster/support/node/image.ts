@@ -5,7 +5,7 @@ import { toolPath } from '../control-plane/tools.ts';
 const SCRIPTS = join(import.meta.dirname, '../../../../.ci/kubernetes');
 
 export interface Image {
-  /** As pods name it. */
+  /** The name by which pods refer to it. */
   readonly name: string;
   /** The path of the archive that nodes load. */
   readonly archive: string;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isLast, type Slot } from '../control-plane/slot.ts';
 
-/** What a kubelet changes in the whole machine. */
+/** The settings that a kubelet changes for the whole machine. */
 const CHANGED = ['kernel/panic', 'kernel/panic_on_oops', 'vm/overcommit_memory'];
 const SAVED = '/run/muster-kubernetes/sysctl.json';
 

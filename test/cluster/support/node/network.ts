@@ -7,7 +7,7 @@ export interface NodeNetwork {
   readonly number: number;
   readonly namespace: string;
   readonly address: string;
-  /** Of its pods. */
+  /** The range of its pods' addresses. */
   readonly pods: string;
 }
 
@@ -20,7 +20,7 @@ export function nodeNetwork(slot: Slot, number: number): NodeNetwork {
   };
 }
 
-/** What leads a command into the namespace. `ip netns exec` would hide the cgroups, since it mounts /sys anew. */
+/** The words that run a command in the namespace. `ip netns exec` would hide the cgroups, since it mounts /sys anew. */
 export const enter = ({ namespace }: NodeNetwork): string[] => ['nsenter', `--net=/run/netns/${namespace}`];
 
 /** Joins the nodes to this machine, so that pods and Services answer to it, and it to them. */

@@ -12,7 +12,7 @@ const PLUGINS = '/usr/lib/cni';
 /** Everything that a node's programs are told in files. */
 export interface NodeFiles {
   readonly folder: string;
-  /** For sockets and mounts, with a short path. */
+  /** A folder with a short path for sockets and mounts. */
   readonly state: string;
   readonly network: NodeNetwork;
   readonly cgroup: string;
@@ -21,7 +21,7 @@ export interface NodeFiles {
   readonly authority: string;
   readonly serving: KeyPair;
   readonly proxyKubeconfig: string;
-  /** Of the cluster's name server. */
+  /** The address of the cluster's name server. */
   readonly dns: string;
 }
 
