@@ -97,7 +97,7 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     expectOfOnePod(await failed());
   });
 
-  test('a crash of the leader loses what it had in hand, and somebody leads again', async () => {
+  test('a crash of the leader loses the requests that it had, and another pod leads', async () => {
     const leader = await release.leader();
     const crashedAt = performance.now();
     cluster.nodes.find(({ name }) => name === leader.node)?.crash(leader.uid);

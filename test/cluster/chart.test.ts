@@ -61,7 +61,7 @@ describeOn('helm', 'the chart', () => {
     const install = (values: Values, verb: readonly string[]): Promise<string> =>
       plane.helm(helm, [...verb, release, CHART, '--namespace=fleet', `--set-json=${flags(values)}`]);
 
-    test('it is installed, upgraded and rolled back, its pods are admitted, and it says how to go on', async () => {
+    test('it is installed, upgraded and rolled back, its pods are admitted, and its notes name the next steps', async () => {
       const said = await install({}, ['install']);
       for (const words of [`helm test ${release}`, 'port-forward service/', '/operator/v1/accounts']) {
         expect(said).toContain(words);
@@ -97,7 +97,7 @@ describeOn('helm', 'the chart', () => {
       );
     });
 
-    test('an uninstall leaves what `keep` says, and the next install takes it up', async () => {
+    test('an uninstall leaves the objects that `keep` names, and the next install adopts them', async () => {
       await plane.helm(helm, ['uninstall', release, '--namespace=fleet']);
       const left = await get(
         'deployments,services,serviceaccounts,roles,rolebindings,jobs,persistentvolumeclaims',
@@ -200,7 +200,7 @@ describeOn('helm', 'the chart', () => {
       await plane.kubectl(['apply', '--filename=-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: hooks }));
     });
 
-    test('it waits for finalizers, and says who holds it up', async () => {
+    test('it waits for finalizers, and names the resource that it waits for', async () => {
       await plane.kubectl(['create', '--filename=-'], account('held', ['muster.dev/held']));
       await plane.kubectl(['create', '--filename=-'], account('free', []));
       const held = await muster('muster-teardown', args);

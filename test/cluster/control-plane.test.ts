@@ -54,7 +54,7 @@ describeOn('control plane', 'a control plane', () => {
     await plane.kubectl([...run, `--overrides=${JSON.stringify({ spec })}`]);
   });
 
-  test('a restarted API server still has what it stored', async () => {
+  test('a restarted API server still has its objects', async () => {
     await plane.kubectl(['create', 'configmap', 'kept', '--from-literal=a=b']);
     await plane.stopApiServer();
     await expect(plane.kubectl(['get', 'configmap', 'kept'])).rejects.toThrow('refused');

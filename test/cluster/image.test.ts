@@ -29,7 +29,7 @@ describeOn('image', 'the image', () => {
     return { container, ops: `http://${ops.host}:${ops.port}` };
   };
 
-  test('runs as any user on a read-only file system, and ends with 0 when it is told to', async () => {
+  test('runs as any user on a read-only file system, and ends with 0 at SIGTERM', async () => {
     const { container, ops } = await running('51234:51234');
     await using _ = container;
     expect((await fetch(`${ops}/readyz`)).status).toBe(200);
@@ -59,7 +59,7 @@ describeOn('image', 'the image', () => {
     expect((await podman('image', 'inspect', '--format={{.Config.User}}', image.name)).trim()).toBe('65532:0');
   });
 
-  test('has what runs, and nothing else', async () => {
+  test('has the program, and nothing else', async () => {
     const there = ['/app/src/main.ts', '/app/node_modules/etcd3', '/app/node_modules/@kubernetes/client-node'];
     const absent = ['/app/test', '/app/node_modules/vitest', '/app/node_modules/typescript', '/app/node_modules/node'];
     const managers = ['npm', 'npx', 'corepack', 'yarn'].map((name) => `/usr/local/bin/${name}`);

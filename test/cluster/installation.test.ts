@@ -64,7 +64,7 @@ describeOn('cluster', 'an installation', () => {
     expect(await statusOfKey((await release.secret('acme-key'))['apiKey'] ?? '')).toBe(200);
   });
 
-  test('a daemon enrolls with the content of the Secret of its FleetApp, and receives what a FleetOtelConfig says', async () => {
+  test('a daemon enrolls with the Secret of its FleetApp, and receives the configuration of a FleetOtelConfig', async () => {
     const accountRef = { name: 'acme' };
     // In no order: its pod waits for the Secret.
     await release.kubectl(['create', '--filename=-'], JSON.stringify(daemon(await release.image(), 'scanner')));
@@ -87,7 +87,7 @@ describeOn('cluster', 'an installation', () => {
     });
   });
 
-  test('upgrade and rollback keep the secrets that the chart made, and what is stored', async () => {
+  test('upgrade and rollback keep the secrets that the chart made, and the stored data', async () => {
     const token = await release.operatorToken();
     const apiKey = (await release.secret('acme-key'))['apiKey'] ?? '';
     await release.upgrade('config.logLevel=debug', 'replicas=3');
@@ -125,14 +125,14 @@ describeOn('cluster', 'an installation', () => {
     expect(account.body).toMatchObject({ accountId, disabled: true });
   });
 
-  test('uninstalling leaves what it keeps by default: the definitions and the keys', async () => {
+  test('uninstalling leaves the definitions and the keys by default', async () => {
     await release.uninstall();
     await eventually('pods are gone', async () => !(await left()).some((name) => name.startsWith('pod/')));
     expect(await left()).toEqual(['secret/etcd-tls', 'secret/muster-secrets']);
     expect((await cluster.kubectl(['get', ...CRDS, '--output=name'])).trim().split('\n')).toHaveLength(CRDS.length);
   });
 
-  test('helm 4 takes up what is left, upgrades from a chart before, goes back to it, and leaves nothing', async () => {
+  test('helm 4 adopts the objects that are left, upgrades from an earlier chart, rolls back to it, and leaves nothing', async () => {
     const helm4 = release.by(4);
     const isThere = async (what: string): Promise<boolean> =>
       (await cluster.kubectl(['get', what, '--namespace=fleet', '--ignore-not-found', '--output=name'])) !== '';

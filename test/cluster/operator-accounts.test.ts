@@ -35,7 +35,7 @@ describeOn('control plane', 'FleetAccount', () => {
   const read = async (accountId: string): Promise<Record<string, unknown>> =>
     (await operatorApi(muster, `accounts/${accountId}`)).body;
 
-  test('becomes an account with what the spec says, and tells its id and its counts', async () => {
+  test('becomes an account as the spec says, with its id and its counts in the status', async () => {
     const accountId = await ready({ displayName: 'Acme Inc.', entitlement: 'enterprise' });
     expect(await read(accountId)).toMatchObject({
       name: 'Acme Inc.',
@@ -65,7 +65,7 @@ describeOn('control plane', 'FleetAccount', () => {
     expect(await read(accountId)).toMatchObject({ disabled: false });
   });
 
-  test('undoes what was changed through the REST API', async () => {
+  test('undoes a change that was made through the REST API', async () => {
     const accountId = await ready();
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { name: 'drifted', entitlement: 'enterprise' });
     await team.eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);
@@ -132,7 +132,7 @@ describeOn('control plane', 'FleetAccount', () => {
       expect(await read(adoptAccountId)).toMatchObject({ disabled: true });
     });
 
-    test('and the resource that had it before loses its hold', async () => {
+    test('the resource that managed it before loses it', async () => {
       const accountId = await ready();
       const heir = `${name}-heir`;
       await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { adoptableBy: `${team.name}/${heir}` });

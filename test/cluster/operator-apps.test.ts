@@ -135,7 +135,7 @@ describeOn('control plane', 'FleetApp', () => {
     expect((await poll(muster, await enrolledBy(anew))).status).toBe(200);
   });
 
-  test('whose Secret is deleted, or written by somebody, has another code', async () => {
+  test('whose Secret is deleted or changed has another code', async () => {
     const told = await applied();
     const first = (await codeIn()) ?? '';
     await team.kubectl(['delete', 'secret', box]);
@@ -172,7 +172,7 @@ describeOn('control plane', 'FleetApp', () => {
     expect((await team.ready('fapp', name, 'Active')).status).not.toHaveProperty('enrollment');
   });
 
-  test('leaves alone the apps that nobody described', async () => {
+  test('leaves apps without a resource alone', async () => {
     const told = await applied();
     const beside = await createApp(muster, apiKey, 'beside');
     await team.delete('fapp', name);

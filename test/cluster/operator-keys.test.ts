@@ -84,7 +84,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect(await works(muster, apiKey)).toBe(false);
   });
 
-  test('whose Secret is deleted has a successor, and works a while longer for who has it', async () => {
+  test('whose Secret is deleted has a successor, and stays valid for the overlap', async () => {
     const apiKey = await issued();
     await team.kubectl(['delete', 'secret', secret]);
     await team.eventually('another key', async () => ((await team.secret(secret, 'apiKey')) ?? apiKey) !== apiKey);
@@ -99,7 +99,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect(next.status['secretName']).toBe(secret);
   });
 
-  test('is not what somebody writes into the Secret: that is replaced, and never registered', async () => {
+  test('replaces a value that somebody writes into the Secret, and never registers it', async () => {
     const apiKey = await issued();
     const other = await issuedBeside();
     const data = { apiKey: Buffer.from(other).toString('base64') };
@@ -201,7 +201,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect(await works(after, apiKey)).toBe(false);
   });
 
-  test('leaves no secret in what Muster logs, and none in the metrics and events', async () => {
+  test('leaves no secret in the logs, the metrics and the events', async () => {
     const apiKey = await issued();
     const word = apiKey.slice(-40);
     expect(muster.logged.join('\n')).not.toContain(word);

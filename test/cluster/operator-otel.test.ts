@@ -78,7 +78,7 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     expect(await stored()).toMatchObject({ authHeaderSet: false });
   });
 
-  test('tells what the daemons did with it', async () => {
+  test('reports the acknowledgements of the daemons', async () => {
     const credential = await enroll(muster, await createApp(muster, apiKey));
     await team.apply('FleetOtelConfig', account, specOf());
     await team.ready('fotel', account, 'Synced');
@@ -109,7 +109,7 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     expect(await stored()).toMatchObject({ enabled: true, evidenceLevel: 'full' });
   });
 
-  test('does not switch on what was switched off through the REST API', async () => {
+  test('does not enable a configuration that was disabled through the REST API', async () => {
     await team.apply('FleetOtelConfig', account, specOf());
     await team.ready('fotel', account, 'Synced');
     await setOtel(muster, apiKey, { enabled: false });
@@ -171,14 +171,14 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     },
   );
 
-  test('is no way to read another Secret: not even its length is told', async () => {
+  test('cannot be used to read another Secret, not even its length', async () => {
     await header('precious', 'X'.repeat(5000));
     await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef: { name: 'precious', key: 'token' } }));
     const refused = await team.ready('fotel', account, 'SecretNotFound');
     expect(JSON.stringify(refused)).not.toContain('XXX');
   });
 
-  test('an endpoint that only the service can judge is told in words', async () => {
+  test('an endpoint that only the service can judge is refused with a message', async () => {
     await team.apply('FleetOtelConfig', account, specOf({ endpoint: 'http://collector.example.com' }));
     const { status } = await team.ready('fotel', account, 'InvalidEndpoint');
     expect(status.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'False' });

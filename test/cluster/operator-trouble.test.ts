@@ -163,7 +163,7 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     await team.delete('fkey', name);
   });
 
-  test('it goes away and comes back, and what was wished for meanwhile comes about', async () => {
+  test('after an outage of the API server the changes of the specs meanwhile are carried out', async () => {
     await wish();
     await plane.stopApiServer();
     await plane.startApiServer();

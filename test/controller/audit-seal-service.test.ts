@@ -7,7 +7,7 @@ import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 
 onEachBackend('sealing, in a service', (backend) => {
-  test('what was done is sealed within ten seconds, of each account', async () => {
+  test('the entries of each account are sealed within ten seconds', async () => {
     const clock = new FakeClock();
     let store: Store | undefined;
     await using muster = await backend.fresh({ clock, wrapStore: (inner) => (store = inner) });

@@ -51,7 +51,7 @@ onEachStore('sealing the audit', (stores) => {
     expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
   });
 
-  test('nothing is sealed beyond what is known completely', async () => {
+  test('nothing is sealed beyond the revision up to which all entries are known', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const known = await writeEntry(store, clock.now());
@@ -76,7 +76,7 @@ onEachStore('sealing the audit', (stores) => {
     expect(blocks.map((entry) => parseRecord(sealSchema, entry).record.entries.length)).toEqual([200, 200, 50]);
   });
 
-  test('the next leader goes on where the one before was, without a gap and nothing twice', async () => {
+  test('the next leader continues where the former one stopped, without a gap or a duplicate', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const keys: string[] = [];
@@ -93,7 +93,7 @@ onEachStore('sealing the audit', (stores) => {
     expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
   });
 
-  test('who leads no longer seals nothing, and who leads does', async () => {
+  test('a former leader seals nothing, and the current one does', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const held = await store.hold(KEYS.leader, '{}', 7000);
@@ -115,7 +115,7 @@ onEachStore('sealing the audit', (stores) => {
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ entries: 2, unsealed: 0, faults: [] });
   });
 
-  test('two that seal at once, and writers all the while: each entry once, and no writer is in anybody’s way', async () => {
+  test('two leaders that seal at once, beside writers: each entry is sealed once, and no writer waits', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await using one = sealer(store, clock);
@@ -157,7 +157,7 @@ onEachStore('sealing the audit', (stores) => {
     },
   );
 
-  test('a chain that was changed is not continued, said once, and its neighbour’s goes on', async () => {
+  test('a chain that was changed is not continued and logged once; the chain of another account goes on', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await using leader = sealer(store, clock);
@@ -177,7 +177,7 @@ onEachStore('sealing the audit', (stores) => {
     expect((await verifyAudit(store, OTHER_ACCOUNT)).faults).toEqual([]);
   });
 
-  test('the log has the head of a chain once an hour, as a witness', async () => {
+  test('the head of a chain is logged once an hour', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await using leader = sealer(store, clock);
@@ -227,7 +227,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     expect([store.calls.list, store.watching]).toEqual([1, 0]);
   });
 
-  test('after a long outage what is new is sealed within ten seconds', async () => {
+  test('after a long outage new entries are sealed within ten seconds', async () => {
     await using opened = await stores.open();
     const store = faultyStore(opened);
     const clock = new FakeClock();
@@ -257,7 +257,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     expect(await verifyAudit(opened, ACCOUNT)).toMatchObject({ entries: 1, unsealed: 0 });
   });
 
-  test('a watch that is deaf and does not say so is opened anew within the hour', async () => {
+  test('a watch that is silent without an error is opened anew within the hour', async () => {
     await using opened = await stores.open();
     const store = faultyStore(opened);
     const clock = new FakeClock();

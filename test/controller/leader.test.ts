@@ -71,7 +71,7 @@ async function removeLeader(store: Store): Promise<void> {
 }
 
 onEachStore('leadership', (stores) => {
-  test('of two controllers one leads, and says so', async () => {
+  test('one of two controllers leads, and logs it', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await using one = new Candidate(store, clock, 'one');
@@ -86,7 +86,7 @@ onEachStore('leadership', (stores) => {
     expect((await store.get(KEYS.leader))?.value).toContain('one');
   });
 
-  test('one that stops is followed by the next look of the other', async () => {
+  test('a leader that stops is followed at the next check of the other controller', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const one = new Candidate(store, clock, 'one');
@@ -99,7 +99,7 @@ onEachStore('leadership', (stores) => {
     expect(await one.metric('muster_controller_terms_total{why="stopped"}')).toBe('1');
   });
 
-  test('who leads no longer can write nothing, the one who leads now can', async () => {
+  test('a former leader cannot write, and the current one can', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await using one = new Candidate(store, clock, 'one');
@@ -116,7 +116,7 @@ onEachStore('leadership', (stores) => {
     await other.release();
   });
 
-  test('a store in trouble at the election is asked again', async () => {
+  test('an election that the store fails is tried again', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const moody = faultyStore(store);
@@ -148,7 +148,7 @@ function losingStore(store: Store): { store: Store; lose: () => void } {
 }
 
 onEachStore('a term that is lost', (stores) => {
-  test('ends its work, which begins anew with the next', async () => {
+  test('ends its work, and the next term begins it anew', async () => {
     await using opened = await stores.open();
     const { store, lose } = losingStore(opened);
     const clock = new FakeClock();

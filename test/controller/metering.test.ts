@@ -57,7 +57,7 @@ async function seeded(store: Store, accounts = 2 * LEDGER_ENTRIES_PER_COMMIT + 5
 }
 
 onEachStore('a night', (stores) => {
-  test('is metered for every account, of none as well, with its price, and only once', async () => {
+  test('is metered once for every account, with its price, also where no daemon is active', async () => {
     await using store = await stores.open();
     const expected = await seeded(store);
     const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
@@ -74,7 +74,7 @@ onEachStore('a night', (stores) => {
     expect(await ledgerOf(store)).toEqual(before);
   });
 
-  test('a second run over the same night comes to the same digests, and says so where one differs', async () => {
+  test('a second run over the same night computes the same digests, and reports one that differs', async () => {
     await using store = await stores.open();
     const expected = await seeded(store);
     await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
@@ -145,7 +145,7 @@ onEachStore('a night', (stores) => {
     expect(order).toEqual(days.map((day) => KEYS.ledger(day.slice(0, 7), accountId, day.slice(8))));
   });
 
-  test('an account that was made on a later day has no record of the nights before', async () => {
+  test('an account that was created on a later day has no record of the nights before', async () => {
     await using store = await stores.open();
     const [old, young] = [newId(), newId()];
     const midnight = midnightAfter(NOON);
@@ -157,7 +157,7 @@ onEachStore('a night', (stores) => {
     );
   });
 
-  test('a store whose changes were not recorded before begins with the day on which they are', async () => {
+  test('a store without recorded changes begins with the day on which the first is recorded', async () => {
     await using store = await stores.open();
     await write(store, [accountAt(newId(), NOON - 90 * 24 * HOUR_MS)]);
     const clock = new FakeClock(NOON);
@@ -170,7 +170,7 @@ onEachStore('a night', (stores) => {
     expect([...(await ledgerOf(store)).values()].map(({ day }) => day)).toEqual([DAY]);
   });
 
-  test('what changed on a day is kept while a night needs it, and two days more', async () => {
+  test('the changes of a day are kept while a night needs them, and two days more', async () => {
     await using store = await stores.open();
     const [accountId, appId] = [newId(), newId()];
     const days = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04'];
@@ -193,7 +193,7 @@ onEachStore('a night', (stores) => {
     expect((await ledgerOf(store)).size).toBe(5);
   });
 
-  test.each(['before', 'after'] as const)('what changes just %s the changes are listed is not missed', async (when) => {
+  test.each(['before', 'after'] as const)('a change just %s the changes are listed is not missed', async (when) => {
     await using store = await stores.open();
     const [accountId, appId] = [newId(), newId()];
     const midnight = midnightAfter(NOON);
@@ -220,7 +220,7 @@ onEachStore('a night', (stores) => {
     expect(await countsOf(store)).toEqual({ [`${accountId} ${DAY}`]: `1 ${digestOf([appId])}` });
   });
 
-  test('hundreds of changes after midnight are all turned back, however many pages they fill', async () => {
+  test('hundreds of changes after midnight are all undone in the count, however many pages they fill', async () => {
     await using store = await stores.open();
     const accountIds = [newId(), newId(), newId()];
     const midnight = midnightAfter(NOON);
@@ -246,7 +246,7 @@ onEachStore('a night', (stores) => {
     expect(await countsOf(store)).toEqual(expected);
   });
 
-  test('a batch that met somebody else twice is looked at again before the night is called metered', async () => {
+  test('a batch with two conflicts is checked again before the night counts as metered', async () => {
     await using opened = await stores.open();
     const expected = await seeded(opened);
     const store = faultyStore(opened);
@@ -262,7 +262,7 @@ onEachStore('a night', (stores) => {
     expect(await countsOf(store)).toEqual(expected);
   });
 
-  test('an account that cannot be read keeps the night open, and nobody else waits for it', async () => {
+  test('an account that cannot be read keeps the night open, and no other account waits for it', async () => {
     await using store = await stores.open();
     const [good, bad] = [newId(), newId()];
     const broken = put(KEYS.app(bad, newId()), { status: 'unheard of' });
@@ -275,7 +275,7 @@ onEachStore('a night', (stores) => {
     expect([...(await ledgerOf(store)).keys()].sort()).toEqual([`${good} ${DAY}`, `${bad} ${DAY}`].sort());
   });
 
-  test('nor is it counted without the app that cannot be read any more while the night is under way', async () => {
+  test('an account is not counted without an app that becomes unreadable while the night is under way', async () => {
     await using store = await stores.open();
     const expected = await seeded(store);
     // The account is of the last batch, which is counted after the first has been written.
@@ -306,7 +306,7 @@ onEachStore('a night', (stores) => {
   });
 });
 
-test('of a day on which very much changed, a bounded part is forgotten in a round, and all in the end', async () => {
+test('after a day of many changes a round prunes a bounded part, and the rounds together prune all', async () => {
   await using opened = await openSqliteStore(':memory:');
   const store = faultyStore(opened);
   const life = { before: 'pending', after: 'active', at: NOON };
@@ -351,7 +351,7 @@ onEachStore('a controller that dies', (stores) => {
   // Its death is simulated before the store: where that is slower, the one that leaves more behind is enough.
   const deaths = stores.name === 'sqlite' ? (['before', 'after'] as const) : (['after'] as const);
   describe.each(deaths)('%s its n-th commit', (when) => {
-    test('leaves nights that the next one completes: none missing, none double, the same digests', async () => {
+    test('leaves nights that the next leader completes: none missing, none double, the same digests', async () => {
       let died = true;
       for (let n = 1; died; n += 1) {
         await using store = await stores.open();
@@ -385,7 +385,7 @@ onEachStore('a controller that dies', (stores) => {
 });
 
 onEachStore('two controllers', (stores) => {
-  test('at once and unfenced write every night once', async () => {
+  test('at once, without a fence, write every night once', async () => {
     await using store = await stores.open();
     const expected = await seeded(store);
     const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
@@ -397,7 +397,7 @@ onEachStore('two controllers', (stores) => {
     for (const { logged } of [one, other]) expect(logged.filter((line) => line.includes('"error"'))).toEqual([]);
   });
 
-  test('a leader whose term is over writes nothing, wherever it was', async () => {
+  test('a leader whose term is over writes nothing, at whatever step it was', async () => {
     await using store = await stores.open();
     const expected = await seeded(store);
     const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);

@@ -9,7 +9,7 @@ import { purgeLoop } from '../support/records/purge-loop.ts';
 import { entriesOf } from '../support/service/accounts.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
-test('purges that wait for a key are told by who leads, and no longer by who led', async () => {
+test('purges that wait for a key are counted by the leader, and no longer by a former leader', async () => {
   await using store = await openSqliteStore(':memory:');
   await write(store, [put(KEYS.purged(1), { count: 3 })]);
   const metrics = createMetrics('test');

@@ -138,7 +138,7 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.idempotencySlot(ACCOUNT, slot), { key: name });
   };
 
-  test('kept answers of more than a day ago go with their places; younger ones stay with theirs', async () => {
+  test('idempotency records of more than a day ago go with their slots; younger ones stay with theirs', async () => {
     const day = clock.now() - DAY_MS - 5 * MINUTE_MS;
     await keep('old', 0, day);
     await keep('young', 1, day + 1);
@@ -150,7 +150,7 @@ onEachStore('the clean-up', (stores) => {
     expect(gone.get('idempotency_records')).toBe(1);
   });
 
-  test('a place that another answer has taken stays with that one', async () => {
+  test('a slot that another record has taken stays with that one', async () => {
     const old = clock.now() - 2 * DAY_MS;
     await keep('old', 0, old);
     await keep('new', 0, clock.now());
@@ -162,14 +162,14 @@ onEachStore('the clean-up', (stores) => {
     expect((await opened.get(KEYS.idempotencySlot(ACCOUNT, 0)))?.value).toBe('{"key":"new"}');
   });
 
-  test('a place that is taken in that moment stays with who took it', async () => {
+  test('a slot that is taken at that moment stays with its new record', async () => {
     await keep('old', 0, clock.now() - 2 * DAY_MS);
     store.intercept('commit', 'before', () => keep('taker', 0, clock.now()));
     await sweeper.reconcile(signal);
     expect((await opened.get(KEYS.idempotencySlot(ACCOUNT, 0)))?.value).toBe('{"key":"taker"}');
   });
 
-  test('an answer that is kept anew in that moment stays', async () => {
+  test('a record that is written anew at that moment stays', async () => {
     await keep('again', 0, clock.now() - 2 * DAY_MS);
     store.intercept('commit', 'before', () => keep('again', 1, clock.now()));
     await sweeper.reconcile(signal);
@@ -182,7 +182,7 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.credential(hash), { accountId: ACCOUNT, appId: to });
   };
 
-  test('saved windows that no start has read go; nothing else of that range does, and on etcd nothing', async () => {
+  test('saved windows that no start has read are removed; nothing else of that range is, and on etcd nothing', async () => {
     const over = clock.now() - 6 * MINUTE_MS;
     await write(KEYS.rateWindow('old'), { instants: [over - 1, over] });
     await write(KEYS.rateWindow('young'), { instants: [over, over + 1] });
@@ -194,7 +194,7 @@ onEachStore('the clean-up', (stores) => {
     expect(gone.get('rate_records') ?? 0).toBe(4 - kept.length);
   });
 
-  test('a record that cannot be read stays, and keeps no other from going', async () => {
+  test('a record that cannot be read stays, and the others are removed', async () => {
     await keep('unreadable', 0, clock.now() - 2 * DAY_MS);
     await write(KEYS.idempotencySlot(ACCOUNT, 0), { damaged: true });
     await keep('old', 1, clock.now() - 2 * DAY_MS);
@@ -209,7 +209,7 @@ onEachStore('the clean-up', (stores) => {
     expect(await left(KEYS.pastAll)).toEqual([KEYS.pastCredential('unreadable', 'h1')]);
   });
 
-  test('by a clock that jumped nothing is removed; once it is set right everything is that should be', async () => {
+  test('a clock that jumped removes nothing; once it is right, every expired record is removed', async () => {
     await write(KEYS.app(ACCOUNT, APP), withCodes(clock.now() + DAY_MS));
     await keep('young', 0, clock.now());
     await writeEntry(opened, clock.now() - 8 * DAY_MS);
@@ -224,7 +224,7 @@ onEachStore('the clean-up', (stores) => {
     expect([...gone]).toEqual([['refusal_notes', 1]]);
   });
 
-  test('notes of refusals that no enrollment looks at any more go', async () => {
+  test('notes of refusals that no enrollment reads any more are removed', async () => {
     const over = clock.now() - HOUR_MS - 5 * MINUTE_MS;
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: over });
     await write(KEYS.refusalNote(ACCOUNT, 'young'), { at: over + 1 });
@@ -233,7 +233,7 @@ onEachStore('the clean-up', (stores) => {
     expect(gone.get('refusal_notes')).toBe(1);
   });
 
-  test('what a deletion left of past credentials goes; of an app that exists nothing does', async () => {
+  test('past credentials that a deletion left are removed; those of an app that exists stay', async () => {
     await write(KEYS.app(ACCOUNT, 'here'), withCodes());
     const hashes = Array.from({ length: 100 }, (_, n) => `d${n}`);
     await writeMany(hashes.map((hash) => put(KEYS.pastCredential('deleted', hash), {})));
@@ -270,7 +270,7 @@ onEachStore('the clean-up', (stores) => {
     expect(logged.filter((line) => line.includes('audit cut'))).toEqual([expect.stringContaining(ACCOUNT)]);
   });
 
-  test('a pass goes on where it was, and the next one begins an hour later', async () => {
+  test('a pass continues where it stopped, and the next one begins an hour later', async () => {
     const notes = Array.from({ length: 501 }, (_, n) => KEYS.refusalNote(ACCOUNT, String(n).padStart(4, '0')));
     await writeMany(notes.map((key) => put(key, { at: 1 })));
     await sweeper.reconcile(signal);
@@ -287,7 +287,7 @@ onEachStore('the clean-up', (stores) => {
     expect(await left(KEYS.refusalNotes)).toEqual([]);
   });
 
-  test('trouble with one kind keeps no other from its work, and is made up for', async () => {
+  test('a failure of one sweep does not stop the others, and is repeated', async () => {
     await write(KEYS.app(ACCOUNT, APP), withCodes(expired()));
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
     store.fates.push('lost before commit');
@@ -297,7 +297,7 @@ onEachStore('the clean-up', (stores) => {
     expect((await readApp(APP)).codes).toEqual([]);
   });
 
-  test('who leads no longer removes nothing', async () => {
+  test('a former leader removes nothing', async () => {
     await write(KEYS.app(ACCOUNT, APP), withCodes(expired()));
     await keep('old', 0, 1);
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });

@@ -34,7 +34,7 @@ async function leaving(): Promise<{ readonly stopped: Promise<void> }> {
 }
 
 describe('until the delay is over', () => {
-  test('it is not ready and alive, and answers whoever comes, who is told to come no more', async () => {
+  test('it is alive and not ready, and answers each request with the wish to close the connection', async () => {
     const { apiKey } = await tenant(muster);
     await leaving();
     expect((await call(`${muster.ops}/livez`)).status).toBe(200);
@@ -71,7 +71,7 @@ describe('until the delay is over', () => {
     expect([answer.status, header(answer, 'connection')]).toEqual([201, 'close']);
   });
 
-  test('with a store of its own it leads on: what is purged now is forgotten within a minute (O10)', async () => {
+  test('with a store of its own it still leads: a purge is out of the history within a minute (O10)', async () => {
     const { apiKey } = await tenant(muster);
     const config = `${muster.api}/v1/otel-config`;
     const body = { enabled: true, endpoint: 'https://otel.example.com', authHeader: 'secret' };

@@ -50,7 +50,7 @@ test('a mounted secret: the name leads to another file', async () => {
   expect(ring.numbers).toEqual([1, 2]);
 });
 
-test('a file that says the same changes nothing and says nothing', async () => {
+test('a file with the same keys changes nothing and logs nothing', async () => {
   const { ring, reread } = opened(line(1));
   const { numbers } = ring;
   says(`# a remark\n${line(1)}`);
@@ -88,7 +88,7 @@ describe('trouble keeps the keys from before, with one error line for each troub
   });
 });
 
-test('two keys of one number have two fingerprints, one key has one; none tells the key', () => {
+test('two keys of one number have two fingerprints, and no fingerprint reveals its key', () => {
   const [one, same, other] = [line(1), line(1), line(1, 2)].map((text) => parseKeyRing(text).fingerprint(1));
   expect(one).toBe(same);
   expect(one).not.toBe(other);

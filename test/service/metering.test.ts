@@ -84,7 +84,7 @@ async function livesOf(store: Store, { accountId }: Tenant): Promise<string[]> {
 const errorsOf = (muster: Muster): string[] => muster.logged.filter((line) => line.includes('"level":"error"'));
 
 onEachBackend('a night through the front door', (backend) => {
-  test('what counts is what each app was just before midnight, however late it is metered', async () => {
+  test('an app counts by its status just before midnight, however late the night is metered', async () => {
     await using running = await fresh(backend);
     const { muster, store, clock } = running;
     const owner = await tenant(muster);
@@ -217,7 +217,7 @@ onEachBackend('a night through the front door', (backend) => {
     });
   });
 
-  test('what changes no status costs no more than before: no entry, no look at the day', async () => {
+  test('a mutation that changes no status writes no entry and does not read the day', async () => {
     await using running = await fresh(backend);
     const { muster, store } = running;
     const owner = await tenant(muster);
@@ -255,7 +255,7 @@ onEachBackend('a night through the front door', (backend) => {
     ['an hour ahead', HOUR_MS],
     ['an hour back', -HOUR_MS],
     ['three days ahead', 3 * 24 * HOUR_MS],
-  ])('while the clock has jumped by %s no night is closed, and what changes stays in its day', async (_what, ms) => {
+  ])('while the clock has jumped by %s no night is closed, and a change stays in its day', async (_what, ms) => {
     await using running = await fresh(backend);
     const { muster, store, clock } = running;
     const owner = await tenant(muster);

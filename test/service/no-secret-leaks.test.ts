@@ -130,7 +130,7 @@ function found(text: string, { secrets }: Told): string[] {
 
 function forms(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // In base64 the first and last few digits depend on the neighbours, by offset.
+  // The first and last few digits in base64 depend on the neighbouring bytes, by offset.
   const shifted = [0, 1, 2].map((offset) => {
     const digits = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')
@@ -140,7 +140,7 @@ function forms(secret: string): string[] {
   return [secret, encodeURIComponent(secret), bytes.toString('hex'), ...shifted];
 }
 
-test('what is searched for would be found', () => {
+test('the search finds a secret that is there', () => {
   const told: Told = { secrets: new Map([['it', 'Bearer collector-secret']]), refusals: [] };
   for (const text of ['Bearer collector-secret', 'xBearer collector-secret', 'xyBearer collector-secret']) {
     expect(found(`…${text}…`, told)).toEqual(['it']);

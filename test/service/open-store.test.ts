@@ -54,7 +54,7 @@ test.each<[string, StoreTrouble | Error]>([
   expect(refused.tries).toBe(1);
 });
 
-test('nor one at all by a process that is asked to end', async () => {
+test('a process that is asked to end opens no store', async () => {
   const never = opening(['unreachable']);
   const signal = AbortSignal.abort();
   await expect(openWithRetry(never.open, { clock: new PassingClock(), log, signal })).rejects.toThrow();

@@ -78,7 +78,7 @@ onEachBackend('while the device listener is flooded', (backend) => {
 });
 
 onEachBackend('a full house of held polls', (backend) => {
-  test('takes no place of the others, is released by one change, and all are told', async () => {
+  test('takes no slot of other requests, and one change releases and answers all', async () => {
     const polls = 100;
     await using muster = await backend.fresh({
       env: { MUSTER_DEVICE_CONCURRENCY: '50', MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
@@ -89,7 +89,7 @@ onEachBackend('a full house of held polls', (backend) => {
     const etag = (await poll(muster, credential)).headers.get('etag') ?? '';
     const headers = { 'if-none-match': etag, prefer: 'wait=50' };
     const held: ReturnType<typeof poll>[] = [];
-    // In groups that fit: those that are held already do not count.
+    // The polls come in groups that fit: polls that are held already do not count.
     while (held.length < polls) {
       for (let n = 0; n < 25; n += 1) held.push(poll(muster, credential, headers));
       await until(async () => (await metric(muster, 'muster_held_polls')) === held.length);

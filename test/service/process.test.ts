@@ -29,7 +29,7 @@ describe('it does not start', () => {
     expect(program.stderr + program.stdout.join('')).not.toMatch(/hunter2|at .*\.ts:\d/);
   });
 
-  test('with a key file that is none: exit code 2, the line and the rule, not what stands there', async () => {
+  test('with an invalid key file: exit code 2, the line and the rule, not the content', async () => {
     const keys = join(root, 'keys');
     writeFileSync(keys, `${KEY_FILE_TEXT}2:hunter2\n`);
     await using program = start({ MUSTER_KEY_FILE: keys });
@@ -71,7 +71,7 @@ describe('it does not start', () => {
   });
 });
 
-describe('what it keeps and what it says', () => {
+describe('its files and its log', () => {
   const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
   function expectPrivate(): void {
@@ -93,7 +93,7 @@ describe('what it keeps and what it says', () => {
     expect(program.stdout.at(-1)).toContain('muster has stopped');
   });
 
-  test('token and keys that are given are not kept; its files are closed though the directory was open', async () => {
+  test('a configured token and configured keys are not kept; its files are private though the directory was open', async () => {
     mkdirSync(dataDir, { recursive: true });
     chmodSync(dataDir, 0o755);
     const keys = join(root, 'keys');
@@ -104,7 +104,7 @@ describe('what it keeps and what it says', () => {
     expectPrivate();
   });
 
-  test('nothing is said where it is told to be silent', async () => {
+  test('the log level silent logs nothing', async () => {
     await using silent = start({ MUSTER_LOG_LEVEL: 'silent' });
     await until(() =>
       readdirSync(root, { recursive: true, encoding: 'utf8' }).some((path) => path.endsWith('muster.db')),

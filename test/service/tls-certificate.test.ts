@@ -52,7 +52,7 @@ describe('a renewal', () => {
     expect(errors()).toEqual([]);
   });
 
-  test('that says the same is none', async () => {
+  test('with the same content is no change', async () => {
     const { reread } = watched();
     secret.renew(files(first));
     await reread();
@@ -71,7 +71,7 @@ describe('a renewal', () => {
   });
 });
 
-describe('what cannot be used leaves the old one, is told once, and is taken once it can be', () => {
+describe('an unusable pair leaves the old one in use, is logged once, and is taken once it is usable', () => {
   test.each([
     ['no certificate', () => files({ ...second, cert: 'hunter2' }), 'the certificate is no PEM certificate'],
     ['an empty certificate', () => files({ ...second, cert: '' }), 'the certificate is no PEM certificate'],
@@ -108,7 +108,7 @@ describe('what cannot be used leaves the old one, is told once, and is taken onc
 });
 
 describe('at the start', () => {
-  test('what cannot be used is refused, by the names of the variables and the rule', () => {
+  test('an unusable pair is refused with the names of the variables and the rule', () => {
     secret.renew(files({ ...first, key: second?.key ?? '' }));
     expect(watched).toThrow(ConfigError);
     expect(watched).toThrow('MUSTER_API_TLS_CERT_FILE, …_KEY_FILE: the key is not that of the certificate');

@@ -96,14 +96,14 @@ describe('the API and the devices are served by HTTPS, each with its own certifi
     expect((await api(apiFirst)).status).toBe(401);
   });
 
-  test('what is no HTTP inside of it is answered with the JSON error body', async () => {
+  test('bytes inside of it that are not HTTP are answered with the JSON error body', async () => {
     await using client = await secureRaw(muster.api, apiFirst);
     await client.send('GARBAGE\r\n\r\n');
     const answer = await client.answer();
     expect([answer.status, answer.body]).toEqual([404, expect.stringContaining('"not_found"')]);
   });
 
-  test('the metrics tell when each expires', async () => {
+  test('the metrics have the expiry of each', async () => {
     const { text } = await call(`${muster.ops}/metrics`);
     const told = [...text.matchAll(/^muster_tls_certificate_expiry_timestamp_seconds\{listener="(\w+)"\} (\d+)$/gm)];
     expect(new Set(told.map(([, listener]) => listener))).toEqual(new Set(['api', 'device']));
@@ -112,7 +112,7 @@ describe('the API and the devices are served by HTTPS, each with its own certifi
 });
 
 describe('a renewed certificate', () => {
-  test('is presented to new connections, without a restart; what is open goes on', async () => {
+  test('is presented to new connections, without a restart; open connections go on', async () => {
     const { apiKey } = await tenant(muster);
     const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: apiFirst.cert });
     expect((await api(apiFirst, { token: apiKey, agent })).shown).toBe('api 1');

@@ -30,7 +30,7 @@ describe.skipIf(binary === undefined)(`an etcd that goes away${skipped}`, () => 
   });
   afterEach(() => store[Symbol.asyncDispose]());
 
-  test('every call ends while it is down, and all is well when it is back, with what was acknowledged', async () => {
+  test('every call ends while it is down, and when it is back every acknowledged write is there', async () => {
     const start = await writes(store, put('t/acknowledged'));
     await cluster.member.kill();
     expectEnds(await everyCallEnds(store), 'unreachable');

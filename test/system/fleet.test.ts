@@ -76,7 +76,7 @@ describe.each(['sqlite', 'etcd'])('a fleet with a service of its own on %s', (st
   );
 });
 
-test('with a service that runs already: what it says it did, it did; who is revoked polls no more; Ctrl-C ends it', async () => {
+test('with a running service: its report is true, a revoked daemon polls no more, and Ctrl-C ends it', async () => {
   await using muster = await Muster.start({ env: { MUSTER_POLL_INTERVAL_SECONDS: '1' } });
   await using fleet = start(['--devices', '20', '--interval', '1', ...at(muster)], {
     MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
@@ -102,7 +102,7 @@ test('with a service that runs already: what it says it did, it did; who is revo
   expect(await polled('invalid_credential')).toBe(1);
 });
 
-test('Ctrl-C while it enrolls ends it with what there was so far', async () => {
+test('Ctrl-C while it enrolls ends it with the daemons so far', async () => {
   await using muster = await Muster.start();
   await using fleet = start(['--devices', '20000', ...at(muster)], { MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN });
   await until(async () => (await metric(muster, 'muster_apps')) > 0);

@@ -22,7 +22,7 @@ interface Line {
 }
 
 describe.skipIf(url === undefined)('when a newer Muster raises the format of the records', () => {
-  test('each process ends with one line of error and exit code 1, once what is under way is answered', async () => {
+  test('each process ends with one error line and exit code 1, once the requests under way are answered', async () => {
     await using opened = new AsyncDisposableStack();
     const directory = mkdtempSync(join(tmpdir(), 'muster-newer-'));
     opened.defer(() => rmSync(directory, { recursive: true, force: true }));

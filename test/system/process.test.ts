@@ -58,7 +58,7 @@ describe.skipIf(etcd === undefined)('with an etcd that is not there yet', () => 
 });
 
 describe('it ends', () => {
-  test('at SIGTERM with exit code 0; what is under way is answered, and what comes later is not taken', async () => {
+  test('at SIGTERM with exit code 0; requests under way are answered, and later ones are not accepted', async () => {
     await using program = start();
     const muster = await program.listening;
     const { apiKey } = await tenant(muster);
@@ -90,7 +90,7 @@ describe('it ends', () => {
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('after a fault that nobody caught: with exit code 1, once what is under way is answered', async () => {
+  test('after an uncaught error: with exit code 1, once the requests under way are answered', async () => {
     await using program = start({}, ['--import', REJECT_ON_SIGNAL]);
     const muster = await program.listening;
     const { apiKey } = await tenant(muster);
@@ -107,7 +107,7 @@ describe('it ends', () => {
   });
 });
 
-test('what it keeps is there at the next start: the account, its key, the app, the daemon; and the same token and keys', async () => {
+test('the next start has the account, its key, the app, the daemon, and the same token and keys', async () => {
   const env = { MUSTER_OPERATOR_TOKEN: '' };
   let before: Record<string, unknown>;
   let state: { apiKey: string; credential: string };

@@ -52,7 +52,7 @@ describe.skipIf(binary === undefined)(title, { concurrent: true }, () => {
     expect(await ledger.faults(store)).toEqual([]);
   });
 
-  test('without any request the outage is seen as well, and the end of it', async () => {
+  test('the outage and its end are noticed without any request, too', async () => {
     await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
     await using muster = await Muster.start({ store: `etcd:${etcd.member.url}`, deadlines: DEADLINES });
     await etcd.member.kill();

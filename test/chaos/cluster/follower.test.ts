@@ -52,7 +52,7 @@ test('each revision once, through however many members it comes, and while one o
   expect(follower.missed).toBe(0);
 });
 
-test('what was compacted before anybody told of it is missed, and makes the run invalid', async () => {
+test('a revision that was compacted before it was read is missed, and makes the run invalid', async () => {
   await using store = await opened();
   const compaction = Promise.withResolvers<void>();
   await using follower = await Follower.start([compactedOnce(store, compaction.promise)]);
@@ -67,7 +67,7 @@ test('what was compacted before anybody told of it is missed, and makes the run 
   expect(invalidities(nothing, follower.missed).join()).toContain('1 revisions');
 });
 
-test('what is compacted for one member alone is not missed', async () => {
+test('a revision that is compacted on one member alone is not missed', async () => {
   await using store = await opened();
   await using follower = await Follower.start([store, compactedOnce(store, Promise.resolve())]);
   const revisions = [await write(store, 0), await write(store, 1)];

@@ -137,13 +137,13 @@ describe('times read off a history', () => {
     expect(writeGapMs(history([]), 0, 1000)).toBe(1000);
   });
 
-  test('recovered is who acknowledged a write that began afterwards, and all of them must have', () => {
+  test('the recovery ends when every replica has acknowledged a write that began afterwards', () => {
     const calls = [at(1004, { replica: 0 }), ...[0, 1, 2].map((replica) => at(1100 + replica * 100, { replica }))];
     expect(recoveryMs(history(calls), 1000)).toBe(300);
     expect(recoveryMs(history(calls.slice(0, 3)), 1000)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('of a span, and of some clients, what was answered well and what was not', () => {
+  test('the throughput of a span and of some clients separates successes and failures', () => {
     const calls = [
       at(50),
       at(400, { status: 0, failure: 'refused' }),
@@ -158,7 +158,7 @@ describe('times read off a history', () => {
     });
   });
 
-  test('what failed while this process, which the wires run in, stood still for half a second is told apart', () => {
+  test('failures while this process, which runs the wires, stood still for half a second are counted apart', () => {
     const failed = [call({ start: 3000, end: 4000, status: 502 }), call({ start: 3000, end: 4000 })];
     const of = (from: number, until: number) =>
       throughput(history(failed, { stalls: [{ from, until }] }), 0, 10_000, () => true);
@@ -169,7 +169,7 @@ describe('times read off a history', () => {
     expect(of(3501, 4500)).toMatchObject({ failed: 1, excused: 0 });
   });
 
-  test('a stopped replica owes its answer later, and what this process did not run is nobody’s', () => {
+  test('the time in which a replica was stopped, or this process did not run, is not counted', () => {
     const late = lateAfter(3000);
     const slow = call({ start: 1000, end: 5000 });
     const stopped = { what: 'stopped', name: 'SIGSTOP', replica: 0, from: 900, until: 2500 } as const;
@@ -221,14 +221,14 @@ describe('the verdict', () => {
     expect(verdictOf(judged, judgesRates)).toBe(verdict);
   });
 
-  test('the report tells each limit, whether it was kept, and what was broken', () => {
+  test('the report has each limit, whether it was kept, and the violations', () => {
     expect(sectionLines({ name: 'a-fault', figures: [figure(5001)] }).join()).toContain('limit ≤ 5000 ms: BROKEN');
     expect(closingLines(run([], 30), 1).join('\n')).toMatch(/30 violations[^]*cap: 30[^]*FAILED/);
   });
 });
 
 describe('the seed', () => {
-  test('the same in every run of continuous integration, and whatever is asked for where it is asked for', () => {
+  test('is the same in every run of continuous integration, and the given one where one is given', () => {
     expect(seedFrom({ CI: 'true' })).toBe(CI_SEED);
     expect(seedFrom({ CI: 'true', CHAOS_SEED: '4711' })).toBe(4711);
     expect(seedFrom({ CHAOS_SEED: '4711' })).toBe(4711);

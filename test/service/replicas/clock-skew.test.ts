@@ -13,7 +13,7 @@ async function gauge({ ops }: Muster, name: string): Promise<number> {
 }
 
 describe.skipIf(url === undefined)('three replicas on one etcd', () => {
-  test('one whose clock is an hour ahead trusts it no longer, the others trust theirs, and all tell', async () => {
+  test('a replica whose clock is an hour ahead does not trust it, the others trust theirs, and all report it', async () => {
     const env = { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` };
     const clocks = [NOON, NOON, NOON + 3_600_000].map((now) => new FakeClock(now));
     const start = (clock: FakeClock | undefined): Promise<Muster> =>

@@ -183,7 +183,7 @@ describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', {
   });
 
   describe('a replica without the new key that starts meanwhile', () => {
-    test('after the look at the registry: the rotation sees it, and is refused', async () => {
+    test('after the check of the registry: the rotation sees it, and is refused', async () => {
       const one = await first();
       let other: Replica | undefined;
       one.store.intercept('commit', 'before', async () => (other = await replica('other', [1])));
@@ -231,7 +231,7 @@ describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', {
     expect((await keysOf(one.muster)).sealedUnder).toEqual({ 2: 1 });
   });
 
-  test('a header of which nobody has the key any more does not hold up others, and its key is not offered', async () => {
+  test('a header whose key is gone does not hold up others, and its key is not listed as removable', async () => {
     const one = await first();
     const [owner, faulty] = [await tenant(one.muster), await tenant(one.muster)];
     for (const each of [owner, faulty]) expect((await putHeader(one, each, header(1))).status).toBe(200);

@@ -160,7 +160,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect(await hammer(third, apiKey, 700)).toMatchObject({ admitted: 598, limited: 102 });
   });
 
-  test('who is admitted from units that are held asks the store nothing of the window', async () => {
+  test('a request that is admitted from leased units reads nothing of the window from the store', async () => {
     await using running = await fleet();
     const [one] = running.replicas;
     await hammer(one, running.apiKey, 1);
@@ -169,7 +169,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect([one.store.calls.commit, one.store.calls.get]).toEqual([commit, get]);
   });
 
-  test('what a dead replica held is spent for the others for about a minute, and nothing else is', async () => {
+  test('the units that a dead replica held count as spent for about a minute, and no others do', async () => {
     await using running = await fleet();
     const { clock, replicas, apiKey } = running;
     const [dead, other, third] = replicas;
@@ -186,7 +186,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect(sum(later, (one) => one.admitted)).toBe(600);
   });
 
-  test('a replica that stops gives back what it holds', async () => {
+  test('a replica that stops returns the units that it holds', async () => {
     await using running = await fleet();
     const [one, other] = running.replicas;
     expect((await hammer(one, running.apiKey, 10)).admitted).toBe(10);
@@ -194,7 +194,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect(await hammer(other, running.apiKey, 600)).toMatchObject({ admitted: 590, limited: 10 });
   });
 
-  test('H15: without the store what is held is admitted, the rest is 502, and who is a stranger still is', async () => {
+  test('H15: without the store held units are admitted, the rest is 502, and an unknown key is still refused', async () => {
     await using running = await fleet();
     const { apiKey, replicas } = running;
     const [one, other] = replicas;
@@ -209,7 +209,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect((await asCaller(other.muster, apiKey)('GET /v1/apps')).status).toBe(200);
   });
 
-  test('a lost answer costs nobody a place twice', async () => {
+  test('a lost answer is charged once', async () => {
     await using running = await fleet();
     const { clock, apiKey, replicas } = running;
     const [one, other] = replicas;
@@ -223,7 +223,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect(rest.admitted).toBe(600 - hammered.admitted);
   });
 
-  test('the metrics tell of slices, of waiting, and of a watch that hears', async () => {
+  test('the metrics have the slices, the waits, and the state of the watch', async () => {
     await using running = await fleet();
     const [one, other] = running.replicas;
     await hammer(one, running.apiKey, 1);

@@ -122,7 +122,7 @@ describe.skipIf(url === undefined).each([
     });
   });
 
-  test('what one created the other shows on its very next request', async () => {
+  test('an app that one replica created is shown by the very next request to the other', async () => {
     const { one, other } = replicas;
     const { apiKey } = await tenant(one);
     for (let round = 0; round < CREATED; round += 1) {
@@ -170,7 +170,7 @@ describe.skipIf(url === undefined)('two replicas on one etcd', () => {
     }
   });
 
-  test('the last contact with one is told by the other', async () => {
+  test('the last contact with one replica is shown by the other', async () => {
     const clock = new FakeClock();
     await using timed = await pair({ clock });
     const { one, other } = timed;

@@ -50,6 +50,6 @@ test.each([
       '1 passed, 1 failed, 1 skipped',
     ],
   ],
-])('%#: the line tells how it went, after what was skipped and what was repeated', (modules, lines) => {
+])('%#: the line has the result, after the skipped and the repeated tests', (modules, lines) => {
   expect(linesOf(...modules)).toEqual(lines);
 });

@@ -39,7 +39,7 @@ describe('a verdict on a duration', () => {
   test.each([
     ['the machine', still],
     ['the process that measures', { ownMs: STALL_MS_MAX + 1 }],
-  ])('that is late while %s stands still is repeated, and the next one stands', async (_what, stalls) => {
+  ])('that is late while %s stands still is repeated, and the next one counts', async (_what, stalls) => {
     const attempts = [
       { stalls, outcome: late },
       { stalls, outcome: late },
@@ -50,7 +50,7 @@ describe('a verdict on a duration', () => {
     expect(await judged([...attempts, lateAgain])).toEqual({ verdict: late, made: 3, repeated: 2 });
   });
 
-  test('that is in time stands, whatever the machine did', async () => {
+  test('that is in time counts, whatever the machine did', async () => {
     expect(await judged([{ stalls: still, outcome: 1900 }])).toEqual({ verdict: 1900, made: 1, repeated: 0 });
   });
 
@@ -78,7 +78,7 @@ describe('a verdict on a duration', () => {
   });
 });
 
-test('the control loop tells how long it got no turn, and how long this process got none', async () => {
+test('the control loop measures how long it got no turn, and how long this process got none', async () => {
   await using loop = await ControlLoop.start();
   process.kill(loop.pid ?? 0, 'SIGSTOP');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS_MAX + 10);

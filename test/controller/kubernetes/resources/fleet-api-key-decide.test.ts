@@ -140,7 +140,7 @@ describe('a key that was revoked outside of Kubernetes', () => {
     expect(stepOf(decide(resourceWith({}, { generation: 2 }), revoked))).toEqual(ISSUE);
   });
 
-  test('is told no more as the key', () => {
+  test('is not in the status any more', () => {
     const decision = decide(resourceWith(), revoked);
     expect('settled' in decision && decision.settled.status).toEqual({});
   });
@@ -149,7 +149,7 @@ describe('a key that was revoked outside of Kubernetes', () => {
 describe('a new generation', () => {
   const second = (spec: Partial<FleetApiKeyResource['spec']> = {}) => resourceWith(spec, { generation: 2 });
 
-  test('that changes nothing about the key is noted', () => {
+  test('that does not change the key is noted', () => {
     expect(stepOf(decide(second(), factsWith()))).toEqual({ do: 'note', after: { ...base, key, generation: 2 } });
   });
 
@@ -174,7 +174,7 @@ describe('rotation', () => {
     expect(stepOf(decide(rotating, facts))).toEqual({ do: 'register', overlapMs: HALF_HOUR });
   });
 
-  test('tells when it comes, and comes by itself', () => {
+  test('is announced in the status, and happens by itself', () => {
     const decision = decide(rotating, factsWith());
     expect('settled' in decision && decision.settled).toMatchObject({
       status: { keyId: 'k1', nextRotationAt: new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z') },
@@ -182,7 +182,7 @@ describe('rotation', () => {
     });
   });
 
-  test('comes by itself when the key before has had its time, where that is sooner', () => {
+  test('requeues for the end of the previous key, where that is sooner', () => {
     const facts = factsWith({ binding: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } });
     const decision = decide(rotating, facts);
     expect('settled' in decision && decision.settled.requeueAfterMs).toBe(HALF_HOUR);
@@ -240,7 +240,7 @@ describe('a resource that is being deleted', () => {
   });
 });
 
-test('a key that was revoked while its successor was on the way has none: the successor is forgotten', () => {
+test('a key that was revoked while its successor was on the way has no successor: it is dropped', () => {
   const given: Given = {
     binding: { pending },
     registered: { key: false, previousKey: true },

@@ -113,14 +113,14 @@ describe('a code', () => {
     expect(reasonOf(decision)?.reason).toBe(reason);
   });
 
-  test('that expired, and was the only one, leaves the Secret and is told', () => {
+  test('that expired, and was the only one, is removed from the Secret and reported', () => {
     const resource = resourceWith({ enrollment: { issue: 'Once', secretRef: { name: 'box' } } });
     expect(stepOf(decide(resource, factsWith(), EXPIRES))).toEqual({ do: 'write', withoutCode: true });
     const without = factsWith({ secret: { own: true, digests: CONTENT } });
     expect(reasonOf(decide(resource, without, EXPIRES))).toMatchObject({ status: 'False', reason: 'CodeExpired' });
   });
 
-  test('that was used leaves the Secret, and is not followed by another', () => {
+  test('that was used is removed from the Secret, and no other follows', () => {
     expect(stepOf(decide(resourceWith(), factsWith({ app: active })))).toEqual({ do: 'write', withoutCode: true });
     const without = factsWith({ app: active, secret: { own: true, digests: CONTENT } });
     expect(reasonOf(decide(resourceWith(), without))).toMatchObject({ status: 'True', reason: 'Active' });
@@ -166,7 +166,7 @@ describe('the Secret of an enrolled app', () => {
   });
 });
 
-describe('a code that nobody can have any more', () => {
+describe('a code that is in no Secret any more', () => {
   test.each([
     [{ issue: 'Never', secretRef: { name: 'box' } }, 'no code is wished'],
     [undefined, 'no enrollment at all'],
@@ -187,12 +187,12 @@ describe('less access', () => {
     expect(step).toMatchObject({ do: 'revoke' });
   });
 
-  test('comes before all that is in the way of anything else', () => {
+  test('is carried out before any obstacle is reported', () => {
     const facts = factsWith({ account: { is: 'AccountNotFound' }, secret: { own: false, digests: {} } });
     expect(stepOf(decide(resourceWith({ desiredState: 'Revoked' }), facts))).toMatchObject({ do: 'revoke' });
   });
 
-  test('is Ready once it is carried out and the dead code has left the Secret', () => {
+  test('is Ready once it is carried out and the void code is removed from the Secret', () => {
     const resource = resourceWith({ desiredState: 'Revoked' });
     expect(stepOf(decide(resource, factsWith({ app: cutOff })))).toEqual({ do: 'write', withoutCode: true });
     const facts = factsWith({ app: cutOff, secret: { own: true, digests: CONTENT } });
@@ -208,7 +208,7 @@ describe('what was taken away outside', () => {
     expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
   });
 
-  test('stays revoked though a code was drawn before: it is not registered any more', () => {
+  test('stays revoked though a code was generated before: that one is not registered', () => {
     const binding = bindingOf({ code: { hash: 'h0', expiresAt: EXPIRES }, pending: { hash: 'h1' } });
     const step = stepOf(decide(resourceWith(), factsWith({ binding, app: cutOff })));
     expect(step).toMatchObject({ do: 'note' });
@@ -228,14 +228,14 @@ describe('what was taken away outside', () => {
     expect(stepOf(decide(resourceWith({}, { generation: 2 }), facts))).toEqual(step);
   });
 
-  test('is on its way back once a code is there, and a later look does not take that for an intrusion', () => {
+  test('returns once a code is issued, and a later reconciliation does not take that for a change from outside', () => {
     const app = withCode(cutOff, { hash: 'h2', issuedAt: DAY });
     const binding = bindingOf({ code: { hash: 'h2', expiresAt: DAY + EXPIRES } });
     const facts = factsWith({ app, binding, secret: { own: true, digests: { ...CONTENT, enrollCode: 'h2' } } });
     expect(reasonOf(decide(resourceWith(), facts, 2 * DAY))).toMatchObject({ status: 'True', reason: 'CodeIssued' });
   });
 
-  test('stays revoked though a code of earlier times expired by itself', () => {
+  test('stays revoked though an earlier code expired', () => {
     const app = { ...cutOff, statusAt: EXPIRES + DAY, spent: [{ hash: 'h1', why: 'expired' as const }] };
     const decision = decide(resourceWith(), factsWith({ app, secret: stripped }), EXPIRES + 2 * DAY);
     expect(reasonOf(decision)).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
@@ -257,7 +257,7 @@ describe('what was taken away outside', () => {
   });
 });
 
-test('an account without room is told, and asked again slowly', () => {
+test('an account without room is reported, and tried again slowly', () => {
   const refused = [{ do: 'create', code: 'limit_reached', says: undefined }] as const;
   const facts = factsWith({ binding: undefined, app: undefined });
   const decision = decideFleetApp(resourceWith(), facts, { at: 0, refused });
@@ -271,7 +271,7 @@ describe('the status', () => {
     return 'settled' in decision ? decision.settled : {};
   };
 
-  test('tells the last contact in steps of five minutes, and looks again after one', () => {
+  test('has the last contact in steps of five minutes, and is written again after one', () => {
     const app = { ...active, platform: 'linux', agentVersion: '1.2.3' };
     const seen = statusOf({ app, seenAt: DAY + 299_999, secret: { own: true, digests: CONTENT } });
     expect(seen).toMatchObject({
@@ -300,7 +300,7 @@ describe('the status', () => {
     },
   );
 
-  test('tells when a code expires, and looks again in a while', () => {
+  test('has the expiry of a code, and is written again in a while', () => {
     expect(statusOf({})).toMatchObject({
       status: { state: 'pending', enrollment: { expiresAt: '1970-01-31T00:00:00Z', consumed: false } },
       requeueAfterMs: 600_000,

@@ -69,7 +69,7 @@ describe('a configuration', () => {
     expect(step).toMatchObject({ do: 'note', after: { accountId: 'a', generation: 1 } });
   });
 
-  test('in force is told with every condition', () => {
+  test('in force has every condition', () => {
     const decision = decide(resourceWith(), factsWith());
     expect(Object.values(findingsOf(decision)).map(({ type, status }) => `${type}=${status}`)).toEqual([
       'Ready=True',
@@ -107,7 +107,7 @@ describe('what cannot be accepted', () => {
   });
 });
 
-test('one that was in force, and is not the first any more, leaves it to the first', () => {
+test('a resource that is not the first any more leaves the configuration to the first', () => {
   const step = stepOf(decide(resourceWith(), factsWith({ first: 'older' })));
   expect(step).toEqual({ do: 'note', after: undefined });
 });

@@ -31,7 +31,7 @@ describe('a merge patch', () => {
   })).value;
   const object = fc.dictionary(fc.constantFrom('p', 'q', 'r'), value, { maxKeys: 3 });
 
-  test('makes what was read what is wished, and there is none where it is that already', () => {
+  test('turns what was read into what is wished; there is none where they are equal', () => {
     fc.assert(
       fc.property(object, object, (before: Json, after: Json) => {
         const patch = mergePatch(before, after);
@@ -41,7 +41,7 @@ describe('a merge patch', () => {
     );
   });
 
-  test('removes what is undefined', () => {
+  test('removes fields that are undefined', () => {
     expect(mergePatch({ a: 1, b: { c: 1 } }, { a: undefined, b: { c: undefined } })).toEqual({
       a: null,
       b: { c: null },
@@ -60,7 +60,7 @@ describe('conditions', () => {
     expect(now).toEqual({ ...finding, lastTransitionTime: at, observedGeneration: 2 });
   });
 
-  test('of others are left', () => {
+  test('of other types are kept', () => {
     const others = conditionsAfter(early, [isTrue('Synced', 'Stored', 'yes')], { generation: 1, at: 'T2' });
     expect(others.map(({ type }) => type)).toEqual(['Synced', 'Ready']);
   });

@@ -59,7 +59,7 @@ async function following(
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-test('a watch that opens is a word of the server, before it has anything to tell', async () => {
+test('a watch that opens counts as an answer of the server, before its first event', async () => {
   const silence = Promise.withResolvers<void>();
   await using it = await following(async function* (count, signal) {
     yield { type: 'OPENED' };
@@ -75,7 +75,7 @@ test('a watch that opens is a word of the server, before it has anything to tell
   await until(() => it.watches() === 2 && it.informer.ageMs === 0);
 });
 
-test('a server that opens every watch and ends it at once is asked ever more seldom', async () => {
+test('a server that opens every watch and ends it at once is asked at growing intervals', async () => {
   await using it = await following(async function* () {
     yield { type: 'OPENED' };
   });
@@ -88,7 +88,7 @@ test('a server that opens every watch and ends it at once is asked ever more sel
   }
 });
 
-test('one that says something each time is asked soon again', async () => {
+test('a server whose watches bring an event is asked again soon', async () => {
   await using it = await following(async function* () {
     yield { type: 'OPENED' };
     yield { type: 'BOOKMARK', resourceVersion: '2' };

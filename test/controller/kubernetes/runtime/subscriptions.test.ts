@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Subscriptions } from '../../../../src/controller/kubernetes/runtime/subscriptions.ts';
 
-test('who follows an app hears of that app, and of an account of which nobody says which app has changed', () => {
+test('a subscription to an app covers that app, and a change of its account that names no app', () => {
   const subscriptions = new Subscriptions();
   subscriptions.subscribe('config', 'acme', undefined);
   subscriptions.subscribe('app', 'acme', 'one');

@@ -25,7 +25,7 @@ function running(work: Work, concurrency = 4): Running {
   };
 }
 
-test('a key that is added often is looked at once', async () => {
+test('a key that is added often is worked on once', async () => {
   const looks: string[] = [];
   await using it = running(async (key) => void looks.push(key));
   for (let i = 0; i < 100; i += 1) it.queue.add('a');
@@ -34,7 +34,7 @@ test('a key that is added often is looked at once', async () => {
   expect(looks).toEqual(['a', 'b']);
 });
 
-test('a key that is added while it is looked at is looked at again, and never twice at a time', async () => {
+test('a key that is added while it is worked on is worked on again, and never twice at a time', async () => {
   const looks: PromiseWithResolvers<void>[] = [];
   await using it = running(async () => {
     const context = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ test('a key that is added while it is looked at is looked at again, and never tw
   await until(() => it.queue.idle);
 });
 
-test('no more are looked at together than may be', async () => {
+test('no more keys than the concurrency are worked on at a time', async () => {
   let together = 0;
   let most = 0;
   const gate = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ test('no more are looked at together than may be', async () => {
   expect(most).toBe(3);
 });
 
-test('a look that fails comes back, later each time, and from the beginning once it has gone well', async () => {
+test('work that fails comes back, later each time; a success resets the pause', async () => {
   let fails = true;
   let looks = 0;
   await using it = running(async () => {
@@ -99,7 +99,7 @@ test('a look that fails comes back, later each time, and from the beginning once
   await until(() => looks === 7);
 });
 
-test('what the server asks to wait for is waited for', async () => {
+test('the pause is never shorter than the server asks for', async () => {
   let looks = 0;
   await using it = running(async () => {
     looks += 1;
@@ -115,7 +115,7 @@ test('what the server asks to wait for is waited for', async () => {
   await until(() => looks === 2);
 });
 
-test('a look again in a while is overtaken by one that is wished for now', async () => {
+test('a key that is due later is worked on at once when it is added', async () => {
   let looks = 0;
   await using it = running(async () => {
     looks += 1;
@@ -129,7 +129,7 @@ test('a look again in a while is overtaken by one that is wished for now', async
   await until(() => looks === 3);
 });
 
-test('what is forgotten does not come back', async () => {
+test('a key that is forgotten does not come back', async () => {
   const looks: string[] = [];
   await using it = running(async (key) => {
     looks.push(key);
@@ -144,7 +144,7 @@ test('what is forgotten does not come back', async () => {
   expect(looks).toEqual(['a', 'b', 'b']);
 });
 
-test('it ends when what is under way has ended', async () => {
+test('the queue ends when the work under way has ended', async () => {
   const gate = Promise.withResolvers<void>();
   const ending = new AbortController();
   const queue = new WorkQueue({ clock: new FakeClock(), random: () => 1, concurrency: 1 });
