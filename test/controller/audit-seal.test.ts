@@ -56,7 +56,7 @@ onEachStore('sealing the audit', (stores) => {
     const clock = new FakeClock();
     const known = await writeEntry(store, clock.now());
     const upTo = (await store.get(known))?.revision ?? 0;
-    // Their keys sort before and after the known one's: of these two the watch has told neither.
+    // Their keys sort before and after the known one's: the watch has delivered neither of the two.
     const later = [await writeEntry(store, clock.now() - 1000), await writeEntry(store, clock.now() + 1000)];
     const due = { accountId: ACCOUNT, from: suffix(known), upTo };
     await sealAccount({ store, clock, fence: [] }, due);
@@ -186,13 +186,13 @@ onEachStore('sealing the audit', (stores) => {
       await sealAll(store, leader);
       clock.advance(1_200_000);
     }
-    const told = leader.logged.map((line) => JSON.parse(line) as { msg: string; block: number; digest: string });
-    expect(told.map(({ msg, block }) => [msg, block])).toEqual([
+    const heads = leader.logged.map((line) => JSON.parse(line) as { msg: string; block: number; digest: string });
+    expect(heads.map(({ msg, block }) => [msg, block])).toEqual([
       ['audit sealed', 1],
       ['audit sealed', 4],
     ]);
     const fourth = await store.get(KEYS.seal(ACCOUNT, 4));
-    expect(fourth?.value).toContain(told[1]?.digest ?? 'nothing');
+    expect(fourth?.value).toContain(heads[1]?.digest ?? 'nothing');
   });
 });
 

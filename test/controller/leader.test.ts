@@ -50,7 +50,7 @@ class Candidate implements AsyncDisposable {
   }
 }
 
-/** Time passes until it holds: whoever waits for its turn looks every second. */
+/** Time passes until it holds: a controller that does not lead checks every second. */
 const passUntil = (clock: FakeClock, holds: () => boolean): Promise<void> =>
   until(() => {
     if (!holds()) clock.advance(1000);
@@ -129,7 +129,7 @@ onEachStore('leadership', (stores) => {
   });
 });
 
-/** The first to hold a key there loses it when it is told; how a store tells is held by its own tests. */
+/** The first holder of a key there loses it on command; the tests of the stores cover real losses. */
 function losingStore(store: Store): { store: Store; lose: () => void } {
   const losing = new AbortController();
   let held: Held | 'taken' | undefined;

@@ -23,7 +23,7 @@ test('purges that wait for a key are counted by the leader, and no longer by a f
   expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 3');
   term.abort();
   expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 0');
-  // A round that was under way when the term ended tells nothing any more.
+  // A round that was under way when the term ended does not set the gauge any more.
   await loop.reconcile(term.signal);
   expect(await waiting()).toBe('muster_purges_awaiting_key_retirement 0');
 });

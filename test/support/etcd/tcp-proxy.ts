@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Which bytes get lost while a flow is silent. Neither end is told, as when a firewall forgets a connection. */
+/** The bytes that get lost while a flow is silent. Neither end gets an error, as when a firewall drops a connection. */
 export type Silence = 'none' | 'answers' | 'everything';
 
 /** One connection through the proxy. */
@@ -18,7 +18,7 @@ export class TcpProxy implements AsyncDisposable {
   delayMs = 0;
   /** The treatment of connections that are opened from now on. */
   silence: Silence = 'none';
-  /** Hears what clients send, just before it goes on: whoever listens may silence the flow in time. */
+  /** Called with the bytes of clients just before they go on: the listener may silence the flow in time. */
   heard: ((flow: Flow, bytes: Buffer) => void) | undefined;
   readonly flows = new Set<Flow>();
   private readonly target: number;

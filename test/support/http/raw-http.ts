@@ -11,7 +11,7 @@ export interface RawAnswer {
   readonly raw: string;
 }
 
-/** A TCP connection that speaks HTTP only as far as it is told to: bytes out as given, answers in one by one. */
+/** A TCP connection that sends bytes as they are given, and reads HTTP answers one by one. */
 export class RawConnection implements AsyncDisposable {
   readonly socket: Socket;
   #received = '';

@@ -19,6 +19,6 @@ export function asResource<Spec, Status>(
 export const stepOf = <Step, Status>(decision: Decision<Step, Status>): Step | undefined =>
   'step' in decision ? decision.step : undefined;
 
-/** The finding `Ready`; undefined where there is a step to be done. */
+/** The condition `Ready`; undefined where there is a step to be done. */
 export const reasonOf = <Step, Status>(decision: Decision<Step, Status>): ConditionState | undefined =>
   'settled' in decision ? decision.settled.conditions.find(({ type }) => type === 'Ready') : undefined;

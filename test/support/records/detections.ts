@@ -13,7 +13,7 @@ export const detection = (more: object): object => ({
 export const sendDetections = (muster: Pick<Muster, 'device'>, credential: string, events: unknown): Promise<Answer> =>
   call(`${muster.device}/device/v1/detections`, { method: 'POST', token: credential, body: { events } });
 
-/** An entry as the operator is told it. */
+/** An entry of the review queue, as the operator API answers it. */
 export interface ReviewBody {
   readonly entryId: string;
   readonly appId: string;

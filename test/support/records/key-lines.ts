@@ -32,7 +32,7 @@ export async function keysOf(muster: Pick<Muster, 'ops'>): Promise<KeysShown> {
 export const rotate = (muster: Pick<Muster, 'ops'>): Promise<Answer> =>
   call(`${muster.ops}/operator/v1/keys/rotation`, { method: 'POST', token: OPERATOR_TOKEN });
 
-/** Time goes on, one second a look, until the answer of `GET /operator/v1/keys` is as wanted. */
+/** Advances the clock by one second a request until the answer of `GET /operator/v1/keys` is as wanted. */
 export async function untilKeys(
   muster: Pick<Muster, 'ops'>,
   clock: FakeClock,

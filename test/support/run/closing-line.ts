@@ -2,7 +2,7 @@ import process from 'node:process';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 /**
- * Ends a run with one line that tells how it went, after what was skipped and what was repeated, so that neither goes
+ * Ends a run with one line of its result, after the skipped and the repeated tests, so that neither goes
  * unseen.
  */
 export default class ClosingLine implements Reporter {

@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** A control loop that gets no turn for longer tells of a machine that cannot keep a deadline of seconds. */
+/** A control loop that gets no turn for longer shows a machine that cannot keep a deadline of seconds. */
 export const STALL_MS_MAX = 250;
 export const ATTEMPTS_MAX = 5;
 
@@ -32,7 +32,7 @@ export interface TimedVerdictOptions {
 
 /**
  * A verdict on a duration that real processes keep in real time. The attempt measures and throws where it was too long.
- * That counts while a control loop beside it got its turns; else the attempt is repeated, and the closing line tells so.
+ * That counts while a control loop beside it got its turns; else the attempt is repeated, and the closing line says so.
  * A result in time counts on any machine: a machine that stands still makes nothing sooner.
  * @param attempt begins anew each time, with what it breaks and mends
  * @returns what the attempt that counts returned

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Requests without end: each connection sends the next one as soon as it is answered, whatever it is told. */
+/** Endless requests: each connection sends the next one as soon as it has any answer. */
 export class Flood implements AsyncDisposable {
   /** Answers by status. */
   readonly answered = new Map<number, number>();

@@ -42,7 +42,7 @@ const CALL_MS = 1800;
 export class SimulatedStore {
   readonly #timeline: Timeline;
   readonly #random: Random;
-  /** How long a way of a call takes, and that of what a watch tells. */
+  /** The delay of a call in each direction, and of an event of a watch. */
   readonly #wayMs: number;
   readonly #entries = new Map<string, Entry>();
   readonly #watches = new Set<Watching>();
@@ -138,7 +138,7 @@ export class SimulatedStore {
     });
   }
 
-  /** Noticed some seconds later, as a connection that has died. */
+  /** Ends a watch; its listener notices some seconds later, as with a connection that has died. */
   #end(watching: Watching): void {
     this.#watches.delete(watching);
     this.#timeline.after(3000, () => {

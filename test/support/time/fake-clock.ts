@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../src/time/clock.ts';
 
-/** Time that moves when a test says so. */
+/** A clock that a test moves. */
 export class FakeClock implements Clock {
   #now: number;
   #monotonic = 1_000_000;
@@ -31,14 +31,14 @@ export class FakeClock implements Clock {
     this.#sleepers.delete(sleeper);
   }
 
-  /** Both clocks move on; whoever slept until then wakes. */
+  /** Moves both clocks on, and resolves the sleeps that are over. */
   advance(ms: number): void {
     this.#now += ms;
     this.#monotonic += ms;
     for (const sleeper of this.#sleepers) if (sleeper.until <= this.#monotonic) sleeper.wake();
   }
 
-  /** The wall clock jumps; the monotonic one does not. */
+  /** Moves the wall clock alone, as a correction of the machine's clock does. */
   jump(ms: number): void {
     this.#now += ms;
   }

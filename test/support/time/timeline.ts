@@ -11,26 +11,26 @@ export function seeded(seed: number): Random {
   };
 }
 
-interface Happening {
+interface Event {
   readonly at: number;
   readonly order: number;
   readonly act: () => void;
 }
 
-/** Simulated time: what is to happen, in order; what is due at the same instant, in the order in which it was told. */
+/** Simulated time: events happen in the order of their instants, and at the same instant in the order of their planning. */
 export class Timeline {
   now = 0;
-  /** Whether what happened last may have woken a promise. */
+  /** Whether the last event may have resolved a promise. */
   isAsync = true;
-  readonly #heap: Happening[] = [];
-  #told = 0;
+  readonly #heap: Event[] = [];
+  #planned = 0;
 
   at(at: number, act: () => void): void {
-    const happening = { at: Math.max(at, this.now), order: (this.#told += 1), act };
-    let index = this.#heap.push(happening) - 1;
+    const event = { at: Math.max(at, this.now), order: (this.#planned += 1), act };
+    let index = this.#heap.push(event) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (isBefore(this.#heap[parent], happening)) break;
+      if (isBefore(this.#heap[parent], event)) break;
       this.#swap(index, parent);
       index = parent;
     }
@@ -40,7 +40,7 @@ export class Timeline {
     this.at(this.now + Math.max(0, ms), act);
   }
 
-  /** The next happening; false when there is none. */
+  /** Runs the next event. @returns false when there is none */
   next(): boolean {
     const [first] = this.#heap;
     const last = this.#heap.pop();
@@ -73,5 +73,5 @@ export class Timeline {
   }
 }
 
-const isBefore = (one: Happening | undefined, other: Happening | undefined): boolean =>
+const isBefore = (one: Event | undefined, other: Event | undefined): boolean =>
   one !== undefined && other !== undefined && (one.at < other.at || (one.at === other.at && one.order < other.order));

@@ -91,7 +91,7 @@ describe('an account that is there', () => {
   });
 
   test.each([
-    [true, false, 1, { do: 'change', disabled: true }, 'less access is wished at every look'],
+    [true, false, 1, { do: 'change', disabled: true }, 'less access is carried out at every reconciliation'],
     [true, false, 0, { do: 'change', disabled: true }, 'by a new generation, too'],
     [false, true, 0, { do: 'change', disabled: false }, 'more access is wished by a new generation'],
     [true, true, 0, { do: 'note' }, 'nothing to change, but the generation is carried out'],
@@ -124,7 +124,7 @@ describe('an account that is there', () => {
 });
 
 describe('counts of apps', () => {
-  const told = { total: 1, active: 1, pending: 0, revoked: 0 };
+  const before = { total: 1, active: 1, pending: 0, revoked: 0 };
   const counted = { total: 9, active: 5, pending: 3, revoked: 1 };
   const statusOf = (facts: Partial<FleetAccountFacts>, status: object): unknown => {
     const decision = decide(resourceWith({}, { status }), factsWith({ apps: counted, ...facts }));
@@ -132,11 +132,11 @@ describe('counts of apps', () => {
   };
 
   test.each([
-    [59_999, told, 'a minute has not passed'],
+    [59_999, before, 'a minute has not passed'],
     [60_000, counted, 'a minute has passed'],
     [Infinity, counted, 'nothing was written in this term'],
   ])('%d ms after the last write are %o (%s)', (sinceStatusMs, apps, _why) => {
-    expect(statusOf({ sinceStatusMs }, { apps: told })).toEqual(apps);
+    expect(statusOf({ sinceStatusMs }, { apps: before })).toEqual(apps);
   });
 
   test('are there from the first status on', () => {

@@ -182,7 +182,7 @@ describe('less access', () => {
     [issued, 'a pending app'],
     [active, 'an active one'],
     [withCode(cutOff, { hash: 'h9', issuedAt: 2 }), 'a revoked one to which somebody issued a code'],
-  ])('%# is revoked at every look: %s', (app, _what) => {
+  ])('%# is revoked at every reconciliation: %s', (app, _what) => {
     const step = stepOf(decide(resourceWith({ desiredState: 'Revoked' }), factsWith({ app })));
     expect(step).toMatchObject({ do: 'revoke' });
   });
@@ -292,11 +292,11 @@ describe('the status', () => {
     [{ secret: { own: false, digests: {} } }, 'another’s Secret'],
     [{ app: withCode(active, { hash: 'h1', issuedAt: 0 }) }, 'enrolled by another code'],
   ] as const)(
-    'in the days of renewal is not looked at without pause where nothing is renewed: %# (%s)',
+    'in the days of renewal is not reconciled without pause where nothing is renewed: %# (%s)',
     (facts, _why) => {
-      const told = statusOf(facts, EXPIRES - DAY);
-      expect(told).toMatchObject({ requeueAfterMs: expect.any(Number) as number });
-      expect((told as { requeueAfterMs: number }).requeueAfterMs).toBeGreaterThanOrEqual(60_000);
+      const settled = statusOf(facts, EXPIRES - DAY);
+      expect(settled).toMatchObject({ requeueAfterMs: expect.any(Number) as number });
+      expect((settled as { requeueAfterMs: number }).requeueAfterMs).toBeGreaterThanOrEqual(60_000);
     },
   );
 

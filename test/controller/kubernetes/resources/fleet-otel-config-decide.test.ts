@@ -52,7 +52,7 @@ const decide = (resource: FleetOtelConfigResource, facts: FleetOtelConfigFacts) 
   decideFleetOtelConfig(resource, facts, { refused: [] });
 const findingsOf = (decision: ReturnType<typeof decide>): Readonly<Record<string, ConditionState>> =>
   Object.fromEntries(
-    ('settled' in decision ? decision.settled.conditions : []).map((finding) => [finding.type, finding]),
+    ('settled' in decision ? decision.settled.conditions : []).map((condition) => [condition.type, condition]),
   );
 
 describe('a configuration', () => {
@@ -83,13 +83,13 @@ describe('a configuration', () => {
 });
 
 describe('what cannot be accepted', () => {
-  const told = { reason: 'SecretNotFound', message: 'The Secret is not there.' };
+  const unusable = { reason: 'SecretNotFound', message: 'The Secret is not there.' };
   test.each([
     [{}, { first: 'older' }, 'Conflict', 'a second one of the account'],
     [{ endpoint: 'http://collector.example.com' }, {}, 'InvalidEndpoint', 'plain http to the world'],
     [{ endpoint: 'http://collector.example.com', enabled: false }, {}, 'InvalidEndpoint', 'also when switched off'],
     [{ endpoint: '' }, {}, 'InvalidEndpoint', 'nowhere to export to'],
-    [{}, { header: told }, 'SecretNotFound', 'a header that cannot be had'],
+    [{}, { header: unusable }, 'SecretNotFound', 'a header that cannot be had'],
   ])('%o, %o: %s (%s)', (spec, facts, reason, _why) => {
     const decision = decide(resourceWith(spec), factsWith({ binding: undefined, inSync: false, ...facts }));
     expect(stepOf(decision)).toBeUndefined();
@@ -161,7 +161,7 @@ describe('the delivery', () => {
 
   const before = { revision: 4, delivery: { devices: 3, applied: 1, failed: 0, pending: 2 } };
   test.each([
-    [49_999, 4, 1, 'within a minute it is told as it was'],
+    [49_999, 4, 1, 'within a minute it stays as it was'],
     [50_000, 4, 3, 'then anew'],
     [0, 5, 3, 'and at once for another revision'],
   ])('after %d ms, revision %d: %d applied (%s)', (sinceStatusMs, revision, applied, _why) => {

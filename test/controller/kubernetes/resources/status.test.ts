@@ -55,9 +55,9 @@ describe('conditions', () => {
   test.each([
     [isFalse('Ready', 'Refused', 'no'), 'T1', 'another reason of the same status'],
     [isTrue('Ready', 'Synced', 'yes'), 'T2', 'another status'],
-  ])('%o has changed at %s (%s)', (finding, at, _what) => {
-    const [now] = conditionsAfter(early, [finding], { generation: 2, at: 'T2' });
-    expect(now).toEqual({ ...finding, lastTransitionTime: at, observedGeneration: 2 });
+  ])('%o has changed at %s (%s)', (state, at, _what) => {
+    const [now] = conditionsAfter(early, [state], { generation: 2, at: 'T2' });
+    expect(now).toEqual({ ...state, lastTransitionTime: at, observedGeneration: 2 });
   });
 
   test('of other types are kept', () => {

@@ -107,7 +107,7 @@ const BROKEN = new KubeError('unavailable', 500, 'the API server answered 500: n
 test.each<[string, KubeError, KubeApi['isLeaving'], boolean]>([
   ['403 where the namespace is being deleted', REFUSED, () => Promise.resolve(true), true],
   ['403 where it stays', REFUSED, () => Promise.resolve(false), false],
-  ['403 where it may not be looked at', REFUSED, () => Promise.reject(REFUSED), false],
+  ['403 where the namespace may not be read', REFUSED, () => Promise.reject(REFUSED), false],
   ['500 where it is being deleted', BROKEN, () => Promise.resolve(true), false],
 ])('%s: is it a word of the server, and no trouble?', async (_what, error, isLeaving, heard) => {
   await using it = await following(async function* () {

@@ -9,7 +9,7 @@ interface Running extends AsyncDisposable {
   readonly clock: FakeClock;
 }
 
-/** A queue at work. By chance 1: every pause is as long as it may be. */
+/** A queue at work. Its random numbers are 1, so that every pause is as long as it may be. */
 function running(work: Work, concurrency = 4): Running {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock, random: () => 1, concurrency });
@@ -26,31 +26,31 @@ function running(work: Work, concurrency = 4): Running {
 }
 
 test('a key that is added often is worked on once', async () => {
-  const looks: string[] = [];
-  await using it = running(async (key) => void looks.push(key));
+  const calls: string[] = [];
+  await using it = running(async (key) => void calls.push(key));
   for (let i = 0; i < 100; i += 1) it.queue.add('a');
   it.queue.add('b');
   await until(() => it.queue.idle);
-  expect(looks).toEqual(['a', 'b']);
+  expect(calls).toEqual(['a', 'b']);
 });
 
 test('a key that is added while it is worked on is worked on again, and never twice at a time', async () => {
-  const looks: PromiseWithResolvers<void>[] = [];
+  const calls: PromiseWithResolvers<void>[] = [];
   await using it = running(async () => {
-    const context = Promise.withResolvers<void>();
-    looks.push(context);
-    await context.promise;
+    const call = Promise.withResolvers<void>();
+    calls.push(call);
+    await call.promise;
     return undefined;
   });
   it.queue.add('a');
-  await until(() => looks.length === 1);
+  await until(() => calls.length === 1);
   it.queue.add('a');
   it.queue.add('b');
-  await until(() => looks.length === 2);
-  expect(it.queue.size, 'a and b are looked at, a waits').toBe(3);
-  for (const context of looks) context.resolve();
-  await until(() => looks.length === 3);
-  looks[2]?.resolve();
+  await until(() => calls.length === 2);
+  expect(it.queue.size, 'a and b are worked on, a waits').toBe(3);
+  for (const call of calls) call.resolve();
+  await until(() => calls.length === 3);
+  calls[2]?.resolve();
   await until(() => it.queue.idle);
 });
 
@@ -74,74 +74,74 @@ test('no more keys than the concurrency are worked on at a time', async () => {
 
 test('work that fails comes back, later each time; a success resets the pause', async () => {
   let fails = true;
-  let looks = 0;
+  let calls = 0;
   await using it = running(async () => {
-    looks += 1;
+    calls += 1;
     if (fails) throw new Error('no');
     return undefined;
   });
   it.queue.add('a');
   for (const pauseMs of [1000, 2000, 4000, 8000]) {
-    const before = looks + (looks === 0 ? 1 : 0);
-    await until(() => looks === before && it.clock.sleeping === 1);
+    const before = calls + (calls === 0 ? 1 : 0);
+    await until(() => calls === before && it.clock.sleeping === 1);
     it.clock.advance(pauseMs - 1);
     await until(() => it.clock.sleeping === 1);
-    expect(looks, `before ${pauseMs} ms`).toBe(before);
+    expect(calls, `before ${pauseMs} ms`).toBe(before);
     if (pauseMs === 8000) fails = false;
     it.clock.advance(1);
-    await until(() => looks === before + 1);
+    await until(() => calls === before + 1);
   }
   await until(() => it.queue.idle);
   fails = true;
   it.queue.add('a');
-  await until(() => looks === 6 && it.clock.sleeping === 1);
+  await until(() => calls === 6 && it.clock.sleeping === 1);
   it.clock.advance(1000);
-  await until(() => looks === 7);
+  await until(() => calls === 7);
 });
 
 test('the pause is never shorter than the server asks for', async () => {
-  let looks = 0;
+  let calls = 0;
   await using it = running(async () => {
-    looks += 1;
-    if (looks === 1) throw new KubeError('throttled', 429, 'later', 30_000);
+    calls += 1;
+    if (calls === 1) throw new KubeError('throttled', 429, 'later', 30_000);
     return undefined;
   });
   it.queue.add('a');
-  await until(() => looks === 1 && it.clock.sleeping === 1);
+  await until(() => calls === 1 && it.clock.sleeping === 1);
   it.clock.advance(29_999);
   await until(() => it.clock.sleeping === 1);
-  expect(looks).toBe(1);
+  expect(calls).toBe(1);
   it.clock.advance(1001);
-  await until(() => looks === 2);
+  await until(() => calls === 2);
 });
 
 test('a key that is due later is worked on at once when it is added', async () => {
-  let looks = 0;
+  let calls = 0;
   await using it = running(async () => {
-    looks += 1;
+    calls += 1;
     return 60_000;
   });
   it.queue.add('a');
-  await until(() => looks === 1 && it.clock.sleeping === 1);
+  await until(() => calls === 1 && it.clock.sleeping === 1);
   it.queue.add('a');
-  await until(() => looks === 2 && it.clock.sleeping === 1);
+  await until(() => calls === 2 && it.clock.sleeping === 1);
   it.clock.advance(60_000);
-  await until(() => looks === 3);
+  await until(() => calls === 3);
 });
 
 test('a key that is forgotten does not come back', async () => {
-  const looks: string[] = [];
+  const calls: string[] = [];
   await using it = running(async (key) => {
-    looks.push(key);
+    calls.push(key);
     return 1000;
   });
   it.queue.add('a');
   it.queue.add('b');
-  await until(() => looks.length === 2 && it.clock.sleeping === 1);
+  await until(() => calls.length === 2 && it.clock.sleeping === 1);
   it.queue.forget('a');
   it.clock.advance(1000);
-  await until(() => looks.length === 3);
-  expect(looks).toEqual(['a', 'b', 'b']);
+  await until(() => calls.length === 3);
+  expect(calls).toEqual(['a', 'b', 'b']);
 });
 
 test('the queue ends when the work under way has ended', async () => {
