@@ -14,7 +14,7 @@ import { isOk } from './judgement/history.ts';
 import { CLOSING } from './judgement/validity.ts';
 import { REPLICAS } from './workload/worker.ts';
 
-/** When all else is over: each replica is asked for a new app, enrolls its daemon and is polled. Judged as validity. */
+/** At the end each replica creates an app, enrolls its daemon and answers its poll: otherwise the run is invalid. */
 export async function closing(world: World): Promise<void> {
   const client = new Client(CLOSING, world, world.recorder);
   try {

@@ -109,7 +109,7 @@ describeOn('cluster', 'under a steady load through the Service', () => {
   });
 });
 
-/** Until Kubernetes sees that a pod is gone, its Service still sends there. Whoever lives refuses nobody. */
+/** The Service still sends to a pod that is gone until Kubernetes sees it. A pod that lives refuses no request. */
 function expectOfOnePod(failures: readonly string[]): void {
   for (const why of failures) expect(['ECONNREFUSED', 'ECONNRESET']).toContain(why);
 }

@@ -64,7 +64,7 @@ describeOn('cluster', 'a cluster of two nodes', () => {
     expect(there()[0]).toBe(false);
     expect(new Set(there().slice(1))).toEqual(new Set([false]));
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(plane.directory);
-    // Where another cluster runs beside this one, that one puts them back.
+    // Another cluster that runs beside this one restores them.
     const beside = readdirSync('/run/muster-kubernetes').some((name) => /^\d+$/.test(name));
     expect(beside ? before : kernelSettings()).toEqual(before);
   });

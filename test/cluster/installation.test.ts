@@ -66,7 +66,7 @@ describeOn('cluster', 'an installation', () => {
 
   test('a daemon enrolls with the Secret of its FleetApp, and receives the configuration of a FleetOtelConfig', async () => {
     const accountRef = { name: 'acme' };
-    // In no order: its pod waits for the Secret.
+    // The order does not matter: its pod waits for the Secret.
     await release.kubectl(['create', '--filename=-'], JSON.stringify(daemon(await release.image(), 'scanner')));
     await apply('FleetOtelConfig', 'export', { accountRef, enabled: true, endpoint: ENDPOINT });
     await apply('FleetApp', 'scanner', { accountRef, enrollment: { secretRef: { name: 'scanner' } } });

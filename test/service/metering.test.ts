@@ -60,7 +60,7 @@ const fresh = (backend: Backend, clock?: FakeClock): Promise<Running> =>
 
 const goTo = (clock: FakeClock, at: number): void => clock.advance(at - clock.now());
 
-/** Until the night of the day is metered, which is not done in its first minutes; the clock goes on meanwhile. */
+/** Moves the clock on until the night of the day is metered, which is not before its first minutes are over. */
 async function metered({ store, clock }: Pick<Running, 'store' | 'clock'>, day: string): Promise<void> {
   goTo(clock, Math.max(clock.now(), endOfDay(day) + METERING_DELAY_MS));
   await until(async () => {
@@ -261,7 +261,7 @@ onEachBackend('a night through the front door', (backend) => {
     const owner = await tenant(muster);
     const [app, other] = [await activeApp(muster, owner), await activeApp(muster, owner)];
     goTo(clock, MIDNIGHT + (ms < 0 ? 2 * MINUTE_MS : -30 * MINUTE_MS));
-    // Where the clock goes back, the day has ended already.
+    // The day has ended already where the clock goes back.
     if (ms < 0) await revoke(muster, owner.apiKey, other.appId);
     const day = (await store.get(KEYS.day))?.value;
     clock.jump(ms);

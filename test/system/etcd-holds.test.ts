@@ -17,7 +17,7 @@ const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
 /** The least time to live that etcd grants with its default heartbeats. */
 const TTL_MS = 2000;
 
-/** For a holder that must act in time: it can only where it gets its turns. */
+/** Judges a holder that must act in time: it can only where it gets its turns of the processor. */
 const timed =
   (attempt: () => Promise<void>) =>
   ({ task }: TestContext): Promise<void> =>

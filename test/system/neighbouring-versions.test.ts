@@ -40,7 +40,7 @@ import { ledgerFaults, limitFaults, troubledHistory, vacuities } from './neighbo
 const SECONDS = Number(process.env['MUSTER_TEST_NEIGHBOUR_SECONDS'] || 300);
 const SEED = seedFrom(process.env);
 const PREFIX = '/neighbours/';
-/** How much of the time is over when midnight comes, by the clocks of the replicas. */
+/** The share of the time that is over at midnight, by the clocks of the replicas. */
 const MIDNIGHT_AT = 0.55;
 /** A night takes a round of the loop, 5 s: those that were missed take until the second half. */
 const MISSED_NIGHTS = Math.max(4, Math.floor((SECONDS * 0.65) / 5));
@@ -132,7 +132,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? title : `${title} (
   });
 });
 
-/** For replicas whose clocks reach a midnight while they are under load. */
+/** A pair of replicas whose clocks reach a midnight while they are under load. */
 function clockBefore(now: number): { today: string; shiftMs: number } {
   const untilMs = START_MS + SECONDS * MIDNIGHT_AT * 1000;
   const today = dayAt(now + untilMs);

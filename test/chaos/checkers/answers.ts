@@ -30,7 +30,7 @@ const MAY: Readonly<Record<Kind, { readonly ok: readonly number[]; readonly refu
 
 const WAITS: ReadonlySet<number> = new Set([429, 502, 503]);
 
-/** Only documented answers, each with its status, its body and its `Retry-After`; none at all only from who is down. */
+/** Every answer is documented, with its status, its body and its `Retry-After`; only a replica that is down gives none. */
 export const answers: Checker = (history) =>
   history.calls.flatMap((call) => {
     const words = call.status === 0 ? silence(history, call) : refused(call);
@@ -38,7 +38,7 @@ export const answers: Checker = (history) =>
   });
 
 function silence({ marks }: History, { replica, start, end, failure }: Call): string | undefined {
-  // That nothing came in time is the other checker's to judge.
+  // The checker `late` judges requests without an answer in time.
   if (failure === 'timeout') return undefined;
   const isDown = marks.some(
     (mark) => mark.what === 'down' && mark.replica === replica && mark.from <= end && mark.until >= start,

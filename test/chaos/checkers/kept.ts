@@ -17,7 +17,7 @@ export const kept: Checker = ({ calls }, { state }) => [
   ...readsAfterWrites(calls),
 ];
 
-/** Whether the other one can have come after this one: no order is known of what overlaps. */
+/** Whether the other call may have taken effect after this one: calls that overlap have no known order. */
 const mayFollow = (call: Call, other: Call): boolean => other !== call && latestEffect(other) > call.start;
 
 function apps(calls: readonly Call[], { apps: stored }: State): Violation[] {

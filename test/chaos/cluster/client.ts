@@ -24,7 +24,7 @@ export interface Reply extends Call {
   readonly etag: string;
 }
 
-/** Where the replicas are; undefined where one is not there. */
+/** The addresses of the replicas; undefined for one that is down. */
 export interface Replicas {
   addresses(replica: number): Addresses | undefined;
 }

@@ -105,7 +105,7 @@ async function putCopyBack(cluster: EtcdCluster): Promise<void> {
   await Promise.all(cluster.members.map((member) => member.start()));
 }
 
-/** So that a revision alone does not tell that the past is another one. */
+/** Grows the restored store past the old revision, so that a revision alone does not show that the history differs. */
 async function growPast(store: Store, revision: number): Promise<void> {
   let n = 0;
   const isPast = async (): Promise<boolean> => {

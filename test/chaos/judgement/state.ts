@@ -42,7 +42,7 @@ export interface StoredAudit {
   readonly revision: number;
 }
 
-/** Which record of an account a key of the directory names. */
+/** The record of an account that a key of the cached range names. */
 export function placeOf(key: string): { account: string; what: string; id: string } | undefined {
   const parts = /^d\/a\/([^/]+)(?:\/([a-z]+)(?:\/(.+))?)?$/.exec(key);
   return parts ? { account: parts[1] ?? '', what: parts[2] ?? 'account', id: parts[3] ?? '' } : undefined;

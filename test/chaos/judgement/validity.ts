@@ -18,7 +18,7 @@ export function loadBefore({ calls }: Pick<History, 'calls'>, at: number): numbe
   return done.length / (LOAD_OVER_MS / 1000);
 }
 
-/** Whether the limit refused somebody who had asked after the instant. */
+/** Whether the limit refused a request that began after the instant. */
 export const metLimit = ({ calls }: Pick<History, 'calls'>, since: number): boolean =>
   calls.some(({ client, start, status }) => client === HAMMER && start >= since && status === 429);
 

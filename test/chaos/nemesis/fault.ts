@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { World } from '../cluster/world.ts';
 import type { Random } from '../random.ts';
 
-/** How long and how often, in the long form and in the short one. */
+/** The durations and repetitions of the long form, and of the short one. */
 export interface Extent {
   readonly holdMs: number;
   readonly cutMs: number;

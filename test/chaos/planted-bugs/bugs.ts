@@ -32,7 +32,7 @@ function without(change: Change, isDropped: (key: string) => boolean): Change {
 const changing = (store: Store, changed: (change: Change) => Change): Store =>
   wrappedStore(store, { commit: (change) => store.commit(changed(change)) });
 
-/** How new the store is, is taken from the watch that feeds memory, and not asked for. */
+/** The store's revision is taken from the watch that fills memory, and not read. */
 function cachedAuthentication(store: Store): Store {
   let seen: Head | undefined;
   return wrappedStore(store, {

@@ -20,7 +20,7 @@ export interface KubeAnswer {
 export class ApiAccess implements AsyncDisposable {
   readonly directory: string;
   readonly authority: Authority;
-  /** Where its API is, with a certificate for 127.0.0.1 too, for a proxy in between. */
+  /** The URL of its API; the certificate is valid for 127.0.0.1, too, for a proxy in between. */
   readonly server: string;
   /** The path of the administrator's kubeconfig. */
   readonly kubeconfig: string;

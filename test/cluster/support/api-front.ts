@@ -24,7 +24,7 @@ export type Meddling =
   | 'cut';
 
 /**
- * In front of a real API server: every request and answer passes, unless a test meddles with it. Whoever comes this way
+ * In front of a real API server: every request and answer passes, unless a test meddles with it. A client that comes this way
  * has the administrator's rights.
  */
 export class ApiFront implements AsyncDisposable {
@@ -68,7 +68,7 @@ export class ApiFront implements AsyncDisposable {
     return this.#watches.size;
   }
 
-  /** How many requests there were since, by method and what they are for. */
+  /** The number of requests since, by method and type of object. */
   counts(from = 0): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { method, path, watch } of this.seen.slice(from)) {

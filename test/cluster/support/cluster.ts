@@ -88,7 +88,7 @@ async function started(
     serviceRange: slot.serviceRange,
     podRange: slot.podRange,
     scheduler: true,
-    // At once, or a crash while it starts would leave files that nobody knows of.
+    // This comes first: a crash while it starts would else leave files that nobody knows of.
     onDirectory: (directory) => settleFolder(slot, directory),
   });
   const cluster = make(plane);

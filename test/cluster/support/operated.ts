@@ -45,7 +45,7 @@ export interface Told {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Where the API has the objects of a kind, by the names that kubectl takes. */
+/** The path of the objects of a kind in the API, by the names that kubectl takes. */
 const PLACES: Readonly<Record<string, readonly [group: string, plural: string]>> = {
   facct: ['apis/muster.dev/v1beta1', 'fleetaccounts'],
   fkey: ['apis/muster.dev/v1beta1', 'fleetapikeys'],

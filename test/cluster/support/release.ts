@@ -91,7 +91,7 @@ export class Release {
     return this.#cluster.kubectl([...args, '--namespace', NAMESPACE], input);
   }
 
-  /** Where the Services are, at their own addresses. */
+  /** The URLs of the Services at their own addresses. */
   async addresses(): Promise<{ readonly api: string; readonly device: string; readonly ops: string }> {
     const [api, device, ops] = await Promise.all([this.#url('api'), this.#url('device'), this.#url('ops')]);
     return { api, device, ops };

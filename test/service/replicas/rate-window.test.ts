@@ -216,7 +216,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     one.store.fates.push('answer lost after commit', 'lost before commit', 'answer lost after commit');
     const hammered = await whileTimePasses(clock, other.store, hammer(one, apiKey, 300));
     expect(hammered.limited).toBe(0);
-    // After a commit that failed it pauses for a second, and might be taken for dead if time went on.
+    // A replica pauses for a second after a failed commit, and might be taken for dead if time went on.
     one.store.fates.splice(0);
     clock.advance(1000);
     const rest = await hammer(other, apiKey, 700);

@@ -18,7 +18,7 @@ export class LedgerWatch implements AsyncDisposable {
     this.#open();
   }
 
-  /** From the next commit on. */
+  /** Watches from the next commit on. */
   static async start(store: Store): Promise<LedgerWatch> {
     const { revision } = await store.list({ prefix: LEDGER, limit: 1 });
     return new LedgerWatch(store, revision + 1);

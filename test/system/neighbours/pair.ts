@@ -135,6 +135,6 @@ export const loggedBy = (pair: Pair, build: Build, words: string): readonly stri
     .filter((ran) => ran.build === build)
     .flatMap(({ process }) => process.logged.filter((line) => line.includes(words)));
 
-/** Whether both have acknowledged something since the instant. */
+/** Whether both builds have acknowledged a request since the instant. */
 export const bothServe = ({ calls }: Recorder, since: number): boolean =>
   [0, 1].every((place) => calls.some((call) => call.replica % 2 === place && call.start >= since && isOk(call)));

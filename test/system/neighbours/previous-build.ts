@@ -52,7 +52,7 @@ export function laidBuild(commit: string): string {
   const folder = join(versions, commit);
   if (!existsSync(folder)) {
     mkdirSync(versions, { recursive: true });
-    // Renamed when it is whole: what is cut off keeps a name that nobody looks for.
+    // It is renamed when it is complete: a folder that was cut off keeps a name that nothing reads.
     const staging = mkdtempSync(join(versions, '.laying-'));
     const archive = execFileSync('git', ['-C', ROOT, 'archive', commit], { maxBuffer: ARCHIVE_BYTES_MAX });
     execFileSync('tar', ['-x', '-C', staging], { input: archive });
@@ -62,7 +62,7 @@ export function laidBuild(commit: string): string {
   return folder;
 }
 
-/** Where the locked packages are the same, those of this checkout are; else they are installed. */
+/** Links the packages of this checkout where the locked ones are the same; else installs those of the commit. */
 function providePackages(folder: string, versions: string): void {
   const modules = join(folder, 'node_modules');
   const own = realpathSync(join(ROOT, 'node_modules'));

@@ -40,7 +40,7 @@ export async function seedMissedNights(store: Store, random: Random, today: stri
   ];
   const days = { first: daysBefore(through, 2), count: nights + 2 };
   for (let n = 0; n < ACCOUNTS; n += 1) writes.push(...accountWrites(random, days, n % 6 === 5, events));
-  // In the order in which a store takes them.
+  // The entries are put in the order of their instants, as a service would have written them.
   const systemSource = systemRandom();
   const audits = events
     .sort((a, b) => a.at - b.at)

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Authority } from '../node/authority.ts';
 import { toolPath } from './tools.ts';
 
-/** Where a control plane is, and what it hands out. */
+/** The network of a control plane: its address, its ports, and the ranges that it assigns. */
 export interface Place {
   /** The words that run a command in its network namespace; empty for the machine's own. */
   readonly enter: readonly string[];
@@ -27,7 +27,7 @@ export interface Making {
 
 type Command = readonly [file: string, ...args: string[]];
 
-/** How the programs of a control plane are started, with the files that they need. */
+/** The command lines of the programs of a control plane; writes the files that they need. */
 export function controlPlaneCommands(
   making: Making,
 ): Record<'etcd' | 'apiServer' | 'controllerManager' | 'scheduler', Command> {

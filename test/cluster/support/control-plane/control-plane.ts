@@ -67,7 +67,7 @@ export class ControlPlane extends ApiAccess {
     await this.#programs.apiServer.kill();
   }
 
-  /** At the same address again, with all that it stored. */
+  /** Starts it again at the same address, with its stored objects. */
   async startApiServer(): Promise<void> {
     const ca = this.authority.pem;
     await this.#programs.apiServer.start(async () => (await statusOf(`${this.server}/readyz`, ca)) === 200);

@@ -104,7 +104,7 @@ export class Program implements AsyncDisposable {
 const LINES_TOLD = 20;
 const STOP_MS = 20_000;
 
-/** How often a condition is looked at, and for how long before it is given up; a machine may be slow. */
+/** The pause between checks of a condition, and the time after which it is given up; a machine may be slow. */
 const LOOK_MS = 100;
 const EVENTUALLY_MS = 300_000;
 

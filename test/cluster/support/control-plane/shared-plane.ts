@@ -9,7 +9,7 @@ import { eventually } from './program.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where a control plane that test files share tells of itself; undefined where there is none. */
+    /** The file that describes the control plane which test files share; undefined where there is none. */
     controlPlane: string | undefined;
   }
 }

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where each cluster of this machine has its sockets, and says whose it is. */
+/** The folder in which each cluster of this machine has its sockets, and the file with its owner. */
 const SLOTS = '/run/muster-kubernetes';
 const SLOTS_MAX = 8;
 
@@ -85,7 +85,7 @@ function ownerOf({ folder }: Slot): Owner | undefined {
 
 const isAlive = (owner: Owner | undefined): boolean => owner !== undefined && startOf(owner.pid) === owner.startedAt;
 
-/** When the process was started, in ticks since the machine was; undefined where there is no such process. */
+/** The start of the process, in ticks since the start of the machine; undefined where there is no such process. */
 function startOf(pid: number): string | undefined {
   try {
     // The second field is the program's name in parentheses, and may have spaces of its own.

@@ -27,7 +27,7 @@ const OF_CONTAINERD = ['containerd', 'containerd-shim-runc-v2', 'ctr'] as const;
 export type Tool =
   (typeof OF_KUBERNETES)[number] | (typeof OF_CONTAINERD)[number] | 'coredns' | 'helm3' | 'helm4' | 'pause';
 
-/** Where the program lies, if it was built. */
+/** The path of the program, if it was built. */
 export function toolPath(tool: Tool): string {
   const [name, version] = nameAndVersion(tool);
   return join(toolsFolder(), 'bin', `${name}-${version}`);

@@ -29,7 +29,7 @@ export class Container implements AsyncDisposable {
     const container = new Container(`muster-${randomUUID()}`);
     const bounds = ['--ulimit=nofile=1024:1024', '--ulimit=nproc=4096:4096', '--memory=512m', '--pids-limit=128'];
     const hardened = ['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--security-opt=no-new-privileges'];
-    // Not over the image's own folder: runc gives a mount the mode of the folder under it, which is not for everybody.
+    // The mount is not over the image's own folder: runc gives it the mode of the folder under it, which is private.
     const data = ['--tmpfs=/tmp:rw,noexec,nosuid,size=2g', '--env=MUSTER_DATA_DIR=/tmp/data'];
     const variables = Object.entries(env).map(([name, value]) => `--env=${name}=${value}`);
     const as = [`--name=${container.#name}`, `--user=${user}`, '--network=host', '--runtime=runc', '--pull=never'];

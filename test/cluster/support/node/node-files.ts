@@ -6,7 +6,7 @@ import type { NodeNetwork } from './network.ts';
 
 export const PAUSE_IMAGE = 'localhost/pause:1';
 
-/** Where Debian's package has the network plugins. */
+/** The folder in which Debian's package has the network plugins. */
 const PLUGINS = '/usr/lib/cni';
 
 /** Everything that a node's programs are told in files. */

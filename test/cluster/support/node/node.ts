@@ -98,7 +98,7 @@ function filesOf(slot: Slot, network: NodeNetwork, plane: ControlPlane, dns: str
 const YES = (): boolean => true;
 const NO = (): boolean => false;
 
-/** Whether the address says that all is well. */
+/** Whether the address answers that all is well. */
 export const answers = (url: string): Promise<boolean> =>
   fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) }).then(({ ok }) => ok, NO);
 
