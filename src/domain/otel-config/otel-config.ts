@@ -58,14 +58,14 @@ export interface OtelConfigs {
    * @param seen the revision of the record that the change was decided from, so that a configuration which was purged
    *   since is not stored again; undefined to store over any revision
    * @throws Refusal `enterprise_required`, or as `authorisedBy`; StaleRead where the revision is not `seen`;
-   *   StoreUnavailable
+   *   StoreUnavailable; Busy
    */
   store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /**
    * Section 4.9: removes the configuration, also without the entitlement.
-   * @throws Refusal as `authorisedBy`; StoreUnavailable
+   * @throws Refusal as `authorisedBy`; StoreUnavailable; Busy
    */
   purge(caller: Caller): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface RateDecision {
 export interface RateWindow {
   /**
    * Charges one request. The window of one process decides at once; the one that replicas share may ask the store.
-   * @throws StoreUnavailable when the store does not answer in time, or too many requests of the account wait for it
+   * @throws StoreUnavailable; Busy when the decision comes too late, or too many requests of the account wait for it
    */
   charge(accountId: string): MaybePromise<RateDecision>;
   /** How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1. */

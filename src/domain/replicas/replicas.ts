@@ -15,10 +15,10 @@ export interface Replicas {
   /**
    * Announces this replica. It must be called before the replica serves.
    * @returns why it cannot serve, in words; undefined when it can
-   * @throws StoreUnavailable; BadRecord
+   * @throws StoreUnavailable; BadRecord; Busy as `joinSealing`
    */
   announce(): Promise<string | undefined>;
-  /** Announces this replica again, and checks the clocks of the others. @throws StoreUnavailable; BadRecord */
+  /** Announces this replica again, and checks the clocks of the others. @throws StoreUnavailable; BadRecord; Busy */
   round(): Promise<void>;
   /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
   live(): Promise<readonly ReplicaRecord[]>;

@@ -31,8 +31,8 @@ export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'c
  * this is a device's own state, and leaves no audit entry.
  * @returns how many are in the queue, by this request or an earlier one: all of them
  * @throws Refusal `invalid_request` for a private device (section 4.10), `invalid_credential` or `account_disabled`
- *   where the app or the account changed since the authentication; StoreUnavailable, also where the store is nearly
- *   full
+ *   where the app or the account changed since the authentication; Busy; StoreUnavailable, also where the store is
+ *   nearly full
  */
 export async function takeDetections(
   deps: DetectionDeps,

@@ -35,7 +35,7 @@ export interface ReviewQueue {
    * @throws Refusal `not_found` for the account, `invalid_request` for `after`; StoreUnavailable; BadRecord
    */
   list(accountId: string, page: ReviewPage): Promise<Listed<ReviewEntry>>;
-  /** Records the operator's decision on an entry. @throws Refusal `not_found`; StoreUnavailable; BadRecord */
+  /** Records the operator's decision on an entry. @throws Refusal `not_found`; StoreUnavailable; Busy; BadRecord */
   decide(origin: Origin, accountId: string, entryId: string, decision: Decision): Promise<ReviewEntry>;
 }
 

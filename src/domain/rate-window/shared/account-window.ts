@@ -58,7 +58,7 @@ export class AccountWindow {
     this.#usedAt = deps.clock.monotonic();
   }
 
-  /** H13. @throws StoreUnavailable when the store does not answer in time, or too many requests of the account wait */
+  /** Charges one request (H13). @throws StoreUnavailable; Busy when the decision is late, or too many requests wait */
   charge(): MaybePromise<RateDecision> {
     const now = this.#deps.interval();
     this.#usedAt = this.#deps.clock.monotonic();
