@@ -1,6 +1,7 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import { CATCH_UP_MS, type Freshness, type WatchCache } from '../../store/watch-cache/watch-cache.ts';
+import { systemClock } from '../../time/clock.ts';
 import { DEADLINES, type Deadlines } from '../limits.ts';
 import type { FleetMemory } from './memory.ts';
 import type { FleetReader } from './reader.ts';
@@ -46,9 +47,9 @@ export async function caughtUp(
   watchCache: Pick<WatchCache, 'fresh'>,
   withinMs: number = DEADLINES.storeMs,
 ): Promise<FleetMemory> {
-  const end = performance.now() + withinMs;
+  const end = systemClock.monotonic() + withinMs;
   // A look may be over at once: their number is bounded, too.
-  for (let looks = withinMs / CATCH_UP_MS; looks > 0 && performance.now() < end; looks -= 1) {
+  for (let looks = withinMs / CATCH_UP_MS; looks > 0 && systemClock.monotonic() < end; looks -= 1) {
     if ((await watchCache.fresh()) === 'fresh' && memory.whole) return memory;
   }
   // Better unavailable for a moment than told wrong.

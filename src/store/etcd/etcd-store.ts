@@ -1,4 +1,3 @@
-import type { CallOptions } from '@grpc/grpc-js';
 import type { IRangeRequest, IRangeResponse } from 'etcd3';
 import {
   HEAD_KEY,
@@ -21,6 +20,7 @@ import { EtcdCommits } from './group-commit.ts';
 import { EtcdHolds } from './lease/holds.ts';
 import type { UserAndPassword } from './wire/auth-token.ts';
 import type { Tls } from './wire/channel.ts';
+import type { TimedOptions } from './wire/deadline.ts';
 import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.ts';
 import { isCompacted, isFuture } from './wire/errors.ts';
 import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './wire/key-space.ts';
@@ -149,7 +149,7 @@ class EtcdStore implements Store {
       listener,
       deadlineMs: this.deadlineMs,
       connect: async () => {
-        endpoint = await this.endpoints.standing('watch', Date.now() + this.deadlineMs);
+        endpoint = await this.endpoints.standing('watch', this.endpoints.deadline());
         return endpoint.watch.watch();
       },
       over: (outcome) => {
@@ -211,7 +211,7 @@ class EtcdStore implements Store {
   /** For what is pinned to a revision. */
   private async at<T>(
     operation: string,
-    read: (endpoint: Endpoint, options: CallOptions) => Promise<T>,
+    read: (endpoint: Endpoint, options: TimedOptions) => Promise<T>,
   ): Promise<T | 'compacted' | 'future'> {
     return this.tracked(async () =>
       this.endpoints.repeatedly(operation, async (endpoint, options) =>

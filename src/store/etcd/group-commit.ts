@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { batchingPause } from '../../concurrency/batching-pause.ts';
 import { StoreUnavailable, type Change, type CommitResult } from '../port.ts';
 import { bytesOf, divide, type Candidate } from './batch.ts';
+import { deadlineIn, latest, leftMs, type Deadline } from './wire/deadline.ts';
 import type { Endpoints } from './wire/endpoints.ts';
 import { isInvalid, unavailable } from './wire/errors.ts';
 import type { KeySpace } from './wire/key-space.ts';
@@ -102,7 +103,7 @@ export class EtcdCommits {
   private async send(members: readonly Member[]): Promise<void> {
     if (members.length === 0) return;
     // Each keeps its own deadline; the request has that of the last to come.
-    const deadline = Math.max(...members.map((member) => member.deadline));
+    const deadline = latest(members.map((member) => member.deadline));
     for (const member of members) member.departs(deadline);
     try {
       const changes = members.map(({ change }) => change);
@@ -128,7 +129,7 @@ export class EtcdCommits {
 class Member implements Candidate {
   readonly change: Change;
   readonly bytes: number;
-  readonly deadline: number;
+  readonly deadline: Deadline;
   readonly result: Promise<CommitResult>;
   settled = false;
   private readonly settle = Promise.withResolvers<CommitResult>();
@@ -137,7 +138,7 @@ class Member implements Candidate {
   constructor(change: Change, deadlineMs: number) {
     this.change = change;
     this.bytes = bytesOf(change);
-    this.deadline = Date.now() + deadlineMs;
+    this.deadline = deadlineIn(deadlineMs);
     this.result = this.settle.promise;
     this.waits();
   }
@@ -148,8 +149,8 @@ class Member implements Candidate {
   }
 
   /** It is being sent; from now on a failure tells nothing of what became of it. */
-  departs(deadline: number): void {
-    // That of the request itself is kept by gRPC, which has more to say.
+  departs(deadline: Deadline): void {
+    // The deadline of the request itself is kept by the channel.
     if (this.deadline < deadline) this.expireWith('etcd did not answer in time');
     else clearTimeout(this.expiry);
   }
@@ -168,7 +169,7 @@ class Member implements Candidate {
   private expireWith(words: string): void {
     clearTimeout(this.expiry);
     const expire = (): void => this.fail(new StoreUnavailable('timeout', `commit: ${words}`));
-    this.expiry = setTimeout(expire, Math.max(0, this.deadline - Date.now()));
+    this.expiry = setTimeout(expire, leftMs(this.deadline));
   }
 
   private close(): void {

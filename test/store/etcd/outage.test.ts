@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deadlineIn } from '../../../src/store/etcd/wire/deadline.ts';
 import { openEndpoints, type Endpoint } from '../../../src/store/etcd/wire/endpoints.ts';
 import { StoreUnavailable, type Store, type StoreTrouble } from '../../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
@@ -194,7 +195,7 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${skipped}`, () 
       const trouble = { code: 14, details: 'etcdserver: no leader' };
       if (tried.length <= failures) throw Object.assign(new Error('from gRPC'), trouble);
     };
-    await Promise.all(endpoints.all.map((endpoint) => endpoint.connect(Date.now() + deadlineMs)));
+    await Promise.all(endpoints.all.map((endpoint) => endpoint.connect(deadlineIn(deadlineMs))));
     const reads: string[] = [];
     await endpoints.repeatedly('read', failing(reads, 2));
     expect(reads.toSorted()).toEqual(urls.toSorted());

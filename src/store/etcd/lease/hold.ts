@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { serialExecutor } from '../../../concurrency/serial.ts';
 import type { Held } from '../../port.ts';
 import { checkValue } from '../../validate.ts';
+import type { Deadline } from '../wire/deadline.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import { revisionFrom } from '../wire/key-space.ts';
 import type { EtcdLease } from './lease.ts';
@@ -86,7 +87,7 @@ export class EtcdHeld implements Held {
     return 'lost';
   }
 
-  private async isStillOurs(deadline?: number): Promise<boolean> {
+  private async isStillOurs(deadline?: Deadline): Promise<boolean> {
     const found = await this.key.look(deadline);
     if (found) this.adopt(revisionFrom(found.mod_revision));
     return found !== undefined;

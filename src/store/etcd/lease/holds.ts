@@ -1,4 +1,5 @@
 import { ABSENT, StoreUnavailable, type Held } from '../../port.ts';
+import type { Deadline } from '../wire/deadline.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import type { KeySpace } from '../wire/key-space.ts';
 import { EtcdHeld } from './hold.ts';
@@ -47,7 +48,7 @@ export class EtcdHolds {
     await Promise.all(this.revocations);
   }
 
-  private async exists(key: Buffer, deadline: number): Promise<boolean> {
+  private async exists(key: Buffer, deadline: Deadline): Promise<boolean> {
     const look = { key, keys_only: true };
     const { kvs } = await this.endpoints.repeatedly(
       'hold',

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { systemClock } from '../../../time/clock.ts';
+import type { Deadline } from '../wire/deadline.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import { isLeaseGone, isLeaseThere } from '../wire/errors.ts';
 
@@ -23,9 +25,9 @@ export class EtcdLease {
   }
 
   /** Throws StoreUnavailable; it may then be there all the same, and wants to be revoked. */
-  async grant(deadline: number): Promise<void> {
+  async grant(deadline: Deadline): Promise<void> {
     // etcd may grant more than was asked for, never less.
-    this.renewed(performance.now());
+    this.renewed(systemClock.monotonic());
     const request = { ID: this.id, TTL: this.ttlMs / 1000 };
     await this.endpoints.repeatedly(
       'hold',
@@ -40,16 +42,16 @@ export class EtcdLease {
 
   /** Not more than this is left before it may be gone; 0 or less when it may be. */
   get leftMs(): number {
-    return this.validUntil - performance.now();
+    return this.validUntil - systemClock.monotonic();
   }
 
   /** Throws StoreUnavailable. */
   async renew(): Promise<'renewed' | 'gone'> {
     const { sentAt, outcome } = await this.endpoints.repeatedly(
       'renew',
-      async (endpoint, options) => {
-        const sentAt = performance.now();
-        return { sentAt, outcome: await endpoint.renewLease(this.id, options) };
+      async (endpoint, { until }) => {
+        const sentAt = systemClock.monotonic();
+        return { sentAt, outcome: await endpoint.renewLease(this.id, until) };
       },
       this.endpoints.deadline(this.leftMs),
     );

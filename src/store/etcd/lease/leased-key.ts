@@ -1,4 +1,5 @@
 import type { IKeyValue } from 'etcd3';
+import { deadlineIn, leftMs, type Deadline } from '../wire/deadline.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import { isLeaseGone } from '../wire/errors.ts';
 import { revisionFrom } from '../wire/key-space.ts';
@@ -19,7 +20,7 @@ export class LeasedKey {
   }
 
   /** The key while it lies under this lease; whoever else writes it takes it away from there. Throws StoreUnavailable. */
-  async look(deadline?: number): Promise<IKeyValue | undefined> {
+  async look(deadline?: Deadline): Promise<IKeyValue | undefined> {
     const look = { key: this.key };
     const { kvs } = await this.endpoints.repeatedly(
       'hold',
@@ -33,7 +34,7 @@ export class LeasedKey {
    * Puts the key under the lease if it is at the revision, and returns its new one. Throws StoreUnavailable when that
    * is unknown, after it was looked for.
    */
-  async put(value: string, revision: number, deadline: number): Promise<number | 'conflict' | 'expired'> {
+  async put(value: string, revision: number, deadline: Deadline): Promise<number | 'conflict' | 'expired'> {
     const request = {
       compare: [equals(this.key, 'Mod', revision)],
       success: [{ request_put: { key: this.key, value: Buffer.from(value), lease: this.leaseId } }],
@@ -46,8 +47,8 @@ export class LeasedKey {
             if (isLeaseGone(error)) return undefined;
             throw error;
           }),
-        // The other half is for a look at what became of it.
-        Date.now() + (deadline - Date.now()) / 2,
+        // The other half is for reading what became of the put.
+        deadlineIn(leftMs(deadline) / 2),
       );
       if (!answer) return 'expired';
       return answer.succeeded ? revisionFrom(answer.header.revision) : 'conflict';

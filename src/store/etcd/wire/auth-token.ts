@@ -1,5 +1,6 @@
-import type { CallOptions, Metadata } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 import { AuthClient } from 'etcd3';
+import { deadlineIn, type TimedOptions } from './deadline.ts';
 
 export interface UserAndPassword {
   readonly username: string;
@@ -33,7 +34,7 @@ export class Session {
   }
 
   /** What a call has to carry. Rejects with the error of gRPC when etcd does not take the password. */
-  async metadata(options: CallOptions): Promise<Metadata> {
+  async metadata(options: Partial<TimedOptions>): Promise<Metadata> {
     if (this.current) return this.current;
     this.asking ??= this.authenticate(options).finally(() => {
       this.asking = undefined;
@@ -46,13 +47,13 @@ export class Session {
     if (this.current === refused) this.current = undefined;
   }
 
-  private async authenticate(options: CallOptions): Promise<Metadata> {
+  private async authenticate(options: Partial<TimedOptions>): Promise<Metadata> {
     // Once in five minutes: not worth a standing connection.
     const connection = this.open();
     try {
       const { username: name, password } = this.user;
-      const deadline = options.deadline ?? Date.now() + AUTHENTICATE_MS;
-      const { token } = await new AuthClient(connection).authenticate({ name, password }, { deadline });
+      const timed: TimedOptions = { until: options.until ?? deadlineIn(AUTHENTICATE_MS) };
+      const { token } = await new AuthClient(connection).authenticate({ name, password }, timed);
       const metadata = await connection.blankMetadata();
       metadata.set('token', token);
       this.current = metadata;

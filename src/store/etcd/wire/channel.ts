@@ -1,10 +1,12 @@
-import type { CallOptions, Client, Metadata, ServiceError } from '@grpc/grpc-js';
+import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import type { ICallable, IOptions } from 'etcd3';
 // Not in the package's index, which is why the version is pinned. Only its making of clients is used: its calls repeat
 // commits, and tear down the connection under everybody else's call when one call fails.
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
+import { systemClock } from '../../../time/clock.ts';
 import type { Session } from './auth-token.ts';
-import { GRPC, isGrpcTrouble, refusesToken } from './errors.ts';
+import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
+import { isGrpcTrouble, refusesToken } from './errors.ts';
 
 export interface Tls {
   readonly ca?: Buffer;
@@ -16,9 +18,9 @@ export type Service = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Maintenance';
 
 type UnaryDone = (error: ServiceError | null, response?: unknown) => void;
 
-/** As grpc-js makes it of a method's definition, which it puts beside it. */
+/** A method of a client as grpc-js makes it; the method's definition stands on the function. */
 interface UnaryCall {
-  (request: unknown, metadata: Metadata, options: CallOptions, done: UnaryDone): void;
+  (request: unknown, metadata: Metadata, options: CallOptions, done: UnaryDone): ClientUnaryCall;
   readonly path: string;
   readonly requestSerialize: (request: unknown) => Buffer;
 }
@@ -36,6 +38,8 @@ interface Link {
 const CONNECTING = 1;
 const READY = 2;
 const TROUBLE_MS = 50;
+/** What gRPC is told of a call: no deadline (deadline.ts). */
+const NO_OPTIONS: CallOptions = {};
 
 const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
   // A watch whose flow is dropped silently ends within 9 s; etcd bars clients that ping more often than every 5 s.
@@ -80,25 +84,27 @@ export class Connection implements ICallable<undefined> {
     return this.link !== undefined && stateOf(this.link) === READY;
   }
 
-  /** Resolves with why there is no connection at the deadline, or with nothing when it stands. */
-  async connect(deadline: number): Promise<string | undefined> {
+  /** Resolves with nothing when the connection stands, or at the deadline with the reason why it does not. */
+  async connect(deadline: Deadline): Promise<string | undefined> {
     const link = await this.open();
-    const failure = await new Promise<Error | undefined>((resolve) => {
-      link.client.waitForReady(deadline, resolve);
-    });
-    if (!failure) return undefined;
+    if (await isReadyBy(link, deadline)) return undefined;
     if (stateOf(link) !== CONNECTING) return this.troubleOf(link);
     // gRPC would wait for ever for a peer that accepted the connection and is silent.
     this.renew(link);
     return 'the endpoint accepts connections and does not answer, or drops them silently';
   }
 
-  async exec<T>(_service: string, method: string, request: unknown, options: CallOptions = {}): Promise<T> {
+  async exec<T>(_service: string, method: string, request: unknown, options: Partial<TimedOptions> = {}): Promise<T> {
     return this.decoded<T>(method, request, options, undefined);
   }
 
-  /** As `exec`, with a decoding of one's own. */
-  async decoded<T>(method: string, request: unknown, options: CallOptions, decode: Decode<T> | undefined): Promise<T> {
+  /** As `exec`, with a decoding of the caller's own. */
+  async decoded<T>(
+    method: string,
+    request: unknown,
+    options: Partial<TimedOptions>,
+    decode: Decode<T> | undefined,
+  ): Promise<T> {
     const link = this.link ?? (await this.open());
     if (!this.session) return this.call<T>(link, method, request, link.blank, options, decode);
     const metadata = await this.session.metadata(options);
@@ -151,7 +157,7 @@ export class Connection implements ICallable<undefined> {
   private async openAnew(): Promise<Link> {
     const pool = new ConnectionPool(this.options);
     const { client, metadata } = await pool.withConnection(this.service, (parts) => parts);
-    this.link = { pool, client, blank: metadata, heardAt: performance.now() };
+    this.link = { pool, client, blank: metadata, heardAt: systemClock.monotonic() };
     if (this.closed) this.renew();
     return this.link ?? Promise.reject(new Error('The connection is closed.'));
   }
@@ -159,7 +165,7 @@ export class Connection implements ICallable<undefined> {
   /** The words are only to be had from a call: a connection that just failed refuses it at once. */
   private async troubleOf(link: Link): Promise<string> {
     try {
-      await this.call(link, 'range', {}, link.blank, { deadline: Date.now() + TROUBLE_MS });
+      await this.call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
     } catch (error) {
       if (isGrpcTrouble(error)) return error.details;
     }
@@ -171,36 +177,85 @@ export class Connection implements ICallable<undefined> {
     method: string,
     request: unknown,
     metadata: Metadata,
-    options: CallOptions,
+    { until }: Partial<TimedOptions>,
     decode?: Decode<T>,
   ): Promise<T> {
-    const startedAt = performance.now();
+    const startedAt = systemClock.monotonic();
+    const ms = until === undefined ? undefined : leftMs(until);
+    if (ms === 0) throw new DeadlineExceeded('the deadline passed before the call was sent');
     return new Promise<T>((resolve, reject) => {
-      const client = link.client as unknown as { readonly [method: string]: UnaryCall };
-      const unary = client[method];
-      if (!unary) throw new TypeError(`etcd has no method ${method}.`);
-      const done: UnaryDone = (error, response) => {
-        const code: number | undefined = error?.code;
-        if (code !== GRPC.deadlineExceeded) link.heardAt = performance.now();
-        // Nothing at all came back since the call began: the flow may be dropped, and would stay so for minutes.
-        else if (link.heardAt <= startedAt) this.renew(link);
+      let expiry: NodeJS.Timeout | undefined;
+      let expired = false;
+      const started = start(link.client, { method, request, metadata, decode }, (error, response) => {
+        if (expired) return;
+        clearTimeout(expiry);
+        link.heardAt = systemClock.monotonic();
         if (error) reject(error);
         else resolve(response as T);
-      };
-      withoutStack(() => {
-        if (!decode) unary.call(client, request, metadata, options, done);
-        else link.client.makeUnaryRequest(unary.path, unary.requestSerialize, decode, request, metadata, options, done);
       });
+      if (ms === undefined) return;
+      expiry = setTimeout(() => {
+        expired = true;
+        // Nothing at all came back since the call began: the flow may be dropped, and would stay so for minutes.
+        if (link.heardAt <= startedAt) this.renew(link);
+        reject(new DeadlineExceeded(`no answer after ${ms} ms`));
+        started.cancel();
+      }, ms);
     });
   }
 }
 
+interface Unary {
+  readonly method: string;
+  readonly request: unknown;
+  readonly metadata: Metadata;
+  readonly decode: Decode<unknown> | undefined;
+}
+
+/** Begins a call, without a deadline. Throws where the channel was closed meanwhile. */
+function start(client: Client, { method, request, metadata, decode }: Unary, done: UnaryDone): ClientUnaryCall {
+  const unary = (client as unknown as { readonly [method: string]: UnaryCall })[method];
+  if (!unary) throw new TypeError(`etcd has no method ${method}.`);
+  const { path, requestSerialize } = unary;
+  return withoutStack(() =>
+    decode
+      ? client.makeUnaryRequest(path, requestSerialize, decode, request, metadata, NO_OPTIONS, done)
+      : unary.call(client, request, metadata, NO_OPTIONS, done),
+  );
+}
+
+/** gRPC's own `waitForReady` keeps its deadline on the wall clock, and begins anew to wait at every change. */
+async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
+  const channel = link.client.getChannel();
+  return new Promise((resolve) => {
+    let over = false;
+    const end = (ready: boolean): void => {
+      over = true;
+      clearTimeout(expiry);
+      resolve(ready);
+    };
+    const expiry = setTimeout(() => end(false), leftMs(deadline));
+    const look = (): void => {
+      if (over) return;
+      try {
+        const state = channel.getConnectivityState(true);
+        if (stateOf(link) === READY) end(true);
+        else channel.watchConnectivityState(state, Infinity, look);
+      } catch {
+        // The channel was closed meanwhile.
+        end(false);
+      }
+    };
+    setImmediate(look);
+  });
+}
+
 /** gRPC notes the caller's stack for every call, a twentieth of all that a commit computes; it tells what is known. */
-function withoutStack(start: () => void): void {
+function withoutStack<T>(start: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    start();
+    return start();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }

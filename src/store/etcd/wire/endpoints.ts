@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallOptions } from '@grpc/grpc-js';
 import { KVClient, LeaseClient, MaintenanceClient, WatchClient, type IRangeRequest } from 'etcd3';
 import { StoreUnavailable } from '../../port.ts';
 import { Session, type UserAndPassword } from './auth-token.ts';
 import { Connection, type Tls } from './channel.ts';
-import { GRPC, isGrpcTrouble, refusesToken, unavailable } from './errors.ts';
+import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
+import { refusesToken, unavailable } from './errors.ts';
 import type { WatchOutcome } from './watch.ts';
 
 /** The first pause before a read goes to an endpoint again that failed it; it doubles, within the call's deadline. */
@@ -41,19 +41,21 @@ export class Endpoint {
   }
 
   /** Resolves with why there is no connection at the deadline, or with nothing when it stands. */
-  async connect(deadline: number): Promise<string | undefined> {
+  async connect(deadline: Deadline): Promise<string | undefined> {
     return this.kvConnection.connect(deadline);
   }
 
-  async range<T>(request: IRangeRequest, options: CallOptions, decode: (bytes: Buffer) => T): Promise<T> {
+  async range<T>(request: IRangeRequest, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
     return this.kvConnection.decoded('range', request, options, decode);
   }
 
   /** etcd only renews over streams; a stream of its own for each call gives every call an answer and a deadline. */
-  async renewLease(id: string, options: CallOptions): Promise<'renewed' | 'gone'> {
-    const stream = await this.lease.leaseKeepAlive(options);
+  async renewLease(id: string, deadline: Deadline): Promise<'renewed' | 'gone'> {
+    const stream = await this.lease.leaseKeepAlive();
+    let expiry: NodeJS.Timeout | undefined;
     try {
       return await new Promise((resolve, reject) => {
+        expiry = setTimeout(() => reject(new DeadlineExceeded('no answer to a renewal')), leftMs(deadline));
         stream
           .on('error', reject)
           .on('end', () => reject(new StoreUnavailable('unreachable', 'renew: etcd ended the stream')))
@@ -61,10 +63,11 @@ export class Endpoint {
           .write({ ID: id });
       });
     } catch (error) {
-      if (isGrpcTrouble(error) && error.code === GRPC.deadlineExceeded) this.leaseConnection.renew();
+      if (error instanceof DeadlineExceeded) this.leaseConnection.renew();
       if (error instanceof Error && refusesToken(error.message)) this.session?.forget();
       throw error;
     } finally {
+      clearTimeout(expiry);
       stream.cancel();
     }
   }
@@ -102,7 +105,7 @@ export function openEndpoints({ urls, tls, user, deadlineMs }: EndpointsOptions)
   return new Endpoints(all, deadlineMs);
 }
 
-type Call<T> = (endpoint: Endpoint, options: CallOptions) => Promise<T>;
+type Call<T> = (endpoint: Endpoint, options: TimedOptions) => Promise<T>;
 
 /**
  * The choice of an endpoint: one that works is kept, one that failed is left. Every call has one absolute deadline,
@@ -121,16 +124,16 @@ export class Endpoints {
     this.preferred = Math.floor(Math.random() * all.length);
   }
 
-  /** That of a call which begins now. */
-  deadline(withinMs = this.deadlineMs): number {
-    return Date.now() + Math.min(withinMs, this.deadlineMs);
+  /** The deadline of a call that begins now. */
+  deadline(withinMs = this.deadlineMs): Deadline {
+    return deadlineIn(Math.min(withinMs, this.deadlineMs));
   }
 
   /** For what changes something: it is sent at most once, and only over a connection that stands. */
   async once<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
     const endpoint = await this.standing(operation, deadline);
     try {
-      return await call(endpoint, { deadline });
+      return await call(endpoint, { until: deadline });
     } catch (error) {
       throw this.noted(operation, endpoint, error);
     }
@@ -141,18 +144,18 @@ export class Endpoints {
     for (let attempt = 1; ; attempt += 1) {
       const endpoint = await this.standing(operation, deadline);
       try {
-        return await call(endpoint, { deadline: this.shareOf(deadline, attempt) });
+        return await call(endpoint, { until: this.shareOf(deadline, attempt) });
       } catch (error) {
         const trouble = this.noted(operation, endpoint, error);
         const pauseMs = this.pauseAfter(attempt);
-        if (!isPassing(trouble) || Date.now() + pauseMs >= deadline) throw trouble;
+        if (!isPassing(trouble) || leftMs(deadline) <= pauseMs) throw trouble;
         if (pauseMs > 0) await sleep(pauseMs);
       }
     }
   }
 
   /** An endpoint whose connection stands; waits for one for half a deadline, so that a call has the other half. */
-  async standing(operation: string, deadline: number): Promise<Endpoint> {
+  async standing(operation: string, deadline: Deadline): Promise<Endpoint> {
     const kept = this.all[this.preferred];
     if (kept?.isReady) return kept;
     const found = this.all.find(({ isReady }) => isReady) ?? (await this.connected(deadline));
@@ -184,10 +187,8 @@ export class Endpoints {
   }
 
   /** All that is left for the last endpoint to be tried, half of what is left for those before it. */
-  private shareOf(deadline: number, attempt: number): number {
-    if (attempt >= this.all.length) return deadline;
-    const now = Date.now();
-    return now + Math.max(1, (deadline - now) / 2);
+  private shareOf(deadline: Deadline, attempt: number): Deadline {
+    return attempt >= this.all.length ? deadline : deadlineIn(Math.max(1, leftMs(deadline) / 2));
   }
 
   private pauseAfter(attempt: number): number {
@@ -195,12 +196,12 @@ export class Endpoints {
     return again < 0 ? 0 : READ_PAUSE_MS * 2 ** again;
   }
 
-  private async connected(deadline: number): Promise<Endpoint | string> {
-    this.connecting ??= this.connectAny(Date.now() + this.deadlineMs / 2).finally(() => {
+  private async connected(deadline: Deadline): Promise<Endpoint | string> {
+    this.connecting ??= this.connectAny(deadlineIn(this.deadlineMs / 2)).finally(() => {
       this.connecting = undefined;
     });
     const expiry = new AbortController();
-    const expired = sleep(Math.max(0, deadline - Date.now()), 'not connected in time', { signal: expiry.signal });
+    const expired = sleep(leftMs(deadline), 'not connected in time', { signal: expiry.signal });
     try {
       return await Promise.race([this.connecting, expired]);
     } finally {
@@ -210,7 +211,7 @@ export class Endpoints {
   }
 
   /** The first that stands, or why none does. */
-  private async connectAny(until: number): Promise<Endpoint | string> {
+  private async connectAny(until: Deadline): Promise<Endpoint | string> {
     const troubles: string[] = [];
     const attempts = this.all.map(async (endpoint) => {
       const trouble = await endpoint.connect(until);

@@ -2,6 +2,7 @@ import { get as httpGet } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import type { Tls } from './channel.ts';
+import { deadlineIn, type TimedOptions } from './deadline.ts';
 import type { Endpoint } from './endpoints.ts';
 
 /** The first release of each line whose linearizable reads are never stale (etcd-io/etcd#20418). */
@@ -28,7 +29,8 @@ export type ReadVersion = (endpoint: Endpoint) => Promise<string | undefined>;
 /** A user limited to a prefix may not ask for the status on every version; the version is also there for anybody. */
 export function versionReader(tls: Tls | undefined, deadlineMs: number): ReadVersion {
   return async ({ maintenance, url }) => {
-    const status = maintenance.status({ deadline: Date.now() + deadlineMs }).then(({ version }) => version);
+    const timed: TimedOptions = { until: deadlineIn(deadlineMs) };
+    const status = maintenance.status(timed).then(({ version }) => version);
     return status.catch(async () => versionOverHttp(url, tls, deadlineMs)).catch(() => undefined);
   };
 }
