@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
-/** Of this process: who chooses keys elsewhere cannot know which of them meet here. */
+/** The seeds are this process's own: nobody can choose keys so that their hashes meet here. */
 const SEED = randomBytes(4).readUInt32LE();
 const OTHER_SEED = randomBytes(4).readUInt32LE();
 
 /**
- * 32 bits of a text of printable ASCII: FNV-1a from a start of this process' own, and MurmurHash3's finalizer, which
- * makes all bits depend on the last characters too.
+ * 32 bits of a text of printable ASCII: FNV-1a from a seed of this process, and MurmurHash3's finalizer, which makes all
+ * bits depend on the last characters too.
  */
 export const hashOfText = (text: string): number => hashFrom(SEED, text);
 
-/** 53 bits of a text: of a million texts two have the same once in 20,000 processes. */
+/** 53 bits of a text: among a million texts, two have the same in one of 20,000 processes. */
 export const fingerprintOf = (text: string): number =>
   (hashFrom(OTHER_SEED, text) >>> 11) * 2 ** 32 + hashFrom(SEED, text);
 
@@ -20,7 +20,7 @@ function hashFrom(seed: number, text: string): number {
   return mixed(hash);
 }
 
-/** The same of the text that lies in these bytes. */
+/** The hash that `hashOfText` gives the text in these bytes. */
 export function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
   let hash = SEED;
   for (let i = start; i < end; i += 1) hash = Math.imul(hash ^ (bytes[i] ?? 0), FNV_PRIME);

@@ -7,26 +7,26 @@ export interface Numbers extends Iterable<readonly [key: number, value: number]>
 }
 
 export interface PackedNumbersOptions {
-  /** So many come: with the right number nothing is allocated twice, and a fifth is left free. */
+  /** The number of keys that will come: with the right one nothing is allocated twice, and a fifth is left free. */
   readonly expected?: number;
-  /** What need not be kept any more goes when there would be no room otherwise. */
+  /** Values that need not be kept any more. They are dropped when there would be no room otherwise. */
   readonly isStale?: (value: number) => boolean;
 }
 
 /**
- * A map from integers (0 to 2^53 - 1) to numbers, in one typed array: 16 bytes a place, at most four fifths full. A
- * `Map` of a million instants is a million numbers on the heap, each of which a full collection must visit. Nothing is
- * removed but what is stale.
+ * A map from integers (0 to 2^53 - 1) to numbers, in one typed array: 16 bytes a slot, at most four fifths full. A
+ * `Map` of a million instants is a million numbers on the heap, each of which a full collection must visit. Only stale
+ * values are ever removed.
  */
 export class PackedNumbers implements Numbers {
   readonly #isStale: ((value: number) => boolean) | undefined;
-  /** Pairs of a key + 1 and a value; 0 where the place is free. */
+  /** Pairs of a key + 1, which is 0 where the slot is free, and a value. */
   #pairs: Float64Array;
   #size = 0;
 
   constructor({ expected = 0, isStale }: PackedNumbersOptions = {}) {
     this.#isStale = isStale;
-    this.#pairs = new Float64Array(2 * Math.max(PLACES_MIN, Math.ceil(expected / FILLED_MAX) + 1));
+    this.#pairs = new Float64Array(2 * Math.max(SLOTS_MIN, Math.ceil(expected / FILLED_MAX) + 1));
   }
 
   get size(): number {
@@ -58,12 +58,12 @@ export class PackedNumbers implements Numbers {
   *[Symbol.iterator](): Iterator<readonly [key: number, value: number]> {
     const pairs = this.#pairs;
     for (let at = 0; at < pairs.length; at += 2) {
-      const mark = pairs[at] ?? 0;
-      if (mark !== 0) yield [mark - 1, pairs[at + 1] ?? 0];
+      const keyAndOne = pairs[at] ?? 0;
+      if (keyAndOne !== 0) yield [keyAndOne - 1, pairs[at + 1] ?? 0];
     }
   }
 
-  /** Where the key is, or the free place where it belongs. */
+  /** The slot of the key, or the free slot where it belongs. */
   #find(key: number): number {
     const pairs = this.#pairs;
     let at = 2 * Math.floor((hashOfNumber(key) / 2 ** 32) * (pairs.length / 2));
@@ -71,14 +71,14 @@ export class PackedNumbers implements Numbers {
     return at;
   }
 
-  /** Without what is stale, and then with room for half as many again. */
+  /** Drops the stale values, and then makes room for half as many again. */
   #makeRoom(): void {
     const old = this.#pairs;
     const isStale = this.#isStale;
     const stays = (at: number): boolean => old[at] !== 0 && isStale?.(old[at + 1] ?? 0) !== true;
     let staying = 0;
     for (let at = 0; at < old.length; at += 2) if (stays(at)) staying += 1;
-    this.#pairs = new Float64Array(2 * Math.max(PLACES_MIN, Math.ceil(((staying + 1) * GROWTH) / FILLED_MAX)));
+    this.#pairs = new Float64Array(2 * Math.max(SLOTS_MIN, Math.ceil(((staying + 1) * GROWTH) / FILLED_MAX)));
     this.#size = staying;
     for (let at = 0; at < old.length; at += 2) {
       if (!stays(at)) continue;
@@ -89,6 +89,6 @@ export class PackedNumbers implements Numbers {
   }
 }
 
-const PLACES_MIN = 4;
+const SLOTS_MIN = 4;
 const FILLED_MAX = 0.8;
 const GROWTH = 1.5;

@@ -1,31 +1,31 @@
 import { PackedIndex } from './hash-index.ts';
 import { hashOfBytes, hashOfText, isTextAt } from './hash.ts';
-import { PackedCells, type PackedText } from './text-pages.ts';
+import { TextPages, type PackedText } from './text-pages.ts';
 
 /**
- * Rows of a group, a key, a revision and a value, with next to nothing on the heap: cells on pages (text-pages.ts),
- * typed columns, and one index. What a value says is nobody's business here. A row keeps its number as long as it is
- * there, through new values too; then the number goes to another row. So others can have columns of their own.
+ * Rows of a group, a key, a revision and a value, with next to nothing on the heap: slots on pages (text-pages.ts),
+ * typed columns, and one index. The table does not read the values. A row keeps its number until it is removed, through
+ * new values too; then the number goes to another row. So callers can have columns of their own.
  *
  * A key is printable ASCII and is found by itself or within its group; a group has it once. Beside key and value a row
- * takes 12 bytes in its cell, 16 in the columns and 11 to 21 in the index.
+ * takes 12 bytes in its slot, 16 in the columns and 11 to 21 in the index.
  */
 export class PackedTable {
   readonly #moved: (row: number) => void;
-  readonly #cells = new PackedCells((row, place) => {
-    this.#places[row] = place;
+  readonly #pages = new TextPages((row, offset) => {
+    this.#offsets[row] = offset;
     this.#moved(row);
   });
   readonly #index = new PackedIndex();
-  /** Where the row's cell is; of a free row the next free one. */
-  #places = new Uint32Array(ROWS_MIN);
+  /** The offset of the row's slot; for a free row, the next free row. */
+  #offsets = new Uint32Array(ROWS_MIN);
   #groups = new Uint32Array(ROWS_MIN);
   /** 0 where the row is free. */
   #revisions = new Float64Array(ROWS_MIN);
   #rows = 0;
   #free = NONE;
 
-  /** @param moved what was read of this row lies on a page that is about to be dropped: who keeps it keeps the page */
+  /** @param moved is called when the page of a row's value is about to be dropped: a caller that keeps the value keeps the page */
   constructor(moved: (row: number) => void = () => undefined) {
     this.#moved = moved;
   }
@@ -34,15 +34,15 @@ export class PackedTable {
     return this.#index.size;
   }
 
-  /** All numbers of rows are below. */
+  /** All numbers of rows are below this one. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** Of all that it holds, outside the heap. */
+  /** Bytes of all that it holds, outside the heap. */
   get bytes(): number {
-    const columns = this.#places.byteLength + this.#groups.byteLength + this.#revisions.byteLength;
-    return this.#cells.bytes + this.#index.bytes + columns;
+    const columns = this.#offsets.byteLength + this.#groups.byteLength + this.#revisions.byteLength;
+    return this.#pages.bytes + this.#index.bytes + columns;
   }
 
   /** The row of the key, in the group or in any; -1 where there is none. */
@@ -51,7 +51,7 @@ export class PackedTable {
     for (let at = this.#index.first(hash); at >= 0; at = this.#index.next(at, hash)) {
       const row = this.#index.rowAt(at);
       if (group !== undefined && this.#groups[row] !== group) continue;
-      const { bytes, start, end } = this.#cells.key(this.#placeOf(row));
+      const { bytes, start, end } = this.#pages.key(this.#offsetOf(row));
       if (isTextAt(bytes, start, end, key)) return row;
     }
     return -1;
@@ -60,7 +60,7 @@ export class PackedTable {
   /** Adds a row. @returns its number */
   add(group: number, key: string, revision: number, value: string): number {
     const row = this.#newRow();
-    this.#places[row] = this.#cells.put(row, key, value);
+    this.#offsets[row] = this.#pages.put(row, key, value);
     this.#groups[row] = group;
     this.#revisions[row] = revision;
     this.#index.add(hashOfText(key), row);
@@ -70,22 +70,22 @@ export class PackedTable {
   /** Gives a row another value. */
   replace(row: number, revision: number, value: string): void {
     const key = this.keyOf(row);
-    this.#cells.release(this.#placeOf(row));
-    this.#places[row] = this.#cells.put(row, key, value);
+    this.#pages.release(this.#offsetOf(row));
+    this.#offsets[row] = this.#pages.put(row, key, value);
     this.#revisions[row] = revision;
   }
 
   remove(row: number): void {
-    const { bytes, start, end } = this.#cells.key(this.#placeOf(row));
+    const { bytes, start, end } = this.#pages.key(this.#offsetOf(row));
     this.#index.remove(hashOfBytes(bytes, start, end), row);
-    this.#cells.release(this.#placeOf(row));
-    this.#places[row] = this.#free;
+    this.#pages.release(this.#offsetOf(row));
+    this.#offsets[row] = this.#free;
     this.#revisions[row] = 0;
     this.#free = row;
   }
 
   keyOf(row: number): string {
-    const { bytes, start, end } = this.#cells.key(this.#placeOf(row));
+    const { bytes, start, end } = this.#pages.key(this.#offsetOf(row));
     return bytes.toString('latin1', start, end);
   }
 
@@ -97,27 +97,27 @@ export class PackedTable {
     return this.#revisions[row] ?? 0;
   }
 
-  /** The value in UTF-8. */
+  /** The value of the row, in UTF-8. */
   valueOf(row: number): PackedText {
-    return this.#cells.value(this.#placeOf(row));
+    return this.#pages.value(this.#offsetOf(row));
   }
 
-  #placeOf(row: number): number {
-    const place = this.#places[row];
-    if (place === undefined || this.#revisions[row] === 0) throw new RangeError(`There is no row ${row}.`);
-    return place;
+  #offsetOf(row: number): number {
+    const offset = this.#offsets[row];
+    if (offset === undefined || this.#revisions[row] === 0) throw new RangeError(`There is no row ${row}.`);
+    return offset;
   }
 
   #newRow(): number {
     const free = this.#free;
     if (free !== NONE) {
-      this.#free = this.#places[free] ?? NONE;
+      this.#free = this.#offsets[free] ?? NONE;
       return free;
     }
     const row = this.#rows;
     this.#rows += 1;
-    if (row === this.#places.length) {
-      this.#places = withRoom(this.#places, Uint32Array, row);
+    if (row === this.#offsets.length) {
+      this.#offsets = withRoom(this.#offsets, Uint32Array, row);
       this.#groups = withRoom(this.#groups, Uint32Array, row);
       this.#revisions = withRoom(this.#revisions, Float64Array, row);
     }
@@ -133,7 +133,7 @@ interface Column<Self> {
   set(from: Self): void;
 }
 
-/** The column, copied to one that has room for this row, and for half as many again, so that growing stays rare. */
+/** The column, or a copy of it that has room for this row and for half as many again, so that growing stays rare. */
 export function withRoom<C extends Column<C>>(column: C, type: new (length: number) => C, row: number): C {
   if (row < column.length) return column;
   const larger = new type(Math.max(ROWS_MIN, Math.ceil((row + 1) * 1.5)));

@@ -1,4 +1,4 @@
-/** Where a text lies. It stays as it is for as long as somebody holds this: a page is never written twice. */
+/** The bytes of a text on a page. They stay as they are while somebody holds this: a page is never written twice. */
 export interface PackedText {
   readonly bytes: Buffer;
   readonly start: number;
@@ -7,79 +7,81 @@ export interface PackedText {
 
 interface Page {
   readonly bytes: Buffer;
-  /** The same memory; cells begin at multiples of 8. */
+  /** The same memory as words; slots begin at multiples of 8. */
   readonly words: Uint32Array;
-  /** Bytes of the cells that were put here, and of those among them that still count. */
+  /** Bytes of all slots that were put here. */
   used: number;
+  /** Bytes of the slots among them that are not released. */
   live: number;
 }
 
 export const PAGE_BYTES = 1024 * 1024;
 const UNITS_PER_PAGE = PAGE_BYTES / 8;
-/** The row, the bytes of the key, the bytes of the value. */
+/** The header of a slot: the row, the length of the key and the length of the value, four bytes each. */
 const HEADER_BYTES = 12;
 
 /**
- * Cells of a key and a value each, one after the other on pages outside the heap: a collection sees the pages, not the
- * cells. A cell is written once. One that is released leaves a hole; when more than half of a page is holes, its other
- * cells are moved to the newest page and the page is dropped, so that all pages together are never much more than
- * twice what is held. A cell is named by its `place`, which changes when it is moved: `moved` tells of it.
+ * Slots of a key and a value each, one after the other on pages outside the heap: a garbage collection visits the pages,
+ * not the slots. A slot is written once. A slot that is released leaves a hole; when more than half of a page is holes,
+ * its other slots are moved to the newest page and the page is dropped, so that all pages together are never much more
+ * than twice what is held. A slot is found by its `offset`, in units of 8 bytes over all pages; `moved` is called with
+ * the new offset when a slot is moved.
  */
-export class PackedCells {
-  readonly #moved: (row: number, place: number) => void;
+export class TextPages {
+  readonly #moved: (row: number, offset: number) => void;
   readonly #pages: (Page | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
   #current = -1;
   #bytes = 0;
 
-  constructor(moved: (row: number, place: number) => void) {
+  constructor(moved: (row: number, offset: number) => void) {
     this.#moved = moved;
   }
 
-  /** Of all pages. */
+  /** Bytes of all pages. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The key is ASCII. @returns the cell's place */
+  /** Writes a slot; the key is ASCII. @returns the offset of the slot */
   put(row: number, key: string, value: string): number {
     const valueBytes = Buffer.byteLength(value);
-    const place = this.#room(HEADER_BYTES + key.length + valueBytes);
-    const { bytes, words } = this.#pageAt(place);
-    const start = offsetOf(place);
+    const offset = this.#room(HEADER_BYTES + key.length + valueBytes);
+    const { bytes, words } = this.#pageAt(offset);
+    const start = byteOf(offset);
     words[start / 4] = row;
     words[start / 4 + 1] = key.length;
     words[start / 4 + 2] = valueBytes;
     bytes.write(key, start + HEADER_BYTES, 'latin1');
     bytes.write(value, start + HEADER_BYTES + key.length, 'utf8');
-    return place;
+    return offset;
   }
 
-  key(place: number): PackedText {
-    const { bytes, words } = this.#pageAt(place);
-    const start = offsetOf(place) + HEADER_BYTES;
-    return { bytes, start, end: start + (words[offsetOf(place) / 4 + 1] ?? 0) };
+  key(offset: number): PackedText {
+    const { bytes, words } = this.#pageAt(offset);
+    const start = byteOf(offset) + HEADER_BYTES;
+    return { bytes, start, end: start + (words[byteOf(offset) / 4 + 1] ?? 0) };
   }
 
-  value(place: number): PackedText {
-    const { bytes, words } = this.#pageAt(place);
-    const header = offsetOf(place) / 4;
-    const start = offsetOf(place) + HEADER_BYTES + (words[header + 1] ?? 0);
+  value(offset: number): PackedText {
+    const { bytes, words } = this.#pageAt(offset);
+    const header = byteOf(offset) / 4;
+    const start = byteOf(offset) + HEADER_BYTES + (words[header + 1] ?? 0);
     return { bytes, start, end: start + (words[header + 2] ?? 0) };
   }
 
-  /** The place means nothing any more; others may mean another one after this. */
-  release(place: number): void {
-    const page = this.#pageAt(place);
-    page.live -= cellBytes(page, offsetOf(place));
-    // So that whoever goes through the page passes it by.
-    page.words[offsetOf(place) / 4] = RELEASED;
-    this.#tidy(Math.floor(place / UNITS_PER_PAGE));
+  /** Releases a slot. Its offset must not be used any more, and releasing may move other slots. */
+  release(offset: number): void {
+    const page = this.#pageAt(offset);
+    page.live -= slotBytes(page, byteOf(offset));
+    // `#tidy` passes by a released slot.
+    page.words[byteOf(offset) / 4] = RELEASED;
+    this.#tidy(Math.floor(offset / UNITS_PER_PAGE));
   }
 
-  #pageAt(place: number): Page {
-    const page = this.#pages[Math.floor(place / UNITS_PER_PAGE)];
-    if (!page) throw new RangeError(`There is no cell at ${place}.`);
+  #pageAt(offset: number): Page {
+    const page = this.#pages[Math.floor(offset / UNITS_PER_PAGE)];
+    if (!page) throw new RangeError(`There is no slot at ${offset}.`);
     return page;
   }
 
@@ -87,13 +89,13 @@ export class PackedCells {
     const size = roundedUp(wanted);
     const page = this.#pages[this.#current];
     if (!page || page.used + size > page.bytes.length) return this.#roomOnNewPage(size);
-    const place = this.#current * UNITS_PER_PAGE + page.used / 8;
+    const offset = this.#current * UNITS_PER_PAGE + page.used / 8;
     page.used += size;
     page.live += size;
-    return place;
+    return offset;
   }
 
-  /** A cell larger than a page has one of its own. */
+  /** A slot larger than a page has a page of its own. */
   #roomOnNewPage(size: number): number {
     const closed = this.#current;
     const bytes = Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, size));
@@ -101,36 +103,36 @@ export class PackedCells {
     this.#current = this.#freeNumbers.pop() ?? this.#pages.length;
     this.#pages[this.#current] = { bytes, words, used: size, live: size };
     this.#bytes += bytes.length;
-    const place = this.#current * UNITS_PER_PAGE;
+    const offset = this.#current * UNITS_PER_PAGE;
     if (closed >= 0) this.#tidy(closed);
-    return place;
+    return offset;
   }
 
   #tidy(number: number): void {
     const page = this.#pages[number];
     if (!page || number === this.#current || page.live * 2 >= page.used) return;
-    // Given back only afterwards: what is moved must not come to lie on a page of the same number.
-    for (let offset = 0; offset < page.used; offset += cellBytes(page, offset)) this.#move(page, offset);
+    // The number is given back afterwards: a moved slot must not come to lie on a page of the same number.
+    for (let byte = 0; byte < page.used; byte += slotBytes(page, byte)) this.#move(page, byte);
     this.#pages[number] = undefined;
     this.#freeNumbers.push(number);
     this.#bytes -= page.bytes.length;
   }
 
-  #move(page: Page, offset: number): void {
-    const row = page.words[offset / 4] ?? RELEASED;
+  #move(page: Page, byte: number): void {
+    const row = page.words[byte / 4] ?? RELEASED;
     if (row === RELEASED) return;
-    const size = cellBytes(page, offset);
-    const place = this.#room(size);
-    page.bytes.copy(this.#pageAt(place).bytes, offsetOf(place), offset, offset + size);
-    this.#moved(row, place);
+    const size = slotBytes(page, byte);
+    const offset = this.#room(size);
+    page.bytes.copy(this.#pageAt(offset).bytes, byteOf(offset), byte, byte + size);
+    this.#moved(row, offset);
   }
 }
 
 const RELEASED = 0xffff_ffff;
 
-const offsetOf = (place: number): number => (place % UNITS_PER_PAGE) * 8;
+const byteOf = (offset: number): number => (offset % UNITS_PER_PAGE) * 8;
 const roundedUp = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
-function cellBytes({ words }: Page, offset: number): number {
-  return roundedUp(HEADER_BYTES + (words[offset / 4 + 1] ?? 0) + (words[offset / 4 + 2] ?? 0));
+function slotBytes({ words }: Page, byte: number): number {
+  return roundedUp(HEADER_BYTES + (words[byte / 4 + 1] ?? 0) + (words[byte / 4 + 2] ?? 0));
 }

@@ -6,7 +6,7 @@ import { runs } from '../support/run/effort.ts';
 /** Every row that the index finds by this hash. */
 function rowsOf(index: PackedIndex, hash: number): number[] {
   const rows: number[] = [];
-  for (let place = index.first(hash); place >= 0; place = index.next(place, hash)) rows.push(index.rowAt(place));
+  for (let slot = index.first(hash); slot >= 0; slot = index.next(slot, hash)) rows.push(index.rowAt(slot));
   return rows.sort((a, b) => a - b);
 }
 
@@ -49,7 +49,7 @@ test('a removal of what is not there changes nothing, not even where another row
   expect(rowsOf(index, 7)).toEqual([1]);
 });
 
-test('another row takes a place, and the one before is not found there any more', () => {
+test('another row takes a slot, and the one before is not found there any more', () => {
   const index = new PackedIndex();
   index.add(7, 1);
   index.replace(index.first(7), 2);

@@ -83,7 +83,7 @@ const churn = fc.array(fc.tuple(fc.nat(30), fc.option(bytesOf, { freq: 5 })), {
   size: 'max',
 });
 
-test('cells that move from page to page stay what they are, and pages never take much more than twice what is held', () => {
+test('slots that move from page to page stay what they are, and pages never take much more than twice what is held', () => {
   fc.assert(
     fc.property(churn, (steps) => {
       const both = new Both();
@@ -93,7 +93,7 @@ test('cells that move from page to page stay what they are, and pages never take
         else both.put(0, `k${number}`, { revision: number + 1, value: String(number % 10).repeat(bytes) });
         sizes.set(number, bytes ?? 0);
         const held = sizes.values().reduce((sum, size) => sum + size, 0);
-        // Beside twice what is held: the newest page, and what the one before left free for a cell too large for it.
+        // Beside twice what is held: the newest page, and what the one before left free for a slot too large for it.
         expect(both.table.bytes).toBeLessThanOrEqual(2 * held + 4 * PAGE_BYTES);
       }
       both.check();
