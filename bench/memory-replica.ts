@@ -150,7 +150,7 @@ async function settled(fleet: Fleet, apps: number): Promise<void> {
   for (;;) {
     await fleet.current();
     let seen = 0;
-    for (const account of fleet.memory.accounts()) if (account.seenRevision > 0) seen += 1;
+    for (const account of fleet.memory.accounts()) if (account.lastSeenRevision > 0) seen += 1;
     if (seen >= apps / 1000) return;
     await sleep(20);
   }

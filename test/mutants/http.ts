@@ -44,7 +44,7 @@ export const HTTP: readonly Mutant[] = [
         const asked = watchCache.fresh();
         return readerAfter(asked instanceof Promise ? asked.catch((): Freshness => 'fresh') : asked);
       } catch {
-        return held;
+        return cached;
       }
     },`,
     rule: 'H15: authentication fails closed with 502 while the store does not answer.',

@@ -126,7 +126,7 @@ async function flushAccount(
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.slots());
-  const known = { seen: account.seen(), revision: account.seenRevision };
+  const known = { seen: account.lastSeen(), revision: account.lastSeenRevision };
   const written = await write(deps, accountId, known, slots, alive);
   if (written !== 'conflict') return written;
   if (isOver()) return undefined;

@@ -15,14 +15,14 @@ import {
   type OtelRecord,
 } from '../records/records.ts';
 import type { AppTable } from './app-table.ts';
-import { eachSeen } from './last-seen-codec.ts';
+import { eachLastSeen } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 
-/** Where a key of the directory lies: whose it is, what it is, and which one. */
-export interface Place {
+/** A parsed key of the cached range: the account, the kind of record, and which one. */
+export interface RecordRef {
   readonly accountId: string;
   readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen';
-  /** Of the API key or app; `''` for what an account has one of. */
+  /** The id of the API key or app; `''` for records of which an account has one. */
   readonly id: string;
 }
 
@@ -31,9 +31,10 @@ function endOfPart(key: string, start: number): number {
   return slash < 0 ? key.length : slash;
 }
 
-export function placeOf(key: string): Place | undefined {
+/** Parses a key; undefined for a key that no account has, or of a kind that this program does not know. */
+export function recordRefOf(key: string): RecordRef | undefined {
   if (!key.startsWith(KEYS.accounts)) return undefined;
-  // By hand: a start comes here a million times.
+  // By hand, without `split`: a start parses a million keys.
   const afterId = endOfPart(key, KEYS.accounts.length);
   const afterKind = endOfPart(key, afterId + 1);
   const accountId = key.slice(KEYS.accounts.length, afterId);
@@ -54,15 +55,15 @@ export function placeOf(key: string): Place | undefined {
 
 let versions = 0;
 
-/** The records of one account in memory. A record of it may come before the account's own: then it waits here. */
+/** The records of one account in memory. Other records may come before the account's own, while `revision` is 0. */
 export class AccountMemory implements AccountReader {
   readonly id: string;
   record: AccountRecord = { name: '', entitlement: 'standard', disabled: true, createdAt: 0 };
   revision = 0;
-  seenRevision = 0;
-  /** Never given twice in this process, not even to an account that is listed anew. */
+  lastSeenRevision = 0;
+  /** Changes with every app and last contact. No two states in this process share one, not even after a new listing. */
   appsVersion = (versions += 1);
-  /** Among the accounts of the memory, as its apps are marked with it in the table. */
+  /** The account's number in the memory, which is the group of its apps in the table. */
   readonly number: number;
   readonly #table: AppTable;
   /** Rows of the account's apps in the table, the first `#appCount` of them. */
@@ -88,7 +89,7 @@ export class AccountMemory implements AccountReader {
     return Array.from(this.#held(), (row) => this.#table.app(row, this.id));
   }
 
-  /** Of its apps, in no particular order. */
+  /** The slots of its apps, in no particular order. */
   slots(): Iterable<number> {
     return Array.from(this.#held(), (row) => this.#table.slotOf(row));
   }
@@ -109,12 +110,12 @@ export class AccountMemory implements AccountReader {
     return this.#counters;
   }
 
-  seen(): Numbers {
+  lastSeen(): Numbers {
     return this.#seen;
   }
 
   /** @throws BadRecord, and then holds what it held before */
-  put({ kind, id }: Place, entry: Entry): void {
+  put({ kind, id }: RecordRef, entry: Entry): void {
     switch (kind) {
       case 'account': {
         Object.assign(this, parseRecord(accountSchema, entry));
@@ -139,16 +140,16 @@ export class AccountMemory implements AccountReader {
       }
       case 'seen': {
         const seen = new PackedNumbers({ expected: this.#appCount });
-        eachSeen(parseRecord(lastSeenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
+        eachLastSeen(parseRecord(lastSeenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
         this.#seen = seen;
-        this.seenRevision = entry.revision;
+        this.lastSeenRevision = entry.revision;
         this.appsVersion = versions += 1;
         break;
       }
     }
   }
 
-  drop({ kind, id }: Place): void {
+  drop({ kind, id }: RecordRef): void {
     switch (kind) {
       case 'account': {
         this.revision = 0;
@@ -173,7 +174,7 @@ export class AccountMemory implements AccountReader {
       }
       case 'seen': {
         this.#seen = NOTHING_SEEN;
-        this.seenRevision = 0;
+        this.lastSeenRevision = 0;
         this.appsVersion = versions += 1;
         break;
       }
@@ -181,7 +182,7 @@ export class AccountMemory implements AccountReader {
   }
 
   /** 0 where it holds none. */
-  revisionOf({ kind, id }: Place): number {
+  revisionOf({ kind, id }: RecordRef): number {
     switch (kind) {
       case 'account':
         return this.revision;
@@ -194,7 +195,7 @@ export class AccountMemory implements AccountReader {
       case 'tally':
         return this.#counters.revision;
       case 'seen':
-        return this.seenRevision;
+        return this.lastSeenRevision;
     }
   }
 
@@ -204,7 +205,7 @@ export class AccountMemory implements AccountReader {
     for (const row of this.#held()) yield [KEYS.app(this.id, this.#table.idOf(row)), this.#table.revisionOf(row)];
     if (this.#otel) yield [KEYS.otel(this.id), this.#otel.revision];
     if (this.#counters.revision > 0) yield [KEYS.counters(this.id), this.#counters.revision];
-    if (this.seenRevision > 0) yield [KEYS.lastSeen(this.id), this.seenRevision];
+    if (this.lastSeenRevision > 0) yield [KEYS.lastSeen(this.id), this.lastSeenRevision];
   }
 
   #held(): Uint32Array {
@@ -225,7 +226,7 @@ export class AccountMemory implements AccountReader {
     if (row < 0) return;
     this.#table.remove(row);
     this.#appCount -= 1;
-    // The last one takes its place.
+    // The last row moves to the gap.
     this.#rows[this.#rows.indexOf(row)] = this.#rows[this.#appCount] ?? 0;
   }
 }

@@ -2,7 +2,7 @@ import type { Entry } from '../../store/port.ts';
 import { parseRecord } from '../records/codec.ts';
 import { appSchema, type AppRecord } from '../records/records.ts';
 
-/** What memory keeps of an app's record beside its text, for what is asked all the time. */
+/** The fields of an app's record that memory keeps beside its text, because they are read all the time. */
 export interface AppSummary {
   readonly status: AppRecord['status'];
   readonly connection: AppRecord['connection'];
@@ -47,7 +47,7 @@ export function summaryAt(entry: Entry): { readonly summary: AppSummary; readonl
   return { summary, credential: credential === '' ? undefined : credential };
 }
 
-/** Nothing else can be presented as one, and nothing else stands in the text as it is. */
+/** No other text can be presented as a credential's hash, and only such a text stands in JSON without escapes. */
 const IS_HASH = /^[\w-]+$/;
 
 /** A string without escapes; a whole number that is no larger than a number can hold; a hash in base64url. */
@@ -60,7 +60,7 @@ const listOf = (item: string): string => String.raw`(?:${item}(?:,${item})*)?`;
 const ENROLLED_AT = String.raw`(?:,"enrolledAt":${WHOLE})?`;
 const CREDENTIAL = String.raw`(?:,"credential":"([\w-]*)")?`;
 
-/** What comes with an enrollment lies at the end, or, in what older versions wrote again, before the codes. */
+/** The fields of an enrollment lie at the end, or, in records that older versions wrote again, before the codes. */
 const SPELLED = new RegExp(
   [
     String.raw`^\{"name":${TEXT},"status":"(pending|active|revoked)","statusAt":${WHOLE},"createdAt":${WHOLE}`,

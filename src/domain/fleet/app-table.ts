@@ -7,7 +7,7 @@ import type { AppRecord } from '../records/records.ts';
 import { summaryAt, type AppSummary } from './app-summary.ts';
 import type { AppEntry } from './reader.ts';
 
-/** An app as memory held it when it was asked for. Its record is parsed when somebody looks at it. */
+/** An app as memory held it when it was asked for. Its record is parsed at the first use. */
 class PackedApp implements AppEntry {
   readonly id: string;
   readonly accountId: string;
@@ -30,7 +30,7 @@ class PackedApp implements AppEntry {
     this.#text = text;
   }
 
-  /** It was judged when memory took it up. */
+  /** The text needs no check: it was judged when it was put into memory. */
   get record(): AppRecord {
     const { bytes, start, end } = this.#text;
     return (this.#record ??= JSON.parse(bytes.toString('utf8', start, end)) as AppRecord);
@@ -45,21 +45,21 @@ const OPEN_CODES = 8;
 const flagsOf = ({ status, connection, hasOpenCodes }: AppSummary): number =>
   STATUSES.indexOf(status) | (connection === 'cloud' ? CLOUD : 0) | (hasOpenCodes ? OPEN_CODES : 0);
 
-/** Apps that were looked at lately, by row: those that are asked for again and again are unpacked once. */
+/** How many apps that were read lately are kept unpacked, by row: an app that is read again and again is unpacked once. */
 const RECENT_ROWS = 4096;
-/** A longer text is no hash of a credential, and nobody can present it. */
+/** A longer text is no hash of a credential: no request can present it. */
 const CREDENTIAL_BYTES_MAX = 255;
 
 /**
  * The apps of all accounts, packed: the text of each record, found by account and id, and by the credential that works
- * now; beside it in columns what a poll asks. An account is named by its number in the fleet's memory.
+ * now; the fields that a poll needs stand in columns beside it. An account is given by its number in the fleet's memory.
  */
 export class AppTable {
   readonly #rows = new PackedTable((row) => this.#drop(row));
   readonly #byCredential = new PackedIndex();
   #slots = new Float64Array();
   #flags = new Uint8Array();
-  /** Where the record's text has the credential; there is none where the length is 0. */
+  /** The position of the credential in the record's text; there is no credential where the length is 0. */
   #credentialAt = new Uint32Array();
   #credentialBytes = new Uint8Array();
   readonly #recent = Array.from<PackedApp | undefined>({ length: RECENT_ROWS });
@@ -69,7 +69,7 @@ export class AppTable {
     return this.#rows.size;
   }
 
-  /** Bytes of the records' text and of what finds them. */
+  /** Bytes of the records' text and of the indexes. */
   get bytes(): number {
     const columns = [this.#slots, this.#flags, this.#credentialAt, this.#credentialBytes];
     return columns.reduce((sum, { byteLength }) => sum + byteLength, this.#rows.bytes + this.#byCredential.bytes);
@@ -80,9 +80,10 @@ export class AppTable {
     return this.#rows.find(appId, account);
   }
 
+  /** The row of the app whose credential has this hash and works now; -1 where there is none. */
   findCredential(hash: string): number {
-    const place = this.#placeOf(hash, hashOfText(hash));
-    return place < 0 ? -1 : this.#byCredential.rowAt(place);
+    const at = this.#indexSlotOf(hash, hashOfText(hash));
+    return at < 0 ? -1 : this.#byCredential.rowAt(at);
   }
 
   accountOf(row: number): number {
@@ -103,7 +104,7 @@ export class AppTable {
    */
   put(row: number, account: number, appId: string, entry: Entry): number {
     const { summary, credential } = summaryAt(entry);
-    // What a text spells with escapes could not be found in it.
+    // A credential that the text spells with escapes could not be found in it.
     const isPlain = credential === undefined || entry.value.includes(credential);
     const text = isPlain ? entry.value : JSON.stringify(JSON.parse(entry.value));
     if (row >= 0) this.#forget(row);
@@ -123,14 +124,14 @@ export class AppTable {
 
   /** The app at the row, unpacked once as long as it is asked for. */
   recent(row: number, accountId: string): AppEntry {
-    const place = row % RECENT_ROWS;
-    const recent = this.#recentRows[place] === row ? this.#recent[place] : undefined;
+    const at = row % RECENT_ROWS;
+    const recent = this.#recentRows[at] === row ? this.#recent[at] : undefined;
     if (recent) return recent;
-    this.#recentRows[place] = row;
-    return (this.#recent[place] = this.#unpacked(row, accountId));
+    this.#recentRows[at] = row;
+    return (this.#recent[at] = this.#unpacked(row, accountId));
   }
 
-  /** For those who go through many: leaves those of late as they are. */
+  /** As `recent`, for callers that go through many apps: those that were read lately stay unpacked. */
   app(row: number, accountId: string): AppEntry {
     return this.#unpacked(row, accountId);
   }
@@ -139,7 +140,7 @@ export class AppTable {
     return this.#slots[row] ?? 0;
   }
 
-  #placeOf(credential: string, sum: number): number {
+  #indexSlotOf(credential: string, sum: number): number {
     for (let at = this.#byCredential.first(sum); at >= 0; at = this.#byCredential.next(at, sum)) {
       const { bytes, start, end } = this.#credentialOf(this.#byCredential.rowAt(at));
       if (isTextAt(bytes, start, end, credential)) return at;
@@ -167,8 +168,8 @@ export class AppTable {
     this.#credentialAt[row] = isAscii ? at : Buffer.byteLength(text.slice(0, at));
     this.#credentialBytes[row] = credential.length;
     const sum = hashOfText(credential);
-    const other = this.#placeOf(credential, sum);
-    // Two have it only while memory is filled, and the removal of the one before is yet to come.
+    const other = this.#indexSlotOf(credential, sum);
+    // Two rows have one credential only while memory is filled, when the removal of the older one is yet to come.
     if (other >= 0) this.#byCredential.replace(other, row);
     else this.#byCredential.add(sum, row);
   }

@@ -7,21 +7,28 @@ import type { FleetMemory } from './memory.ts';
 import type { FleetReader } from './reader.ts';
 import { directReader } from './store-reader.ts';
 
-/** The only way to the fleet's records: asked by every request, answered as the store was then or later. */
+/** The only way to the fleet's records. Every request asks anew; the answer is as the store was then or later (A12). */
 export interface Fleet {
-  /** @throws StoreUnavailable when the store does not say how new it is */
+  /**
+   * A reader of the fleet as it was when this was called, or later: memory, or the store itself while memory is behind.
+   * @throws StoreUnavailable when the store does not answer within its deadline
+   */
   current(): MaybePromise<FleetReader>;
-  /** As `current`, but later: it waits for a question that others put to the store, for a second or so. */
+  /**
+   * As `current`, but it causes no read of the store: it waits, for 1.3 s at most, for a read that another caller begins.
+   * @throws StoreUnavailable as `current`
+   */
   currentDeferred(): MaybePromise<FleetReader>;
   /**
-   * Memory, as new as the store was when this was called: for what the store cannot be asked, as which accounts there
-   * are. It is waited for as long as a call of the store may take, and one look at the store longer.
-   * @throws StoreUnavailable when memory does not get there
+   * Memory, as new as the store was when this was called, for questions that only memory answers, such as which accounts
+   * there are. Waits as long as a call of the store may take, and one read of `head` longer.
+   * @throws StoreUnavailable `timeout` when memory does not get there in time; else as `current`
    */
   whole(): Promise<FleetMemory>;
   readonly memory: FleetMemory;
 }
 
+/** The fleet over a store, the watch cache and the memory that it feeds. `storeMs` bounds `whole`. */
 export function createFleet(
   store: Store,
   watchCache: WatchCache,
@@ -30,9 +37,9 @@ export function createFleet(
 ): Fleet {
   const whole = (): Promise<FleetMemory> => caughtUp(memory, watchCache, storeMs);
   const direct = directReader(store, memory, whole);
-  const held = whileWhole(memory);
-  const readerAfter = (asked: MaybePromise<Freshness>): MaybePromise<FleetReader> =>
-    andThen(asked, (freshness) => (freshness === 'fresh' ? held : direct));
+  const cached = whileWhole(memory);
+  const readerAfter = (freshness: MaybePromise<Freshness>): MaybePromise<FleetReader> =>
+    andThen(freshness, (known) => (known === 'fresh' ? cached : direct));
   return {
     memory,
     current: () => readerAfter(watchCache.fresh()),
@@ -41,22 +48,25 @@ export function createFleet(
   };
 }
 
-/** As `Fleet.whole`: a pause of the watch or of this process may be longer than one look waits for it. */
+/**
+ * As `Fleet.whole`. Asks several times: a pause of the watch or of this process may be longer than `CATCH_UP_MS`.
+ * @throws StoreUnavailable as `Fleet.whole`
+ */
 export async function caughtUp(
   memory: FleetMemory,
   watchCache: Pick<WatchCache, 'fresh'>,
   withinMs: number = DEADLINES.storeMs,
 ): Promise<FleetMemory> {
   const end = systemClock.monotonic() + withinMs;
-  // A look may be over at once: their number is bounded, too.
-  for (let looks = withinMs / CATCH_UP_MS; looks > 0 && systemClock.monotonic() < end; looks -= 1) {
+  // An attempt may be over at once: their number is bounded, too.
+  for (let left = withinMs / CATCH_UP_MS; left > 0 && systemClock.monotonic() < end; left -= 1) {
     if ((await watchCache.fresh()) === 'fresh' && memory.whole) return memory;
   }
-  // Better unavailable for a moment than told wrong.
+  // Unavailable for a moment is better than a wrong answer.
   throw new StoreUnavailable('timeout', 'Memory is behind the store.');
 }
 
-/** Memory as a reader. It may be dropped while a request is under way: "not found" would then be a wrong answer. */
+/** Memory as a reader. Memory may be dropped while a request is under way: "not found" would then be a wrong answer. */
 function whileWhole(memory: FleetMemory): FleetReader {
   const whole = (): FleetMemory => {
     if (!memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');

@@ -1,13 +1,14 @@
 import type { Numbers } from '../../packed/number-map.ts';
 
 /**
- * Last contacts of an account's devices in one small text. Behind the newest contact come the runs of neighbouring slots
+ * The last contacts of an account's devices, by slot. `packLastSeen` makes one small text of them. Behind the newest contact come the runs of neighbouring slots
  * in ascending order: the distance from the run before, the length, and each slot's age against the newest contact, all
  * as base-128 varints; base64. A thousand devices that poll every minute take about 4 KiB; where the slots are dense, a
  * thousand that were last seen at any time within a century take at most 8 KiB.
  */
 export type LastSeenBySlot = Numbers;
 
+/** @param seen instants in milliseconds since 1970, by slot */
 export function packLastSeen(seen: LastSeenBySlot): string {
   const slots = Array.from(seen, ([slot]) => slot).sort((a, b) => a - b);
   const newest = slots.reduce((latest, slot) => Math.max(latest, seen.get(slot) ?? 0), 0);
@@ -26,15 +27,15 @@ export function packLastSeen(seen: LastSeenBySlot): string {
 /** @throws RangeError where the text was not made by `packLastSeen` */
 export function unpackLastSeen(packed: string): Map<number, number> {
   const seen = new Map<number, number>();
-  eachSeen(packed, (slot, at) => seen.set(slot, at));
+  eachLastSeen(packed, (slot, at) => seen.set(slot, at));
   return seen;
 }
 
 /**
- * Slots in ascending order, each with its last contact.
+ * Calls `take` for each slot in ascending order, with its last contact.
  * @throws RangeError where the text was not made by `packLastSeen`
  */
-export function eachSeen(packed: string, take: (slot: number, at: number) => void): void {
+export function eachLastSeen(packed: string, take: (slot: number, at: number) => void): void {
   const bytes = Buffer.from(packed, 'base64');
   let at = 0;
   const next = (): number => {

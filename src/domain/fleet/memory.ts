@@ -4,44 +4,45 @@ import type { Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
-import { AccountMemory, placeOf, type Place } from './account-memory.ts';
+import { AccountMemory, recordRefOf, type RecordRef } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp } from './reader.ts';
 import { SingletonRecords } from './singleton-records.ts';
 
 /**
- * Called after a batch has been applied, or memory been filled anew, with what it touched. No `appId`: the account, its configuration or a key.
- * Not for last contacts and counts, which change all the time and change nothing that a daemon is told.
+ * Called after a batch was applied, or memory was filled anew, for each app and account that changed. Without `appId` the
+ * account changed, its configuration or a key. Last contacts and counters are left out: they change all the time, and
+ * change nothing that a daemon is told.
  */
 export type FleetListener = (accountId: string, appId: string | undefined) => void;
 
 export interface FleetMemoryOptions {
-  /** A record that cannot be read is left out, so that what depends on it is refused; a person must look. */
+  /** A record that cannot be read is left out, so that requests which depend on it are refused; a person must look. */
   readonly onUnreadable: (error: unknown) => void;
 }
 
-/** The directory's records, indexed, those of apps packed: what every request reads. */
+/** The records of the cached range, indexed; those of apps are packed. Every request reads here. */
 export class FleetMemory implements WatchCacheSink, FleetReader {
   readonly #options: FleetMemoryOptions;
   readonly #accounts = new Map<string, AccountMemory>();
-  readonly #lone = new SingletonRecords();
+  readonly #singletons = new SingletonRecords();
   readonly #accountIdOfKey = new Map<string, string>();
   #apps = new AppTable();
-  /** By their number. */
+  /** The accounts by their number. */
   #numbered: AccountMemory[] = [];
   readonly #listeners = new Set<FleetListener>();
-  /** Keys of the range that this program does not know or cannot read, by revision: the directory asks for those too. */
+  /** Keys of the range that this program does not know or cannot read, by revision: the consistency check counts them. */
   readonly #unread = new Map<string, number>();
-  #unreadableSeen = 0;
+  #unreadableCount = 0;
   #whole = false;
-  /** By account, the apps that the listeners are yet to be told of; `undefined` among them is the account itself. */
+  /** By account, the apps of which the listeners are not told yet; `undefined` among them is the account itself. */
   #touched = new Map<string, Set<string | undefined>>();
 
   constructor(options: FleetMemoryOptions) {
     this.#options = options;
   }
 
-  /** False until it is filled, and while it is filled anew: what is not found then may well be in the store. */
+  /** False until memory is filled, and while it is filled anew: a record that is not found then may be in the store. */
   get whole(): boolean {
     return this.#whole;
   }
@@ -59,7 +60,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return () => this.#listeners.delete(listener);
   }
 
-  // What the requests read.
+  // The requests read these.
 
   readonly atOnce = true;
 
@@ -72,19 +73,19 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     for (const account of this.#accounts.values()) if (account.revision > 0) yield account;
   }
 
-  /** Accounts of which a record of these kinds cannot be read: what memory says of them is not all. */
-  unreadableAccounts(kinds: readonly Place['kind'][] = ['account', 'app']): ReadonlySet<string> {
+  /** Accounts of which a record of these kinds cannot be read: memory does not hold all of them. */
+  unreadableAccounts(kinds: readonly RecordRef['kind'][] = ['account', 'app']): ReadonlySet<string> {
     const accounts = new Set<string>();
     for (const key of this.#unread.keys()) {
-      const place = placeOf(key);
-      if (place && kinds.includes(place.kind)) accounts.add(place.accountId);
+      const ref = recordRefOf(key);
+      if (ref && kinds.includes(ref.kind)) accounts.add(ref.accountId);
     }
     return accounts;
   }
 
   /** How many records could not be read so far: memory holds less than it did where this has grown. */
-  get unreadableSeen(): number {
-    return this.#unreadableSeen;
+  get unreadableCount(): number {
+    return this.#unreadableCount;
   }
 
   accountOfKey(keyId: string): { account: AccountReader; key: ApiKeyEntry } | undefined {
@@ -102,11 +103,11 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   }
 
   day(): Versioned<DayRecord> | undefined {
-    return this.#lone.day;
+    return this.#singletons.day;
   }
 
   activeKey(): Versioned<ActiveKeyRecord> | undefined {
-    return this.#lone.activeKey;
+    return this.#singletons.activeKey;
   }
 
   #found(row: number): FoundApp | undefined {
@@ -116,33 +117,33 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return { account, app: this.#apps.recent(row, account.id) };
   }
 
-  // What the directory feeds.
+  // The watch cache calls these.
 
   put(entry: Entry): void {
-    if (this.#lone.knows(entry.key)) return this.#putSingleton(entry);
-    const place = placeOf(entry.key);
+    if (this.#singletons.knows(entry.key)) return this.#putSingleton(entry);
+    const ref = recordRefOf(entry.key);
     if (this.#unread.size > 0) this.#unread.delete(entry.key);
-    if (!place) {
+    if (!ref) {
       this.#unread.set(entry.key, entry.revision);
       return;
     }
     try {
-      this.#store(place, entry);
+      this.#store(ref, entry);
     } catch (error) {
-      this.#drop(place);
+      this.#drop(ref);
       this.#unread.set(entry.key, entry.revision);
-      this.#unreadableSeen += 1;
+      this.#unreadableCount += 1;
       this.#options.onUnreadable(error);
     }
-    this.#touch(place);
+    this.#touch(ref);
   }
 
   #putSingleton(entry: Entry): void {
     this.#unread.delete(entry.key);
     try {
-      this.#lone.put(entry);
+      this.#singletons.put(entry);
     } catch (error) {
-      this.#lone.drop(entry.key);
+      this.#singletons.drop(entry.key);
       this.#unread.set(entry.key, entry.revision);
       this.#options.onUnreadable(error);
     }
@@ -150,29 +151,29 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 
   remove(key: string): void {
     this.#unread.delete(key);
-    if (this.#lone.knows(key)) return this.#lone.drop(key);
-    const place = placeOf(key);
-    if (!place) return;
-    this.#drop(place);
-    this.#touch(place);
+    if (this.#singletons.knows(key)) return this.#singletons.drop(key);
+    const ref = recordRefOf(key);
+    if (!ref) return;
+    this.#drop(ref);
+    this.#touch(ref);
   }
 
-  #touch({ accountId, kind, id }: Place): void {
+  #touch({ accountId, kind, id }: RecordRef): void {
     if (kind === 'seen' || kind === 'tally') return;
     const touched = this.#touched.get(accountId);
-    // While memory is filled, its account stands for an app: nobody sleeps through that either.
-    const what = kind === 'app' && this.#whole ? id : undefined;
-    if (touched) touched.add(what);
-    else this.#touched.set(accountId, new Set([what]));
+    // While memory is filled, the account is noted instead of each app: its change wakes every listener as well.
+    const appId = kind === 'app' && this.#whole ? id : undefined;
+    if (touched) touched.add(appId);
+    else this.#touched.set(accountId, new Set([appId]));
   }
 
-  /** The listeners are told once memory is whole again: until then whoever looked would ask the store, all at once. */
+  /** The listeners are told once memory is whole again: if they were told now, all of them would read the store at once. */
   clear(): void {
     for (const accountId of this.#accounts.keys()) this.#touched.set(accountId, new Set([undefined]));
     this.#accounts.clear();
-    this.#lone.clear();
+    this.#singletons.clear();
     this.#accountIdOfKey.clear();
-    // Whoever still holds an account of before reads on in the table of before.
+    // A request that still holds an account reads on in the table to which this account belongs.
     this.#apps = new AppTable();
     this.#numbered = [];
     this.#unread.clear();
@@ -195,16 +196,16 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   revisionOf(key: string): number | undefined {
     const unread = this.#unread.size > 0 ? this.#unread.get(key) : undefined;
     if (unread !== undefined) return unread;
-    if (this.#lone.knows(key)) return this.#lone.revisionOf(key);
-    const place = placeOf(key);
-    const account = place && this.#accounts.get(place.accountId);
+    if (this.#singletons.knows(key)) return this.#singletons.revisionOf(key);
+    const ref = recordRefOf(key);
+    const account = ref && this.#accounts.get(ref.accountId);
     if (!account) return undefined;
-    return account.revisionOf(place) || undefined;
+    return account.revisionOf(ref) || undefined;
   }
 
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
     for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
-    for (const held of this.#lone.held()) if (held[0].startsWith(prefix)) yield held;
+    for (const held of this.#singletons.held()) if (held[0].startsWith(prefix)) yield held;
     if (!prefix.startsWith(KEYS.accounts)) return;
     const ids = prefix.slice(KEYS.accounts.length);
     for (const account of this.#accounts.values()) {
@@ -221,15 +222,15 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return account;
   }
 
-  #store(place: Place, entry: Entry): void {
-    const account = this.#accountOf(place.accountId);
-    account.put(place, entry);
-    if (place.kind === 'key') this.#accountIdOfKey.set(place.id, account.id);
+  #store(ref: RecordRef, entry: Entry): void {
+    const account = this.#accountOf(ref.accountId);
+    account.put(ref, entry);
+    if (ref.kind === 'key') this.#accountIdOfKey.set(ref.id, account.id);
   }
 
-  #drop(place: Place): void {
-    const account = this.#accounts.get(place.accountId);
-    if (place.kind === 'key') this.#accountIdOfKey.delete(place.id);
-    account?.drop(place);
+  #drop(ref: RecordRef): void {
+    const account = this.#accounts.get(ref.accountId);
+    if (ref.kind === 'key') this.#accountIdOfKey.delete(ref.id);
+    account?.drop(ref);
   }
 }

@@ -8,7 +8,7 @@ import { summaryOf, type AppSummary } from './app-summary.ts';
 
 export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 
-/** An app; what is asked for all the time lies beside its record, which may have to be parsed first. */
+/** An app. The fields that are read all the time stand beside its record, which may have to be parsed first. */
 export interface AppEntry extends Versioned<AppRecord>, AppSummary {
   readonly id: string;
   readonly accountId: string;
@@ -30,15 +30,15 @@ export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
 export interface AccountReader extends Versioned<AccountRecord> {
   readonly id: string;
   app(appId: string): MaybePromise<AppEntry | undefined>;
-  /** In no particular order. */
+  /** All apps of the account, in no particular order. */
   apps(): MaybePromise<readonly AppEntry[]>;
   apiKey(keyId: string): MaybePromise<ApiKeyEntry | undefined>;
   apiKeys(): MaybePromise<readonly ApiKeyEntry[]>;
   otel(): MaybePromise<Versioned<OtelRecord> | undefined>;
   counters(): MaybePromise<Versioned<CountersRecord>>;
   /** Last contacts by slot, as written to the store. */
-  seen(): MaybePromise<Numbers>;
-  /** Changes whenever an app or a last contact does; undefined where nobody counts. */
+  lastSeen(): MaybePromise<Numbers>;
+  /** Changes whenever an app or a last contact does; undefined in a reader of the store, which does not count. */
   readonly appsVersion: number | undefined;
 }
 
@@ -47,18 +47,21 @@ export interface FoundApp {
   readonly app: AppEntry;
 }
 
-/** What the fleet is now. Asked for anew by every request (`Fleet.current`). */
+/**
+ * The fleet as of now; every request gets a reader from `Fleet.current`. The methods of a reader of the store reject with
+ * StoreUnavailable and BadRecord; those of memory throw StoreUnavailable once memory was dropped.
+ */
 export interface FleetReader {
-  /** Memory: nothing that it gives is a promise. */
+  /** True for memory, which returns no promises. */
   readonly atOnce: boolean;
   account(accountId: string): MaybePromise<AccountReader | undefined>;
   accountOfKey(keyId: string): MaybePromise<{ account: AccountReader; key: ApiKeyEntry } | undefined>;
-  /** By the hash of a credential that works now. */
+  /** The app whose credential has this hash and works now. */
   appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
   appById(appId: string): MaybePromise<FoundApp | undefined>;
   /** The day that changes of a status are stamped with; undefined before the first one. */
   day(): MaybePromise<Versioned<DayRecord> | undefined>;
-  /** Which key-encryption key writes; undefined in a store that is older than this record. */
+  /** The key-encryption key that seals new values; undefined in a store that is older than this record. */
   activeKey(): MaybePromise<Versioned<ActiveKeyRecord> | undefined>;
 }
 

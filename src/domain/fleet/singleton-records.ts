@@ -4,7 +4,7 @@ import { daySchema, type DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
 
-/** The records of the directory that belong to no account, one of each. */
+/** The records of the cached range that belong to no account, one of each. */
 export class SingletonRecords {
   #activeKey: Versioned<ActiveKeyRecord> | undefined;
   #day: Versioned<DayRecord> | undefined;

@@ -30,8 +30,8 @@ import {
 } from './reader.ts';
 
 /**
- * The fleet read from the store itself, key by key, for the time that memory is behind. Memory still tells what never
- * changes: which account a key or an app belongs to.
+ * The fleet read from the store itself, key by key, while memory is behind. Memory still tells which account an app
+ * belongs to, since that never changes.
  * @param whole waits for memory to be as new as the store (`Fleet.whole`)
  */
 export function directReader(store: Store, memory: FleetMemory, whole: () => Promise<FleetMemory>): FleetReader {
@@ -68,7 +68,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
     async appById(appId) {
       const accountId = memory.appById(appId)?.account.id;
       if (accountId !== undefined) return await app(accountId, appId);
-      // The store cannot be asked whose an app is, and one that memory does not know may be newer than memory.
+      // The store has no index of apps by id, and an app that memory does not know may be newer than memory.
       return (await whole()).appById(appId);
     },
 
@@ -133,7 +133,7 @@ class DirectAccount implements AccountReader {
     return entry ? parseRecord(countersSchema, entry) : NO_COUNTERS;
   }
 
-  async seen(): Promise<Numbers> {
+  async lastSeen(): Promise<Numbers> {
     const entry = await this.#store.get(KEYS.lastSeen(this.id));
     return entry ? unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed) : new Map<number, number>();
   }

@@ -49,7 +49,7 @@ const COUNTED_PER_TURN = 500;
  */
 export async function meterNight(deps: NightDeps, night: Night, signal: AbortSignal): Promise<boolean> {
   const memory = await freshMemory(deps);
-  const [unreadable, seen] = [memory.unreadableAccounts(), memory.unreadableSeen];
+  const [unreadable, seen] = [memory.unreadableAccounts(), memory.unreadableCount];
   const accountIds = accountsOf(memory, night.day).filter((id) => id > night.doneTo && !unreadable.has(id));
   for (let i = 0; i < accountIds.length; i += LEDGER_ENTRIES_PER_COMMIT) {
     signal.throwIfAborted();
@@ -58,7 +58,7 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
     const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
     const entries = await countBatch(deps, night, batch);
     // An app of the batch may be unreadable, and so not in memory, and active all the same.
-    if (memory.unreadableSeen !== seen) return false;
+    if (memory.unreadableCount !== seen) return false;
     if ((await recordNight(deps, entries)) === 'conflict') return false;
     if (unreadable.size === 0) night.doneTo = batch.at(-1) ?? night.doneTo;
     await pause(deps, deps.clock.monotonic() - startedAt, signal);

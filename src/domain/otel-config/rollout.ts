@@ -118,7 +118,7 @@ export async function factsOf(
     entitlement: account.record.entitlement,
     revision: (await account.otel())?.record.revision ?? 0,
     apps: await account.apps(),
-    seen: await account.seen(),
+    seen: await account.lastSeen(),
   };
 }
 

@@ -14,7 +14,7 @@ export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] 
   apiKeys: () => [],
   otel: () => undefined,
   counters: () => NO_COUNTERS,
-  seen: () => new Map(),
+  lastSeen: () => new Map(),
 });
 
 /** The account that a reference leads to. */

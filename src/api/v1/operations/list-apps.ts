@@ -72,7 +72,7 @@ const bodyCache = new BodyCache();
 
 const listJson = (account: AccountReader): MaybePromise<string> =>
   andThen(account.apps(), (apps) =>
-    andThen(account.seen(), (seen) => {
+    andThen(account.lastSeen(), (seen) => {
       const items = apps.toSorted(byCreation).map((app) => appJson(app, seen));
       return `{"apps":[${items.join(',')}]}`;
     }),

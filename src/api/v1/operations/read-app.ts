@@ -11,6 +11,6 @@ export const readApp = route({
   handle: ({ account, appId }) =>
     andThen(account.app(appId), (app) => {
       if (!app) throw new Refusal('not_found');
-      return andThen(account.seen(), (seen) => ({ status: 200, body: cachedAppJson(app, seen) }));
+      return andThen(account.lastSeen(), (seen) => ({ status: 200, body: cachedAppJson(app, seen) }));
     }),
 });

@@ -34,7 +34,7 @@ async function gather({ uid, spec }: FleetAppResource, context: ReconcileContext
     binding,
     account,
     app: app?.record,
-    seenAt: app && owner ? lastSeenAt(app.record, await owner.seen()) : null,
+    seenAt: app && owner ? lastSeenAt(app.record, await owner.lastSeen()) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
     wanted: { appId: tokenHash(appId), serverUrl: tokenHash(context.deviceUrl) },
   };
