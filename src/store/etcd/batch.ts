@@ -1,23 +1,23 @@
 import type { Change } from '../port.ts';
 import { Claims } from './conflicts.ts';
 
-/** What etcd allows without being told otherwise (`--max-txn-ops`), for the outer transaction and its largest member. */
+/** etcd's own bound where `--max-txn-ops` is not set, for the outer transaction and its largest member together. */
 const OPERATIONS_MAX = 128;
 const MEMBERS_MAX = 40;
 /** etcd takes 1.5 MiB (`--max-request-bytes`); one change may be larger than this and goes alone. */
 const BYTES_MAX = 1024 * 1024;
-/** What the wire adds to the keys and values of an operation, and then some. */
+/** A bound on the bytes that the wire adds to the keys and values of an operation. */
 const BYTES_PER_OPERATION = 32;
-/** So many of those that wait are looked at; if most of them want one key, looking at all would be quadratic. */
-const LOOKED_AT_MAX = 400;
+/** How many waiting changes are examined: if most of them want one key, examining all would be quadratic. */
+const EXAMINED_MAX = 400;
 
-/** A change, and what it takes of a request. */
+/** A change, and the bytes that it takes of a request. */
 export interface Candidate {
   readonly change: Change;
   readonly bytes: number;
 }
 
-/** Keys are ASCII: their length is their bytes. */
+/** The bytes that a change takes of a request. Keys are ASCII: their length is their bytes. */
 export function bytesOf({ expect, write }: Change): number {
   let bytes = (expect.length + write.length) * BYTES_PER_OPERATION;
   for (const { key } of expect) bytes += key.length;
@@ -29,8 +29,9 @@ export function bytesOf({ expect, write }: Change): number {
 }
 
 /**
- * Chooses who rides in the next request, and who waits for a later one, both in order of arrival. The first always
- * rides, so nobody waits for ever; nobody overtakes one who waits for a key that both want.
+ * Divides the waiting changes into the group of the next request and those that wait on, both in order of arrival. The
+ * first always goes into the group, so that no change waits for ever; no change overtakes one that waits for a key which
+ * both want.
  */
 export function divide<T extends Candidate>(waiting: readonly T[]): { readonly group: T[]; readonly rest: T[] } {
   const group: T[] = [];
@@ -38,19 +39,19 @@ export function divide<T extends Candidate>(waiting: readonly T[]): { readonly g
   const claims = new Claims();
   const room = new Room();
   for (const [index, candidate] of waiting.entries()) {
-    if (group.length === MEMBERS_MAX || index === LOOKED_AT_MAX) {
+    if (group.length === MEMBERS_MAX || index === EXAMINED_MAX) {
       rest.push(...waiting.slice(index));
       break;
     }
-    const rides = room.isFor(candidate) && !claims.clashWith(candidate.change);
-    if (rides) room.take(candidate);
-    (rides ? group : rest).push(candidate);
+    const fits = room.isFor(candidate) && !claims.clashWith(candidate.change);
+    if (fits) room.take(candidate);
+    (fits ? group : rest).push(candidate);
     claims.add(candidate.change);
   }
   return { group, rest };
 }
 
-/** What is left in a request. */
+/** The room that is left in a request. */
 class Room {
   private members = 0;
   private bytes = 0;
@@ -58,9 +59,9 @@ class Room {
   private frees = false;
 
   isFor({ change, bytes }: Candidate): boolean {
-    // Whatever the size of the first, etcd is the one to judge it.
+    // A first change goes alone, whatever its size: etcd judges it.
     if (this.members === 0) return true;
-    // A full etcd takes what only removes, and nothing that puts: they would fail with their neighbours.
+    // A full etcd takes changes that only remove, and none that puts: in one request the former would fail with the latter.
     if (onlyFrees(change) !== this.frees) return false;
     if (this.bytes + bytes > BYTES_MAX) return false;
     // One for the candidate, one for `head`. etcd adds to these the largest of the nested transactions, not their sum.

@@ -1,10 +1,10 @@
 import { HEAD_KEY, type Change, type Write } from '../port.ts';
 
 /**
- * What changes rely on and write, to tell whether one more can ride in the same request: etcd compares for all of them
- * before it writes for any. A key that one writes and another expects would let both through (write skew), whichever
- * came first; a key that two of them write is refused, or, where one is a range that is removed, up to their order.
- * Keys that are only expected may be shared.
+ * The keys that the changes of one request expect and write, to tell whether one more change may join them. etcd compares
+ * for all changes before it writes for any: where one writes a key that another expects, both would go through (write
+ * skew). A key that two of them put is refused; where one removes a range with the key, the outcome would depend on their
+ * order. Keys that are only expected may be shared.
  */
 export class Claims {
   private readonly expected = new Set<string>();
@@ -22,7 +22,7 @@ export class Claims {
   }
 
   clashWith({ expect, write, quiet }: Change): boolean {
-    // `head` is put once for all who move it, so that these clash with who expects it and not with each other.
+    // `head` is put once for all changes that move it: these clash with a change that expects it, not with each other.
     if (quiet !== true && this.expected.has(HEAD_KEY)) return true;
     return expect.some(({ key }) => this.writes(key)) || write.some((one) => this.touchedBy(one));
   }

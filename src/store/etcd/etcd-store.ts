@@ -36,9 +36,9 @@ export interface EtcdOptions {
   readonly prefix: string;
   readonly tls?: Tls;
   readonly auth?: UserAndPassword;
-  /** For each call of the port, from its begin, whatever happens within it. */
+  /** The deadline of each call of the port, in milliseconds from its begin, repetitions included. */
   readonly deadlineMs?: number;
-  /** What etcd's `--quota-backend-bytes` says. */
+  /** The value of etcd's `--quota-backend-bytes`. */
   readonly quotaBytes?: number;
   /** Run on a version whose reads may be stale, with a warning. */
   readonly allowOldVersion?: boolean;
@@ -51,7 +51,9 @@ const QUOTA_BYTES = 2 * 1024 ** 3;
 
 /**
  * Opens the store after one read, so that wrong addresses, certificates, passwords and permissions are told at once.
- * Throws StoreUnavailable, RangeError on options that cannot work, and Error on an etcd that is too old.
+ * @throws StoreUnavailable when etcd does not answer or refuses
+ * @throws RangeError on options that cannot work
+ * @throws Error on an etcd that is too old
  */
 export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   const { deadlineMs = DEADLINE_MS, tls, warn = () => undefined } = options;
@@ -63,7 +65,7 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
     await store.head();
     const read = options.readVersion ?? versionReader(tls, deadlineMs);
     await checkVersions(endpoints.all, { read, allowOld: options.allowOldVersion === true, warn });
-    await fullness.look();
+    await fullness.check();
     return store;
   } catch (error) {
     await store[Symbol.asyncDispose]();
@@ -208,7 +210,7 @@ class EtcdStore implements Store {
     );
   }
 
-  /** For what is pinned to a revision. */
+  /** Reads at a revision, which may be compacted or still to come. */
   private async at<T>(
     operation: string,
     read: (endpoint: Endpoint, options: TimedOptions) => Promise<T>,

@@ -8,17 +8,17 @@ import { isInvalid, unavailable } from './wire/errors.ts';
 import type { KeySpace } from './wire/key-space.ts';
 import { encodeGroup, resultsOf } from './wire/txn.ts';
 
-/** While so many requests are under way, further commits wait and ride together (docs/adr/0015-group-commit.md). */
+/** While so many requests are under way, further commits wait and share the next one (docs/adr/0015-group-commit.md). */
 const REQUESTS_MAX = 2;
-/** The second one is for a wire that is slow, or silent: it sets out where commits wait so long after the last group. */
+/** The second request is for a wire that is slow or silent: it is sent when commits have waited so long after the last group. */
 const PATIENCE_MS = 20;
-/** More than can be sent before their deadlines pass. */
+/** More commits than can be sent before their deadlines pass. */
 const WAITING_MAX = 10_000;
 const EPOCH_ID_BYTES = 8;
 
 /**
- * The commits of one store. One that comes while there is little to do is sent at once; those that come while a request
- * is under way ride together in the next one, each with its own verdict and its own deadline.
+ * The commits of one store. A commit that comes while no request is under way is sent at once; those that come meanwhile
+ * share the next request, each with its own verdict and its own deadline.
  */
 export class EtcdCommits {
   private readonly keys: KeySpace;
@@ -26,7 +26,7 @@ export class EtcdCommits {
   private readonly deadlineMs: number;
   private waiting: Member[] = [];
   private requests = 0;
-  /** Runs while commits wait and another request may set out. */
+  /** Runs while commits wait and another request may be sent. */
   private patience: NodeJS.Timeout | undefined;
 
   constructor(keys: KeySpace, endpoints: Endpoints, deadlineMs: number) {
@@ -35,7 +35,7 @@ export class EtcdCommits {
     this.deadlineMs = deadlineMs;
   }
 
-  /** Throws StoreUnavailable. */
+  /** @throws StoreUnavailable as `Store.commit` */
   async commit(change: Change): Promise<CommitResult> {
     if (this.waiting.length >= WAITING_MAX) {
       throw new StoreUnavailable('failed', `commit: ${WAITING_MAX} commits wait already, and this one was not sent`);
@@ -69,7 +69,7 @@ export class EtcdCommits {
     this.requests -= 1;
   }
 
-  /** One group, beside the one that takes its time: two that went on side by side would carry half as many each. */
+  /** Sends one group beside a request that takes long. No more than one: two senders would carry half as many each. */
   private async sendBeside(): Promise<void> {
     this.requests += 1;
     await this.sendGroup();
@@ -78,14 +78,14 @@ export class EtcdCommits {
     else this.waitOn();
   }
 
-  /** Does not throw: whatever happens, happens to the members. */
+  /** Does not throw: a failure is told to the members. */
   private async sendGroup(): Promise<void> {
     try {
-      // Before the group is put together: who comes while there is no connection rides in it, too.
+      // The connection comes first: commits that come while there is none join the group, too.
       await this.endpoints.standing('commit', this.endpoints.deadline());
       await this.send(this.nextGroup());
     } catch (error) {
-      // That there is none is found out once for all, in one deadline, and not by each of them in turn.
+      // All of them fail together: each would otherwise find out, one deadline after the other, that there is none.
       for (const member of this.waiting.splice(0)) member.fail(unavailable('commit', error));
       this.waitNoLonger();
     }
@@ -99,15 +99,15 @@ export class EtcdCommits {
     return group;
   }
 
-  /** Does not throw: whatever happens, happens to the members. */
+  /** Does not throw: a failure is told to the members. */
   private async send(members: readonly Member[]): Promise<void> {
     if (members.length === 0) return;
-    // Each keeps its own deadline; the request has that of the last to come.
+    // Each member keeps its own deadline; the request has the latest of them.
     const deadline = latest(members.map((member) => member.deadline));
     for (const member of members) member.departs(deadline);
     try {
       const changes = members.map(({ change }) => change);
-      // Generated per request, which is sent once: the epoch id also tells this history from a restored one.
+      // A new epoch id for each request, which is sent once: it also tells this history from a restored one.
       const request = encodeGroup(this.keys, changes, randomBytes(EPOCH_ID_BYTES).toString('hex'));
       const answer = await this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options), deadline);
       const results = resultsOf(answer, members.length);
@@ -118,14 +118,14 @@ export class EtcdCommits {
     }
   }
 
-  /** etcd refused all because of one, before it did anything: now each gets an answer of its own. */
+  /** etcd refused the whole request because of one change, before it did anything: now each gets its own answer. */
   private async sendOneByOne(members: readonly Member[]): Promise<void> {
     for (const member of members) member.waits();
     for (const member of members) if (!member.settled) await this.send([member]);
   }
 }
 
-/** A commit from its call to its end, which is at its deadline at the latest. */
+/** A commit from its call to its end, which comes at its deadline at the latest. */
 class Member implements Candidate {
   readonly change: Change;
   readonly bytes: number;
@@ -143,12 +143,12 @@ class Member implements Candidate {
     this.waits();
   }
 
-  /** Nothing of it has been carried out. */
+  /** The commit waits, and was not sent: its message says so when the deadline passes. */
   waits(): void {
     if (!this.settled) this.expireWith('its turn did not come in time, and it was not sent');
   }
 
-  /** It is being sent; from now on a failure tells nothing of what became of it. */
+  /** The commit is being sent; after a failure it is from now on unknown whether it happened. */
   departs(deadline: Deadline): void {
     // The deadline of the request itself is kept by the channel.
     if (this.deadline < deadline) this.expireWith('etcd did not answer in time');

@@ -1,10 +1,10 @@
-/** The database file: how it is opened, the statements on it, and how it forgets. Everything here is synchronous. */
+/** The database file: opening it, the statements on it, and how it forgets. Everything here is synchronous. */
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Entry, StoreTrouble } from '../port.ts';
 import { ABSENT, StoreUnavailable } from '../port.ts';
 
-/** With SQLite's 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
+/** With SQLite's own 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
 const CACHE_KIB = 64 * 1024;
 /** Pages written again and again between two checkpoints are copied once. More would make the pause for it longer. */
 const CHECKPOINT_PAGES = 4000;
@@ -32,7 +32,7 @@ const SELECT_KEYS = `SELECT key, '', revision FROM entries WHERE key >= ? AND ke
 
 type Row = readonly [key: string, value: string, revision: number];
 
-/** Result codes of SQLite that mean something to us (https://sqlite.org/rescode.html). */
+/** The result codes of SQLite that are told apart (https://sqlite.org/rescode.html). */
 const BUSY = 5;
 const FULL = 13;
 
@@ -57,7 +57,10 @@ export class Database {
   private readonly upsertHeld: StatementSync;
   private readonly selectHeld: StatementSync;
 
-  /** Takes the file for this process alone. Throws `StoreUnavailable`. */
+  /**
+   * Takes the file for this process alone.
+   * @throws StoreUnavailable `refused` when another process holds it, `failed` when it cannot be opened
+   */
   constructor(path: string, pagesMax: number | undefined) {
     this.path = path;
     this.database = opened(path, pagesMax);
@@ -94,13 +97,13 @@ export class Database {
     return row === undefined ? ABSENT : row[0];
   }
 
-  /** Entries from `start` to before `end`. To be used up or returned at once: an open cursor pins the WAL. */
+  /** Entries from `start` to before `end`. Use the generator up or return it at once: an open cursor pins the WAL. */
   *range(start: string, end: string, keysOnly = false): Generator<Entry, undefined> {
     const select = keysOnly ? this.selectKeys : this.selectRange;
     for (const row of select.iterate(start, end)) yield entryOf(row as unknown as Row);
   }
 
-  /** At most so many of them at once: half the time of going through `range`. */
+  /** As `range`, at most `limit` entries at once: it takes half the time. */
   page(start: string, end: string, limit: number, keysOnly = false): Entry[] {
     const select = keysOnly ? this.selectPageOfKeys : this.selectPage;
     return (select.all(start, end, limit) as unknown as Row[]).map(entryOf);
@@ -114,7 +117,7 @@ export class Database {
     this.deleteOne.run(key);
   }
 
-  /** The key lives as long as this process, unless it is written again without a note. */
+  /** Notes that the key lives as long as this process, unless it is written again without a note. */
   noteHeld(key: string, revision: number): void {
     this.upsertHeld.run(key, revision);
   }
@@ -150,7 +153,7 @@ export class Database {
   /**
    * Leaves no byte of a removed or overwritten value in the files. The checkpoint empties the write-ahead log.
    * `secure_delete` overwrites what is deleted, but not the copies that SQLite itself makes: when a page is split or
-   * merged, cells move to a neighbour and the place they came from stays as it was, in the unallocated middle of the
+   * merged, cells move to a neighbour and the bytes they came from stay as they were, in the unallocated middle of the
    * page (`rebuildPage` in btree.c). Where the file held deletions since it was last rebuilt, it is therefore built
    * anew by VACUUM, which starts from zeroed pages: about 10 ms per MiB, during which nothing else runs, and for that
    * while as much memory and room in the log as the store is large.
@@ -186,7 +189,7 @@ function entryOf([key, value, revision]: Row): Entry {
   return { key, value, revision };
 }
 
-/** As many pages as fit; at least those of an empty store. */
+/** The number of pages that fit into so many bytes; at least those of an empty store. */
 export const pagesIn = (bytes: number): number => Math.max(16, Math.floor(bytes / PAGE_BYTES));
 
 function opened(path: string, pagesMax: number | undefined): DatabaseSync {

@@ -1,23 +1,23 @@
-/** A disk transaction being put together: each change is judged against what those before it left. */
+/** A disk transaction that is being put together: each change is judged against the state that those before it left. */
 import { randomBytes } from 'node:crypto';
 import type { Change, CommitResult, Entry, Head, Write } from '../port.ts';
 import { ABSENT, HEAD_KEY } from '../port.ts';
 import { type Database, endOf } from './database.ts';
 import type { PastChange } from './history.ts';
 
-/** Where the store stands: as of the last disk commit, or, inside a group, as its members so far left it. */
+/** The state of the store: as of the last disk commit, or, inside a group, as its members left it so far. */
 export interface Position {
   readonly revision: number;
   readonly head: Head;
 }
 
-/** Nothing of it counts before its transaction is on disk. */
+/** The changes of one disk transaction. None of them counts before the transaction is on disk. */
 export class Group {
   position: Position;
   readonly changes: PastChange[] = [];
   private readonly database: Database;
   private readonly before: Position;
-  /** One for the whole group: what it must tell apart is one history of the store from another. */
+  /** One epoch id for the whole group: it only has to tell one history of the store from another. */
   private readonly epochId = randomBytes(8).toString('hex');
 
   constructor(database: Database, position: Position) {
@@ -26,7 +26,10 @@ export class Group {
     this.position = position;
   }
 
-  /** The verdict on one change, with its writes done if it stands. `heldKey` is what it puts on behalf of a holder. */
+  /**
+   * Judges one change, and carries out its writes if its expectations hold.
+   * @param heldKey the key that the change puts on behalf of a holder
+   */
   add(change: Change, heldKey?: string): CommitResult {
     if (!this.holds(change)) return { outcome: 'conflict' };
     const revision = this.position.revision + 1;
@@ -38,7 +41,7 @@ export class Group {
     return { outcome: 'committed', revision };
   }
 
-  /** Head reaches the disk once, as the last of the group left it. */
+  /** Writes `head` once, as the last change of the group left it. */
   finish(): void {
     const { head } = this.position;
     if (head !== this.before.head) this.database.put(entryOf(head));
@@ -59,7 +62,7 @@ export class Group {
     return { revision, epochId: this.epochId };
   }
 
-  /** `created` holds keys known to be absent: what they replace need not be looked up. */
+  /** @param created keys that are known to be absent: no entry that they replace has to be looked up */
   private apply(write: Write, revision: number, created: ReadonlySet<string>): void {
     if ('put' in write) {
       const { put: key, value } = write;

@@ -1,4 +1,4 @@
-/** What the store remembers of its past, in memory: the newest changes, each with the entry that it replaced. */
+/** The past of the store, in memory: the newest changes, each with the entry that it replaced. */
 import type { Entry, Retained, WatchedChange } from '../port.ts';
 import { RetainedRevisions } from '../retained-revisions.ts';
 
@@ -7,24 +7,24 @@ export interface PastChange extends WatchedChange {
   readonly previous: Entry | undefined;
 }
 
-/** What a change costs beside its texts, roughly. */
+/** The memory that a change takes beside its texts, roughly. */
 const OVERHEAD_BYTES = 200;
 
 const bytesOf = ({ key, value, previous }: PastChange): number =>
   OVERHEAD_BYTES + key.length + (value?.length ?? 0) + (previous?.value.length ?? 0);
 
 export class History {
-  /** The oldest revision whose state can be told: every change after it is here. */
+  /** The oldest revision whose state can be read: every change after it is here. */
   floor: number;
   private readonly bytesMax: number;
   private readonly retainedBytesMax: number;
   private readonly retained = new RetainedRevisions();
   private changes: PastChange[] = [];
-  /** Where the remembered changes begin: those before are dropped together, for dropping one by one is slow. */
+  /** The index of the first change that is kept. The changes before it are dropped together: one by one would be slow. */
   private first = 0;
   private bytes = 0;
 
-  /** `bytesMax` bounds what nobody retains, `retainedBytesMax` all of it. */
+  /** `bytesMax` bounds the changes that nobody retains, `retainedBytesMax` all of them. */
   constructor(floor: number, bytesMax: number, retainedBytesMax: number) {
     this.floor = floor;
     this.bytesMax = bytesMax;
@@ -59,7 +59,7 @@ export class History {
     }
   }
 
-  /** Forgets what led to the state at the revision; that state itself can still be told. */
+  /** Forgets the changes up to the revision; the state at the revision can still be read. */
   forget(revision: number): void {
     this.floor = Math.max(this.floor, revision);
     const end = this.indexAfter(revision);
@@ -68,12 +68,12 @@ export class History {
       if (change !== undefined) this.bytes -= bytesOf(change);
     }
     this.first = end;
-    // A slice for each forgotten change would copy the rest each time; at half it costs nothing per change. The
-    // dropped ones must not linger, though, when little is written: a purge has asked to forget them.
+    // A slice for each forgotten change would copy the rest each time; at half it costs nothing per change. Forgotten
+    // changes must not linger when little is written, though: a purge has asked to forget them.
     if (this.first * 2 >= this.changes.length) this.trim();
   }
 
-  /** Lets go of everything forgotten. */
+  /** Frees the memory of all changes that were forgotten. */
   trim(): void {
     this.changes = this.changes.slice(this.first);
     this.first = 0;

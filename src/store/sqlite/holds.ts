@@ -3,7 +3,7 @@ import { checkValue } from '../validate.ts';
 import { serialExecutor } from '../../concurrency/serial.ts';
 import { ABSENT, type Change, type CommitResult, type Held, type WatchedChange } from '../port.ts';
 
-/** A change that puts a key on behalf of a holder; told before anybody learns of the commit. */
+/** A change that puts a key on behalf of a holder. `committed` is called before anybody learns of the commit. */
 export interface HolderNote {
   readonly key: string;
   committed(revision: number): void;
@@ -19,12 +19,12 @@ export class SqliteHolds {
     this.submit = submit;
   }
 
-  /** `noted` is what the file says of keys that a holder wrote last. */
+  /** @param noted the keys that a holder was the last to write, with their revisions, as the file has them */
   async hold(key: string, value: string, noted: ReadonlyMap<string, number>): Promise<Held | 'taken'> {
     const held = new SqliteHeld(key, this.submit, () => {
       if (this.live.get(key) === held) this.live.delete(key);
     });
-    // What could not be removed when it was released has no holder any more: it gives way.
+    // A key that could not be removed when it was released has no holder any more: it gives way.
     const vacant = this.live.has(key) ? ABSENT : (noted.get(key) ?? ABSENT);
     const change: Change = { expect: [{ key, revision: vacant }], write: [{ put: key, value }], quiet: true };
     const { outcome } = await this.submit(change, {
@@ -38,7 +38,7 @@ export class SqliteHolds {
     return outcome === 'committed' ? held : 'taken';
   }
 
-  /** Tells the holders whose keys were written by somebody else. */
+  /** Ends the holds whose keys were written by somebody else. */
   saw(changes: readonly WatchedChange[]): void {
     if (this.live.size === 0) return;
     for (const { key, revision } of changes) {

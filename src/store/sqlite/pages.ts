@@ -15,7 +15,7 @@ function boundsOf({ prefix, after }: PageRequest): Bounds {
   return { start, end: endOf(prefix) };
 }
 
-/** A page of the newest revision, which is given. */
+/** A page of the newest revision, which the caller knows. */
 export function pageNow(database: Database, request: PageRequest, revision: number): Page {
   const { start, end } = boundsOf(request);
   return pageOf(database.page(start, end, request.limit + 1, request.keysOnly), request, revision);
@@ -27,7 +27,7 @@ export function pageThen(database: Database, history: History, request: PageRequ
   return pageOf(found.toArray(), request, revision);
 }
 
-/** The entries of a past revision: those of now, with every later change undone. */
+/** The entries of a past revision: today's entries, with every later change undone. */
 function* rangeThen(
   database: Database,
   history: History,
@@ -52,7 +52,7 @@ function* rangeThen(
 
 const byKey = (a: Entry, b: Entry): number => (a.key < b.key ? -1 : 1);
 
-/** The page of what was found, one entry more than it may have if there is one. */
+/** @param found the entries of the page, and one more where there is one */
 function pageOf(found: readonly Entry[], { limit, keysOnly }: PageRequest, revision: number): Page {
   const more = found.length > limit;
   const entries = more ? found.slice(0, limit) : found;

@@ -30,13 +30,13 @@ import { Watches } from './watches.ts';
 export interface SqliteOptions {
   /** The file grows no further; a commit that needs more throws `full`. Without it the disk is the bound. */
   readonly bytesMax?: number;
-  /** How much of the past is remembered, for watches that resume and listings of a revision. */
+  /** The bound of the history in memory, for watches that resume and listings of a revision. */
   readonly historyBytesMax?: number;
-  /** The same while a revision is retained; past this it is forgotten all the same. */
+  /** The bound while a revision is retained; history beyond it is forgotten all the same. */
   readonly retainedBytesMax?: number;
 }
 
-/** What one disk transaction takes at most: it runs in one piece, and nothing else runs meanwhile. */
+/** The bounds of one disk transaction: it runs in one piece, and nothing else runs meanwhile. */
 const GROUP_COMMITS_MAX = 512;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
@@ -44,7 +44,7 @@ const RETAINED_BYTES_MAX = 512 * 1024 * 1024;
 
 /**
  * Opens the file, or makes it (mode 0600), for this process alone. `:memory:` is a store that ends with its disposal.
- * Throws `StoreUnavailable`: `refused` when another process holds the file.
+ * @throws StoreUnavailable `refused` when another process holds the file, `failed` when it cannot be opened
  */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   return new SqliteStore(path, options);
@@ -248,7 +248,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** One disk transaction. Throws when the disk did not take it; then it is as if it had never been tried. */
+  /** Runs one disk transaction. Throws when the disk did not take it; nothing was then written. */
   private write(group: Group, members: readonly PendingCommit[]): CommitResult[] {
     return this.database.transaction(() => {
       const results = members.map(({ change, note }) => group.add(change, note?.key));
@@ -257,7 +257,7 @@ class SqliteStore implements Store {
     });
   }
 
-  /** Makes a group that is on disk the state of the store. The watches know of it before those who committed do. */
+  /** Makes a group that is on disk the state of the store. The watches are told before the callers that committed. */
   private adopt({ position, changes }: Group): void {
     this.position = position;
     this.remains ||= changes.some(({ key, previous }) => previous !== undefined && key !== HEAD_KEY);

@@ -1,11 +1,11 @@
-/** The watches of one store. They are fed by the commit that they see, so there is no stream that could break. */
+/** The watches of one store. The commit itself feeds them, so there is no stream that could break. */
 import type { Watch, WatchEnd, WatchListener } from '../port.ts';
 import type { History, PastChange } from './history.ts';
 
 export class Watches {
   private readonly open = new Set<LiveWatch>();
 
-  /** `newest` is asked when the watch opens, which is after this call: its caller then holds the watch. */
+  /** The watch opens after this call, when its caller holds it; `newest` is then called for the revision. */
   start(prefix: string, from: number, listener: WatchListener, history: History, newest: () => number): Watch {
     const watch = new LiveWatch(prefix, from, listener, () => this.open.delete(watch));
     this.open.add(watch);
@@ -13,7 +13,7 @@ export class Watches {
     return watch;
   }
 
-  /** Tells every watch of complete revisions, the last of which is given. */
+  /** Tells every watch of the changes of complete revisions, up to `revision`. */
   feed(revision: number, changes: readonly PastChange[]): void {
     for (const watch of this.open) watch.feed(revision, changes);
   }

@@ -132,7 +132,7 @@ test('apps are found by account, by id and by the credential of now, whatever co
   );
 });
 
-test('an app is what it was when it was asked for; who asks again finds what it has become', () => {
+test('an app stays as it was when it was read; reading again finds the changes', () => {
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   const key = KEYS.app(ACCOUNT, APP);
   memory.put({ key: KEYS.account(ACCOUNT), value: JSON.stringify(account), revision: 1 });

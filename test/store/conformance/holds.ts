@@ -45,7 +45,7 @@ export function holdPromises(promise: DeclarePromise): void {
     expect(await present(store, 't/leader')).toMatchObject({ value: 'first', revision: heldRevision });
   });
 
-  promise('of many who want to hold a key at once, one does', async ({ store }) => {
+  promise('of many that want to hold a key at once, one does', async ({ store }) => {
     const holds = await inParallel(12, async (index) => store.hold('t/leader', `${index}`, TTL_MS));
     const [winner, ...others] = holds.filter((hold) => hold !== 'taken');
     expect(others).toEqual([]);

@@ -49,7 +49,7 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
     await expect(opening).rejects.toMatchObject({ reason: 'unreachable', message: /certificate/ });
   });
 
-  test('the version is also told over HTTPS, to those who may not ask for the status', async () => {
+  test('a user who may not ask for the status reads the version over HTTPS', async () => {
     const endpoint = new Endpoint(cluster.member.url, undefined, undefined);
     expect(await versionReader(client(cluster), deadlineMs)(endpoint)).toMatch(/^3\.6\.\d+$/);
     expect(await versionReader(undefined, 500)(endpoint)).toBeUndefined();

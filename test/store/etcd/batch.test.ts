@@ -14,7 +14,7 @@ const numbered = (count: number, of: (index: number) => Change) =>
   Array.from({ length: count }, (_, index) => candidate(of(index)));
 const creating = (index: number): Change => change([absent(`t/${index}`)], put(`t/${index}`));
 
-describe('who may ride in the same request of etcd', () => {
+describe('the changes that share a request of etcd', () => {
   const A = 't/a';
   const B = 't/b';
   test.each<[boolean, string, Change, Change]>([
@@ -52,12 +52,12 @@ describe('who may ride in the same request of etcd', () => {
     }
   });
 
-  test('forty ride at once, and the others in the order in which they came', () => {
+  test('forty share one request, and the others follow in the order in which they came', () => {
     const all = numbered(100, creating);
     expect(divide(all)).toEqual({ group: all.slice(0, 40), rest: all.slice(40) });
   });
 
-  test('the first rides whatever it is, even if etcd will refuse it', () => {
+  test('the first is sent whatever it is, even if etcd will refuse it', () => {
     const large = candidate(change([], put('t/large', 'x'.repeat(3_000_000))));
     const small = candidate(creating(0));
     expect(divide([large, small])).toEqual({ group: [large], rest: [small] });
@@ -73,7 +73,7 @@ describe('who may ride in the same request of etcd', () => {
     [88, 39, 'members and head and the largest member come to 128'],
     [89, 38, 'one operation more, one member less'],
     [COMMIT_OPERATIONS_MAX, 1, 'the largest change goes alone'],
-  ])('a member of %i operations rides with those that make %i (%s)', (operations, members) => {
+  ])('a member of %i operations joins those that make %i (%s)', (operations, members) => {
     const write = Array.from({ length: operations }, (_, index) => put(`u/${index}`));
     const wide = candidate(change([], ...write));
     expect(divide([wide, ...numbered(60, creating)]).group).toHaveLength(members);
@@ -82,7 +82,7 @@ describe('who may ride in the same request of etcd', () => {
     expect(divide([deep, ...numbered(60, creating)]).group).toHaveLength(members);
   });
 
-  test('nobody overtakes one who waits for the same key', () => {
+  test('no change overtakes one that waits for the same key', () => {
     const [a, again, third, b] = [
       change([], put('a')),
       change([], put('a', '2')),
@@ -92,7 +92,7 @@ describe('who may ride in the same request of etcd', () => {
     const readsBoth = change([absent('a'), absent('c')], put('d'));
     const waiting = [a, again, readsBoth, third, b].map(candidate);
     const [first, second, reader, writer, last] = waiting;
-    // The third to write could ride, but for the one before it that relies on what it writes.
+    // The third to write could join, but for the change before it, which expects what it writes.
     expect(divide(waiting)).toEqual({ group: [first, last], rest: [second, reader, writer] });
   });
 
@@ -102,7 +102,7 @@ describe('who may ride in the same request of etcd', () => {
     expect(divide(all)).toEqual({ group: hot.slice(0, 1), rest: all.slice(1) });
   });
 
-  test('everybody rides in the end, once', () => {
+  test('every change is sent in the end, once', () => {
     const anyKey = fc.constantFrom('a', 'a/1', 'a/2', 'b', 'c');
     const anyWrite = fc.oneof(
       anyKey.map((key) => put(key)),

@@ -41,7 +41,7 @@ const saying = (words: RegExp): unknown => expect.stringMatching(words) as unkno
 const revisionsOf = (results: readonly CommitResult[]): Set<number | undefined> =>
   new Set(results.map((result) => (result.outcome === 'committed' ? result.revision : undefined)));
 
-describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' : ` [skipped: ${NO_ETCD}]`}`, () => {
+describe.skipIf(binary === undefined)(`commits that share a request${binary ? '' : ` [skipped: ${NO_ETCD}]`}`, () => {
   let cluster: EtcdCluster;
   let opened = 0;
 
@@ -114,7 +114,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     expect(await Promise.all([lost, second])).toEqual([saying(/^timeout/), saying(/^timeout/)]);
   });
 
-  test('those that come while one is under way ride together, at the latest when they have waited for a moment', async () => {
+  test('those that come while one is under way share a request, at the latest when they have waited for a moment', async () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { proxy, store, witness } = wire;
@@ -233,7 +233,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     expect((await everything(wire.witness, 't/')).map(({ key }) => key)).toEqual(['t/0', 't/1', 't/hot']);
   });
 
-  test('one whose deadline passed is left out of the request in which a later one rides', async () => {
+  test('one whose deadline passed is left out of the request of a later one', async () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { store, witness } = wire;
@@ -258,7 +258,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     const third = reasonOf(store.commit(writing(put('t/hot'), put('t/third'))));
     await timers.advance(300);
     const later = reasonOf(store.commit(creating('u/later')));
-    // When the first two have timed out both ride over another connection, on which answers get lost as well.
+    // When the first two have timed out, both are sent over another connection, on which answers get lost as well.
     proxy.heard = (flow, bytes) => {
       if (bytes.includes('u/later')) flow.silence = 'answers';
     };
@@ -280,7 +280,7 @@ describe.skipIf(binary === undefined)(`commits that ride together${binary ? '' :
     expect(await later).toEqual(saying(/^timeout: .*did not answer in time/));
   });
 
-  test('without a connection all who wait fail in one deadline, not one request after the other', async () => {
+  test('without a connection all waiting commits fail in one deadline, not one request after the other', async () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { proxy, store } = wire;

@@ -7,7 +7,7 @@ const STEP_MS = 5;
 export async function whileTimePasses<T>(work: PromiseLike<T>): Promise<T> {
   const over = new AbortController();
   const done = Promise.resolve(work).finally(() => over.abort());
-  // Whoever waits hears of a failure below.
+  // A failure is thrown by the `await` below.
   done.catch(() => undefined);
   while (!over.signal.aborted) {
     await sleep(STEP_MS);

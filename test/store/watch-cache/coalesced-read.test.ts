@@ -14,8 +14,8 @@ function handMade(): { read: () => Promise<string>; answers: PromiseWithResolver
   return { read, answers };
 }
 
-describe('a shared read', () => {
-  test('who asks while one is under way gets the next one, all of them the same', async () => {
+describe('a coalesced read', () => {
+  test('callers that ask while one is under way get the next one, all of them the same', async () => {
     const { read, answers } = handMade();
     const shared = coalescedRead(read);
     const first = shared();
@@ -29,7 +29,7 @@ describe('a shared read', () => {
     expect(answers).toHaveLength(2);
   });
 
-  test('what those ask who have just been answered shares the next one with those who waited', async () => {
+  test('callers that ask again after their answer share the next one with those that waited', async () => {
     const { read, answers } = handMade();
     const shared = coalescedRead(read);
     const [first, second] = [shared(), shared()];
@@ -43,7 +43,7 @@ describe('a shared read', () => {
     expect(answers).toHaveLength(2);
   });
 
-  test('who asks once it has ended begins another', async () => {
+  test('a caller that asks once it has ended begins another', async () => {
     const { read, answers } = handMade();
     const shared = coalescedRead(read);
     for (const [index, word] of ['a', 'b'].entries()) {
@@ -55,7 +55,7 @@ describe('a shared read', () => {
     expect(answers).toHaveLength(2);
   });
 
-  test('those who wait for the next one fail with the one before it, and the next caller reads again', async () => {
+  test('callers that wait for the next one fail with the one before it, and the next caller reads again', async () => {
     const { read, answers } = handMade();
     const shared = coalescedRead(read);
     const both = [shared(), shared()];

@@ -133,7 +133,7 @@ onEachStore('the watch cache', (stores) => {
     expect(faulty.calls.head - before).toBe(2);
   });
 
-  test('who asks while a read of head is under way is not served by it', async () => {
+  test('a read of head that is under way does not serve a caller that asks meanwhile', async () => {
     await using store = await stores.open();
     const faulty = faultyStore(store);
     await using followed = follow(faulty);

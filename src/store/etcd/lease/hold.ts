@@ -40,7 +40,7 @@ export class EtcdHeld implements Held {
   }
 
   get lost(): AbortSignal {
-    // A process that stood still asks before its timer has run.
+    // A process that stood still may ask before its timer has run.
     if (this.lease.leftMs <= 0) this.lose();
     return this.losing.signal;
   }
@@ -55,7 +55,7 @@ export class EtcdHeld implements Held {
     return this.ending;
   }
 
-  /** The holder did not ask for it. */
+  /** Ends the hold without the holder's doing: it is told by `lost`. */
   async end(): Promise<void> {
     this.lose();
     await Promise.all([this.release(), this.serially(async () => undefined)]);
@@ -88,12 +88,12 @@ export class EtcdHeld implements Held {
   }
 
   private async isStillOurs(deadline?: Deadline): Promise<boolean> {
-    const found = await this.key.look(deadline);
+    const found = await this.key.find(deadline);
     if (found) this.adopt(revisionFrom(found.mod_revision));
     return found !== undefined;
   }
 
-  /** A look may have been answered before the write that was answered first. */
+  /** A read may tell an older revision than a write whose answer came before. */
   private adopt(revision: number): void {
     this.current = Math.max(this.current, revision);
   }
@@ -105,7 +105,7 @@ export class EtcdHeld implements Held {
     }
   }
 
-  /** False when it could not be told whether it is renewed; its expiry then decides. */
+  /** @returns false when it is unknown whether the lease is renewed; its expiry then decides */
   private async renew(): Promise<boolean> {
     try {
       const outcome = await this.lease.renew();
@@ -123,7 +123,7 @@ export class EtcdHeld implements Held {
     this.expiry = setTimeout(() => this.lose(), this.lease.leftMs).unref();
   }
 
-  /** False when there is nothing to go on with. */
+  /** @returns false when the hold is over */
   private async pause(ms: number): Promise<boolean> {
     return sleep(ms, true, { signal: this.over.signal, ref: false }).catch(() => false);
   }

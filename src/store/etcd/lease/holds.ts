@@ -6,7 +6,7 @@ import { EtcdHeld } from './hold.ts';
 import { EtcdLease } from './lease.ts';
 import { LeasedKey } from './leased-key.ts';
 
-/** What one store holds: each key under a lease of its own. */
+/** The keys that one store holds, each under a lease of its own. */
 export class EtcdHolds {
   private readonly keys: KeySpace;
   private readonly endpoints: Endpoints;
@@ -18,11 +18,11 @@ export class EtcdHolds {
     this.endpoints = endpoints;
   }
 
-  /** Throws StoreUnavailable. */
+  /** @throws StoreUnavailable as `Store.hold` */
   async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
     const deadline = this.endpoints.deadline();
     const bytes = this.keys.bytes(key);
-    // Those who wait for a key ask again and again: a lease for each time would be two writes.
+    // Replicas that wait for a key ask again and again: a lease for each time would be two writes.
     if (await this.exists(bytes, deadline)) return 'taken';
     const lease = new EtcdLease(this.endpoints, ttlMs);
     let held: EtcdHeld | undefined;
@@ -37,22 +37,22 @@ export class EtcdHolds {
       this.live.add(held);
       return held;
     } finally {
-      // Also where the put may still arrive: without its lease it is refused.
+      // The put may still arrive: without its lease it is refused.
       if (!held) this.discard(lease);
     }
   }
 
-  /** Ends what is held. Never throws. */
+  /** Ends all holds. Never throws. */
   async close(): Promise<void> {
     await Promise.all([...this.live].map(async (held) => held.end()));
     await Promise.all(this.revocations);
   }
 
   private async exists(key: Buffer, deadline: Deadline): Promise<boolean> {
-    const look = { key, keys_only: true };
+    const request = { key, keys_only: true };
     const { kvs } = await this.endpoints.repeatedly(
       'hold',
-      async ({ kv }, options) => kv.range(look, options),
+      async ({ kv }, options) => kv.range(request, options),
       deadline,
     );
     return kvs.length > 0;

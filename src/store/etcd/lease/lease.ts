@@ -5,12 +5,12 @@ import type { Endpoints } from '../wire/endpoints.ts';
 import { isLeaseGone, isLeaseThere } from '../wire/errors.ts';
 
 /**
- * Of the time that etcd grants, this much counts here: the rest is for clocks that run at different speeds, and for
- * what a holder still does before it learns that it is none.
+ * The part of the granted time that a holder counts on. The rest is for clocks that run at different speeds, and for
+ * the work that a holder still does before it learns that it lost the lease.
  */
 const COUNTED = 0.9;
 
-/** An expiry in etcd, and how long it certainly has not passed, by the monotonic clock of this process. */
+/** An expiry in etcd, and the time for which it certainly has not passed, by the monotonic clock of this process. */
 export class EtcdLease {
   /** Generated here, so that it may be asked for twice and revoked unseen. 63 bits: etcd's are signed, and 0 is none. */
   readonly id = String((randomBytes(8).readBigUInt64BE() >> 1n) | 1n);
@@ -24,7 +24,7 @@ export class EtcdLease {
     this.endpoints = endpoints;
   }
 
-  /** Throws StoreUnavailable; it may then be there all the same, and wants to be revoked. */
+  /** @throws StoreUnavailable; the lease may then exist all the same, and the caller revokes it */
   async grant(deadline: Deadline): Promise<void> {
     // etcd may grant more than was asked for, never less.
     this.renewed(systemClock.monotonic());
@@ -33,19 +33,19 @@ export class EtcdLease {
       'hold',
       async ({ lease }, options) =>
         lease.leaseGrant(request, options).catch((error: unknown) => {
-          // A first request whose answer was lost.
+          // The lease exists: an earlier request was carried out, and its answer was lost.
           if (!isLeaseThere(error)) throw error;
         }),
       deadline,
     );
   }
 
-  /** Not more than this is left before it may be gone; 0 or less when it may be. */
+  /** The milliseconds for which the lease certainly exists; 0 or less when it may be gone. */
   get leftMs(): number {
     return this.validUntil - systemClock.monotonic();
   }
 
-  /** Throws StoreUnavailable. */
+  /** @throws StoreUnavailable when it is unknown whether the lease is renewed */
   async renew(): Promise<'renewed' | 'gone'> {
     const { sentAt, outcome } = await this.endpoints.repeatedly(
       'renew',
@@ -59,7 +59,7 @@ export class EtcdLease {
     return outcome;
   }
 
-  /** Removes it, and the keys under it, if that can be done before it expires. Never throws. */
+  /** Removes the lease and the keys under it, if that can be done before it expires. Never throws. */
   async revoke(): Promise<void> {
     if (this.leftMs <= 0) return;
     try {
@@ -72,7 +72,7 @@ export class EtcdLease {
         this.endpoints.deadline(this.leftMs),
       );
     } catch {
-      // It expires.
+      // The lease expires by itself.
     }
   }
 

@@ -19,20 +19,25 @@ export class LeasedKey {
     this.leaseId = leaseId;
   }
 
-  /** The key while it lies under this lease; whoever else writes it takes it away from there. Throws StoreUnavailable. */
-  async look(deadline?: Deadline): Promise<IKeyValue | undefined> {
-    const look = { key: this.key };
+  /**
+   * Reads the key.
+   * @returns undefined unless the key lies under this lease; a write by anybody else takes it away from there
+   * @throws StoreUnavailable
+   */
+  async find(deadline?: Deadline): Promise<IKeyValue | undefined> {
+    const request = { key: this.key };
     const { kvs } = await this.endpoints.repeatedly(
       'hold',
-      async ({ kv }, options) => kv.range(look, options),
+      async ({ kv }, options) => kv.range(request, options),
       deadline,
     );
     return kvs.find(({ lease }) => lease === this.leaseId);
   }
 
   /**
-   * Puts the key under the lease if it is at the revision, and returns its new one. Throws StoreUnavailable when that
-   * is unknown, after it was looked for.
+   * Puts the key under the lease if it is at the revision. Where the answer is lost, the key is read to find out.
+   * @returns the new revision
+   * @throws StoreUnavailable when it is unknown whether the put happened
    */
   async put(value: string, revision: number, deadline: Deadline): Promise<number | 'conflict' | 'expired'> {
     const request = {
@@ -53,7 +58,7 @@ export class LeasedKey {
       if (!answer) return 'expired';
       return answer.succeeded ? revisionFrom(answer.header.revision) : 'conflict';
     } catch (error) {
-      const found = await this.look(deadline).catch(() => undefined);
+      const found = await this.find(deadline).catch(() => undefined);
       const foundRevision = found ? revisionFrom(found.mod_revision) : 0;
       if (foundRevision > revision && found?.value.toString() === value) return foundRevision;
       throw error;

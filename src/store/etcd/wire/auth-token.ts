@@ -7,17 +7,17 @@ export interface UserAndPassword {
   readonly password: string;
 }
 
-/** What a token is asked for over: a connection of its own, which the session closes. */
+/** The connection over which a token is requested. It is used for one token, and the session closes it. */
 type AuthChannel = ConstructorParameters<typeof AuthClient>[0] & {
   blankMetadata(): Promise<Metadata>;
   close(): void;
 };
 
-/** For those who come without a deadline; a request that hung would keep every later one waiting. */
+/** The deadline of a request for a token whose caller has none: a request that hung would keep all later calls waiting. */
 const AUTHENTICATE_MS = 2000;
 
 /**
- * The token of a user at one endpoint, asked for once however many calls need it. Each endpoint has its own: a follower
+ * The token of a user at one endpoint, requested once however many calls need it. Each endpoint has its own: a follower
  * that lags does not know a token yet that another member handed out. (The package's own authenticator knows no
  * deadline, and leaves a connection open for each token.)
  */
@@ -33,7 +33,7 @@ export class Session {
     this.user = user;
   }
 
-  /** What a call has to carry. Rejects with the error of gRPC when etcd does not take the password. */
+  /** The metadata that a call has to carry. Rejects with the error of gRPC when etcd does not take the password. */
   async metadata(options: Partial<TimedOptions>): Promise<Metadata> {
     if (this.current) return this.current;
     this.asking ??= this.authenticate(options).finally(() => {
@@ -42,7 +42,7 @@ export class Session {
     return this.asking;
   }
 
-  /** etcd did not take this one. One that was asked for since is kept. */
+  /** Drops a token that etcd did not take. A newer one is kept. */
   forget(refused: Metadata | undefined = this.current): void {
     if (this.current === refused) this.current = undefined;
   }

@@ -38,7 +38,7 @@ interface Link {
 const CONNECTING = 1;
 const READY = 2;
 const TROUBLE_MS = 50;
-/** What gRPC is told of a call: no deadline (deadline.ts). */
+/** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};
 
 const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
@@ -118,7 +118,7 @@ export class Connection implements ICallable<undefined> {
     }
   }
 
-  /** For streams: etcd ends them when this member loses its leader, instead of leaving them silent. */
+  /** Opens streams. etcd ends them when this member loses its leader, instead of leaving them silent. */
   async withConnection<R>(
     _service: string,
     use: (parts: { resource: undefined; client: Client; metadata: Metadata }) => Promise<R> | R,
@@ -135,7 +135,7 @@ export class Connection implements ICallable<undefined> {
 
   markFailed(): void {}
 
-  /** Lets go of the connection at hand; calls under way on it run on to their own deadlines. */
+  /** Gives up the connection at hand; calls under way on it run on to their own deadlines. */
   renew(link: Link | undefined = this.link): void {
     if (!link || link !== this.link) return;
     this.link = undefined;
@@ -162,7 +162,7 @@ export class Connection implements ICallable<undefined> {
     return this.link ?? Promise.reject(new Error('The connection is closed.'));
   }
 
-  /** The words are only to be had from a call: a connection that just failed refuses it at once. */
+  /** gRPC tells the reason only to a call: a connection that just failed refuses it at once. */
   private async troubleOf(link: Link): Promise<string> {
     try {
       await this.call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
@@ -224,7 +224,7 @@ function start(client: Client, { method, request, metadata, decode }: Unary, don
   );
 }
 
-/** gRPC's own `waitForReady` keeps its deadline on the wall clock, and begins anew to wait at every change. */
+/** gRPC's own `waitForReady` keeps its deadline on the wall clock, and reads it anew at every change of the connection. */
 async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
   const channel = link.client.getChannel();
   return new Promise((resolve) => {
@@ -250,7 +250,7 @@ async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
   });
 }
 
-/** gRPC notes the caller's stack for every call, a twentieth of all that a commit computes; it tells what is known. */
+/** gRPC records the caller's stack for every call, a twentieth of a commit's processor time; the stack tells nothing new. */
 function withoutStack<T>(start: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

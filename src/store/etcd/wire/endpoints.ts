@@ -40,7 +40,7 @@ export class Endpoint {
     return this.kvConnection.isReady;
   }
 
-  /** Resolves with why there is no connection at the deadline, or with nothing when it stands. */
+  /** Resolves with nothing when the connection stands, or at the deadline with the reason why it does not. */
   async connect(deadline: Deadline): Promise<string | undefined> {
     return this.kvConnection.connect(deadline);
   }
@@ -92,7 +92,7 @@ export interface EndpointsOptions {
   readonly deadlineMs: number;
 }
 
-/** Throws RangeError on addresses that cannot work. The message leaves them out: one may hold a password. */
+/** @throws RangeError on addresses that cannot work. The message leaves them out: one may hold a password. */
 export function openEndpoints({ urls, tls, user, deadlineMs }: EndpointsOptions): Endpoints {
   const parsed = urls.map((url) => /^(https?:)\/\/([^\s/@?#]+:\d+)\/?$/.exec(url));
   const protocols = new Set(parsed.map((parts) => parts?.[1]));
@@ -108,8 +108,8 @@ export function openEndpoints({ urls, tls, user, deadlineMs }: EndpointsOptions)
 type Call<T> = (endpoint: Endpoint, options: TimedOptions) => Promise<T>;
 
 /**
- * The choice of an endpoint: one that works is kept, one that failed is left. Every call has one absolute deadline,
- * whatever happens within it. All methods throw StoreUnavailable.
+ * The choice of an endpoint: one that works is kept, one that failed is left. Every call has one deadline, repetitions
+ * included. `once`, `repeatedly` and `standing` reject with StoreUnavailable.
  */
 export class Endpoints {
   readonly all: readonly Endpoint[];
@@ -129,7 +129,7 @@ export class Endpoints {
     return deadlineIn(Math.min(withinMs, this.deadlineMs));
   }
 
-  /** For what changes something: it is sent at most once, and only over a connection that stands. */
+  /** For calls that change something: the call is sent at most once, and only over a connection that stands. */
   async once<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
     const endpoint = await this.standing(operation, deadline);
     try {
@@ -139,7 +139,7 @@ export class Endpoints {
     }
   }
 
-  /** For what may happen twice: repeated, elsewhere where there is an elsewhere, as long as the deadline allows. */
+  /** For calls that may happen twice: the call is repeated until the deadline, at another endpoint where there is one. */
   async repeatedly<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const endpoint = await this.standing(operation, deadline);
@@ -154,7 +154,7 @@ export class Endpoints {
     }
   }
 
-  /** An endpoint whose connection stands; waits for one for half a deadline, so that a call has the other half. */
+  /** An endpoint whose connection stands. Waits for one for half a deadline, so that the call has the other half. */
   async standing(operation: string, deadline: Deadline): Promise<Endpoint> {
     const kept = this.all[this.preferred];
     if (kept?.isReady) return kept;
@@ -170,7 +170,7 @@ export class Endpoints {
     if (this.all[this.preferred] === endpoint) this.preferred = (this.preferred + 1) % this.all.length;
   }
 
-  /** What a watch that ended tells of its endpoint, for the next one. */
+  /** A watch ended: its endpoint is left where it failed, for the next watch. */
   watchEnded(endpoint: Endpoint, outcome: WatchOutcome): void {
     endpoint.watchEnded(outcome);
     if (outcome.reason === 'disconnected') this.leave(endpoint);
@@ -210,7 +210,7 @@ export class Endpoints {
     }
   }
 
-  /** The first that stands, or why none does. */
+  /** The first endpoint whose connection stands, or the reasons why none does. */
   private async connectAny(until: Deadline): Promise<Endpoint | string> {
     const troubles: string[] = [];
     const attempts = this.all.map(async (endpoint) => {

@@ -2,11 +2,11 @@ import type { IKeyValue, IRangeRequest } from 'etcd3';
 import { StoreUnavailable, type Entry, type Page, type PageRequest } from '../../port.ts';
 import type { FoundRange } from './range-codec.ts';
 
-/** Where a store's keys lie in an etcd that others may use too: every key gets the prefix, results lose it. */
+/** The keys of one store in an etcd that others may use too: every key gets the prefix, results lose it. */
 export class KeySpace {
   private readonly prefix: string;
 
-  /** Throws RangeError: without the closing slash `fleet` would reach into `fleet2/`. */
+  /** @throws RangeError on a prefix without the closing slash: `fleet` would reach into `fleet2/` */
   constructor(prefix: string) {
     if (!/^([\x20-\x7e]*\/)?$/.test(prefix)) {
       throw new RangeError('The key prefix must be printable ASCII and end with "/", or be empty.');
@@ -55,7 +55,7 @@ export function revisionFrom(wire: string): number {
   return revision;
 }
 
-/** Throws RangeError: to etcd revision 0 means "the newest", the opposite of what a caller at 0 means. */
+/** @throws RangeError on revision 0 and less: to etcd 0 means "the newest", the opposite of what the caller means */
 export function assertRevision(revision: number): void {
   if (!(Number.isSafeInteger(revision) && revision >= 1)) throw new RangeError('A revision is a positive integer.');
 }

@@ -1,47 +1,48 @@
 import { StoreUnavailable } from '../../port.ts';
 import type { Endpoints } from './endpoints.ts';
 
-const LOOK_MS = 1000;
-/** With room left most looks are spared; where little is left somebody waits for more. */
-const LOOKS_SPARED = 9;
+const CHECK_MS = 1000;
+/** With room left most checks are skipped; where little is left, an operator waits for more. */
+const CHECKS_SKIPPED = 9;
 const SCARCE = 0.8;
 
 /**
- * How full etcd is: what is in use against the quota. The file itself is larger, since it keeps freed pages for what
- * comes next; but once the file has reached the quota etcd refuses every put, whatever is in use.
+ * How full etcd is: the bytes in use against the quota. The file itself is larger, since it keeps freed pages for later
+ * writes; but once the file has reached the quota etcd refuses every put, whatever is in use.
  */
 export class Fullness implements Disposable {
   private readonly endpoints: Endpoints;
   private readonly quotaBytes: number;
   private readonly timer: NodeJS.Timeout;
   private last = 0;
-  private spared = 0;
-  private looking = false;
+  private skipped = 0;
+  private checking = false;
 
   constructor(endpoints: Endpoints, quotaBytes: number) {
     this.endpoints = endpoints;
     this.quotaBytes = quotaBytes;
-    this.timer = setInterval(() => void this.tick(), LOOK_MS).unref();
+    this.timer = setInterval(() => void this.tick(), CHECK_MS).unref();
   }
 
+  /** 0 to 1, as etcd last said. */
   get value(): number {
     return this.last;
   }
 
   private async tick(): Promise<void> {
-    if (this.looking) return;
-    if (this.last < SCARCE && this.spared < LOOKS_SPARED) {
-      this.spared += 1;
+    if (this.checking) return;
+    if (this.last < SCARCE && this.skipped < CHECKS_SKIPPED) {
+      this.skipped += 1;
       return;
     }
-    this.spared = 0;
-    this.looking = true;
-    await this.look();
-    this.looking = false;
+    this.skipped = 0;
+    this.checking = true;
+    await this.check();
+    this.checking = false;
   }
 
-  /** Never rejects: a user who may not ask is told 0, and a status that fails changes nothing. */
-  async look(): Promise<void> {
+  /** Asks etcd once. Never rejects: without the permission the value stays 0, and a failure leaves it as it is. */
+  async check(): Promise<void> {
     try {
       const status = await this.endpoints.repeatedly('status', async ({ maintenance }, options) =>
         maintenance.status(options),

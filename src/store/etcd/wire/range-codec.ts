@@ -1,17 +1,18 @@
 import { StoreUnavailable, type Entry } from '../../port.ts';
 
-/** etcd's RangeResponse, as far as a listing needs it. */
+/** The fields of etcd's RangeResponse that a listing needs. */
 export interface FoundRange {
   readonly entries: readonly Entry[];
   readonly more: boolean;
-  /** The store's newest. */
+  /** The newest revision of the store. */
   readonly revision: number;
 }
 
 /**
  * Reads a RangeResponse of etcd (api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto) into entries, without the prefix
  * that all keys have. The package's own decoding makes an object, two buffers and four texts of each key, and costs
- * half of the processor time of a start. Throws StoreUnavailable where the bytes are none.
+ * half of the processor time of a start.
+ * @throws StoreUnavailable `failed` where the bytes are no RangeResponse
  */
 export function decodeRange(bytes: Buffer, prefixBytes: number): FoundRange {
   const wire = new Wire(bytes);
@@ -27,7 +28,7 @@ export function decodeRange(bytes: Buffer, prefixBytes: number): FoundRange {
   return { entries, more, revision };
 }
 
-// A field's number and the kind of what follows, as the tag has them: (number << 3) | kind.
+// A tag is a field's number and the kind of its value: (number << 3) | kind.
 const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
@@ -73,7 +74,7 @@ class Wire {
     this.#bytes = bytes;
   }
 
-  /** What a number cannot hold exactly is no revision and no length: it would compare wrongly for ever. */
+  /** An integer that a number cannot hold exactly is an error: as a revision it would compare wrongly for ever. */
   varint(): number {
     let value = 0;
     for (let factor = 1; ; factor *= 128) {
@@ -86,14 +87,14 @@ class Wire {
     }
   }
 
-  /** Where the part that begins here ends. */
+  /** Reads a length, and returns the position at which the part that follows ends. */
   end(): number {
     const length = this.varint();
     if (this.at + length > this.#bytes.length) throw broken();
     return this.at + length;
   }
 
-  /** The text that begins here, but for its first bytes. */
+  /** Reads a text, without its first bytes. */
   text(without: number): string {
     const end = this.end();
     const start = Math.min(this.at + without, end);
@@ -101,18 +102,18 @@ class Wire {
     return this.#bytes.toString('utf8', start, end);
   }
 
-  /** Past a field that a newer etcd may have, or that a listing does not need. */
+  /** Skips a field that a listing does not need, or that only a newer etcd has. */
   skip(tag: number): void {
     const kind = tag & 7;
     if (kind === BYTES) this.at = this.end();
     else if (kind === FIXED64) this.at += 8;
     else if (kind === FIXED32) this.at += 4;
-    else if (kind === VARINT) this.past();
+    else if (kind === VARINT) this.skipVarint();
     else throw broken();
   }
 
-  /** A lease's id fills all 64 bits. */
-  past(): void {
+  /** Skips an integer, which may be larger than `varint` takes: a lease's id fills all 64 bits. */
+  skipVarint(): void {
     while ((this.#bytes[this.at] ?? 0) >= 128) this.at += 1;
     this.at += 1;
   }

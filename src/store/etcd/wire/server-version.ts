@@ -12,7 +12,7 @@ const SOUND_SINCE: ReadonlyMap<number, number> = new Map([
 ]);
 const LAST_MINOR_WITH_FAULT = 6;
 
-/** What is wrong with running on this version of etcd, in a sentence; nothing when it will do. */
+/** The fault of this version of etcd, in a sentence; undefined when Muster can run on it. */
 export function faultOfVersion(version: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = (/^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
   if (major > 3 || (major === 3 && minor > LAST_MINOR_WITH_FAULT)) return undefined;
@@ -26,7 +26,7 @@ export function faultOfVersion(version: string): string | undefined {
 /** The version of one endpoint; undefined when it does not tell. */
 export type ReadVersion = (endpoint: Endpoint) => Promise<string | undefined>;
 
-/** A user limited to a prefix may not ask for the status on every version; the version is also there for anybody. */
+/** Reads the version by the status, or over HTTP: not every version lets a user who is limited to a prefix ask for the status. */
 export function versionReader(tls: Tls | undefined, deadlineMs: number): ReadVersion {
   return async ({ maintenance, url }) => {
     const timed: TimedOptions = { until: deadlineIn(deadlineMs) };
@@ -41,14 +41,16 @@ export interface VersionRule {
   readonly warn: (message: string) => void;
 }
 
-/** Throws when an endpoint runs a version that must not be used; what cannot be told is a warning. */
+/**
+ * Checks the version of every endpoint; a version that cannot be read is a warning.
+ * @throws Error when an endpoint runs a version that must not be used
+ */
 export async function checkVersions(endpoints: readonly Endpoint[], { read, allowOld, warn }: VersionRule) {
   const versions = await Promise.all(endpoints.map(read));
   for (const [index, version] of versions.entries()) {
     const url = endpoints[index]?.url;
     const fault = version !== undefined && faultOfVersion(version);
-    if (version === undefined)
-      warn(`The version of etcd at ${url} could not be learnt; 3.5.28, 3.6.9 or 3.7 is needed.`);
+    if (version === undefined) warn(`The version of etcd at ${url} could not be read; 3.5.28, 3.6.9 or 3.7 is needed.`);
     else if (fault && !allowOld) throw new Error(`${url}: ${fault}`);
     else if (fault) warn(`${url}: ${fault}`);
   }

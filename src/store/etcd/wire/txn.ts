@@ -2,7 +2,7 @@ import type { ICompare, IRequestOp, ITxnRequest, ITxnResponse } from 'etcd3';
 import { HEAD_KEY, type Change, type CommitResult, type Write } from '../../port.ts';
 import { revisionFrom, type KeySpace } from './key-space.ts';
 
-/** What a key can be compared by, and the field that carries the operand. */
+/** The properties by which a key can be compared, and the field that carries the operand. */
 const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version' } as const;
 export type Comparable = keyof typeof OPERANDS;
 

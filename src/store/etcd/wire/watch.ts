@@ -12,15 +12,15 @@ export interface WatchOrder {
   readonly deadlineMs: number;
   /** Opens a stream to an endpoint that stands. */
   connect(): Promise<Stream>;
-  /** Told once, before the listener is. */
+  /** Called once, before the listener's `onEnd`. */
   over(outcome: WatchOutcome): void;
 }
 
 export interface WatchOutcome {
   readonly reason: WatchEnd;
-  /** Nothing at all came back over the connection. */
+  /** The watch was not confirmed in time: nothing at all came back over the connection. */
   readonly silent: boolean;
-  /** What etcd or gRPC said to it, if anything. */
+  /** The words of etcd or gRPC; empty where there are none. */
   readonly words: string;
 }
 
@@ -33,7 +33,7 @@ export class EtcdWatch implements Watch {
   private readonly confirmation: NodeJS.Timeout;
   private stream: Stream | undefined;
   private ended = false;
-  /** The changes of the fragments so far. */
+  /** The changes of the fragments that have come so far. */
   private pending: WatchedChange[] = [];
 
   constructor(order: WatchOrder) {

@@ -74,7 +74,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     await using wire = await wired();
     const { proxy, store } = wire;
     const holder = await held(store.hold('t/leader', 'v', TTL_MS));
-    // Whoever listens is told, and need not ask: to ask makes it look at the time.
+    // A listener is told without asking: reading `lost` would make the hold look at the time.
     let isTold = false;
     holder.lost.addEventListener('abort', () => (isTold = true));
     proxy.silence = 'everything';
