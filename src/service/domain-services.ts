@@ -11,7 +11,7 @@ import type { RandomSource } from '../domain/credentials/random-ids.ts';
 import { createChangeWaits, type ChangeWaits } from '../domain/devices/change-waits.ts';
 import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { createHeartbeats, type Heartbeats } from '../domain/devices/heartbeats.ts';
-import { createRefusedLately, type RefusedLately } from '../domain/devices/recently-refused.ts';
+import { createRecentlyRejected, type RecentlyRejected } from '../domain/devices/recently-rejected.ts';
 import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
 import { FleetMemory } from '../domain/fleet/memory.ts';
@@ -168,7 +168,7 @@ export interface DeviceServices {
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
   readonly waits: ChangeWaits;
-  readonly refusedLately: RefusedLately;
+  readonly recentlyRejected: RecentlyRejected;
   readonly reportVersion: ReturnType<typeof createVersionReports>;
   /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
@@ -191,7 +191,7 @@ export function createDeviceServices(
     heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics }),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     waits: createChangeWaits(fleet, turns, stopping),
-    refusedLately: createRefusedLately(),
+    recentlyRejected: createRecentlyRejected(),
     reportVersion: createVersionReports(mutations),
   };
 }

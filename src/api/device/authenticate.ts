@@ -34,8 +34,8 @@ function credentialHashOf({ request }: Exchange): string {
  * after the request came.
  */
 function readerFor(hash: string, deps: DeviceDeps): MaybePromise<FleetReader> {
-  const knocks = deps.refusedLately.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.status !== 'active';
-  const reader = knocks ? deps.fleet.currentDeferred() : deps.fleet.current();
+  const isRetry = deps.recentlyRejected.has(hash) && deps.fleet.memory.appOfCredential(hash)?.app.status !== 'active';
+  const reader = isRetry ? deps.fleet.currentDeferred() : deps.fleet.current();
   return reader instanceof Promise ? inPieces(reader, deps) : reader;
 }
 
@@ -59,7 +59,7 @@ export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): 
 
 function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise<FoundApp> {
   const rememberRefusal = (error: unknown): never => {
-    if (error instanceof Refusal && error.code === 'invalid_credential') deps.refusedLately.add(hash);
+    if (error instanceof Refusal && error.code === 'invalid_credential') deps.recentlyRejected.add(hash);
     throw error;
   };
   if (!reader.atOnce) return fromStore(reader, hash, deps).catch(rememberRefusal);

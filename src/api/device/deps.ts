@@ -4,7 +4,7 @@ import type { ChangeWaits } from '../../domain/devices/change-waits.ts';
 import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
 import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
-import type { RefusedLately } from '../../domain/devices/recently-refused.ts';
+import type { RecentlyRejected } from '../../domain/devices/recently-rejected.ts';
 import type { Reported } from '../../domain/devices/version-reports.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
@@ -20,7 +20,7 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
   readonly waits: ChangeWaits;
-  readonly refusedLately: RefusedLately;
+  readonly recentlyRejected: RecentlyRejected;
   /** Bounds the requests that are authenticated by reads of the store. */
   readonly storeReads: Semaphore;
   /** Lets many requests that waited for the same thing go on in pieces. */

@@ -1,6 +1,7 @@
 /**
  * Reads that may come later: a caller that can wait gets the answer of the next read that another caller begins. A
  * deferred read begins a read of its own only when no other has begun for `patienceMs`, or when `max` callers wait.
+ * Retries with a rejected credential are paced by it (domain/devices/recently-rejected.ts, with the measurement).
  */
 export class DeferredReads<T> {
   readonly #patienceMs: number;

@@ -26,8 +26,8 @@ import { simulatedTimers, type SimulatedTimers } from '../../support/time/simula
 import { until } from '../../support/time/until.ts';
 
 const REFUSED = { status: 401, body: { error: { code: 'invalid_credential' } } };
-/** So long a knock waits for a read that others ask for. */
-const PASSING_MS = 1300;
+/** A retry waits so long for a read that another request begins. */
+const DEFERRED_MS = 1300;
 const HOUR_MS = 3_600_000;
 
 interface Asked {
@@ -52,7 +52,7 @@ async function asked(muster: Muster, credential: string, count = 1): Promise<Ask
   return polls;
 }
 
-onEachBackend('a daemon that knocks in vain', (backend) => {
+onEachBackend('a daemon whose credential is rejected', (backend) => {
   async function watched(options: MusterOptions = {}) {
     let faulty: FaultyStore | undefined;
     const clock = new FakeClock();
@@ -78,7 +78,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
   test.each([
     ['revoked', revoke],
     ['deleted', deleteApp],
-  ])('once %s and refused, its knocks ride on the reads of others', async (_what, cutOff) => {
+  ])('once %s and rejected, its retries are answered by the reads of others', async (_what, cutOff) => {
     const { muster, faulty } = await watched();
     await using _ = muster;
     const owner = await tenant(muster);
@@ -89,30 +89,30 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     expect(await poll(muster, credential)).toMatchObject(REFUSED);
     using timers = simulatedTimers();
     const before = faulty.calls.head;
-    const knocks = await asked(muster, credential, 20);
-    await timers.advance(PASSING_MS - 1);
-    expect([faulty.calls.head, knocks.some(({ isAnswered }) => isAnswered())]).toEqual([before, false]);
+    const retries = await asked(muster, credential, 20);
+    await timers.advance(DEFERRED_MS - 1);
+    expect([faulty.calls.head, retries.some(({ isAnswered }) => isAnswered())]).toEqual([before, false]);
     expect((await poll(muster, live)).status).toBe(200);
-    for (const knock of knocks) {
-      const refused = await knock.answer;
+    for (const retry of retries) {
+      const refused = await retry.answer;
       expect(refused).toMatchObject(REFUSED);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1800);
     }
     expect(faulty.calls.head - before).toBe(1);
   });
 
-  test('alone it is answered all the same', async () => {
+  test('a retry is answered when no other request comes', async () => {
     const { muster, faulty } = await watched();
     await using _ = muster;
     const credential = ownCredential().token;
     expect(await poll(muster, credential)).toMatchObject(REFUSED);
     using timers = simulatedTimers();
     const before = faulty.calls.head;
-    const [knock] = await asked(muster, credential);
-    await timers.advance(PASSING_MS - 1);
+    const [retry] = await asked(muster, credential);
+    await timers.advance(DEFERRED_MS - 1);
     expect(faulty.calls.head).toBe(before);
     await timers.advance(1);
-    expect(await knock?.answer).toMatchObject(REFUSED);
+    expect(await retry?.answer).toMatchObject(REFUSED);
   });
 
   test('a daemon that was refused and then enrolls is admitted with the next request, on any replica', async () => {
@@ -123,7 +123,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     await using _ = second;
     const replicas = second ? [first, second] : [first];
     using timers = simulatedTimers();
-    /** Asks every replica, and lets the time pass for which a knock waits. */
+    /** Asks every replica, and lets the time pass for which a retry waits. */
     const pollAll = async (): Promise<Answer[]> => {
       const answers: Answer[] = [];
       for (const replica of replicas.toReversed()) answers.push(await pollWaiting(replica, token, timers));
@@ -141,7 +141,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
     const other = await createApp(first, apiKey);
     expect((await enrollOwn(first, other, hash)).status).toBe(200);
     for (const answer of await pollAll()) expect(answer.status).toBe(200);
-    // And a new credential of the same app does not wake the old one.
+    // A new credential of the same app does not make the old one work.
     expect((await enroll(first, await issueCode(first, apiKey, other.appId))).length).toBeGreaterThan(40);
     for (const answer of await pollAll()) expect(answer).toMatchObject(REFUSED);
   });
@@ -178,7 +178,7 @@ onEachBackend('a daemon that knocks in vain', (backend) => {
 });
 
 async function pollWaiting(muster: Muster, token: string, timers: SimulatedTimers): Promise<Answer> {
-  const [knock] = await asked(muster, token);
-  if (knock?.isAnswered() === false) await timers.advance(PASSING_MS);
-  return (await knock?.answer) ?? expect.unreachable('it is asked');
+  const [retry] = await asked(muster, token);
+  if (retry?.isAnswered() === false) await timers.advance(DEFERRED_MS);
+  return (await retry?.answer) ?? expect.unreachable('it is asked');
 }

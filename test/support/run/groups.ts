@@ -27,7 +27,7 @@ export const QUICK: readonly string[] = [
   'test/domain/credentials/tokens.test.ts',
   'test/domain/devices/device-rate-limit.test.ts',
   'test/domain/devices/heartbeats.test.ts',
-  'test/domain/devices/recently-refused.test.ts',
+  'test/domain/devices/recently-rejected.test.ts',
   'test/domain/fleet/app-summary.test.ts',
   'test/domain/fleet/fleet.test.ts',
   'test/domain/fleet/last-seen-codec.test.ts',
