@@ -1,5 +1,6 @@
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
+import { jitter } from '../time/jitter.ts';
 import type { Core } from './core.ts';
 import { createBindingServices, type DomainServices } from './domain-services.ts';
 
@@ -25,7 +26,7 @@ export async function openOperator(
     ...core,
     ...kubernetes,
     api: wrap(connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
-    random: Math.random,
+    random: jitter,
     health: operatorHealth(),
     bindings,
     domain: { fleet, random, accounts, apiKeys, apps, otelConfigs, rollouts, ...bound },

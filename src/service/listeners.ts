@@ -10,6 +10,7 @@ import type { Role } from '../config/environment.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
+import { jitter } from '../time/jitter.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './tls-certificate.ts';
@@ -80,7 +81,6 @@ export async function openListeners(
   opened: AsyncDisposableStack,
 ): Promise<Listeners> {
   const { clock, clockWatch, deadlines, log, metrics, fleet, config } = core;
-  const { random: jitter } = Math;
   const serves = (role: Role): boolean => config.roles.has(role);
   const base = { clock, deadlines, log, metrics, jitter };
   const { apps, otelConfigs, mutations } = shared.domain;

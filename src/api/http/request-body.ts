@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { systemClock } from '../../time/clock.ts';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
 import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
 
@@ -81,7 +82,7 @@ function readAll(request: IncomingMessage): Buffer {
 /** Gives the raw body, or why there is none. */
 function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buffer | ReadBody) => void): void {
   const length = Number(request.headers['content-length']);
-  const deadline = performance.now() + limits.totalMs;
+  const deadline = systemClock.monotonic() + limits.totalMs;
   const chunks: Buffer[] = [];
   let bytes = 0;
   let settled = false;
@@ -95,7 +96,7 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
   // One timer for both limits: the stall starts again with each chunk, the total does not.
   const restartTimer = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(stall, Math.min(limits.stallMs, deadline - performance.now()));
+    timer = setTimeout(stall, Math.min(limits.stallMs, deadline - systemClock.monotonic()));
   };
   const end = (): void => {
     settled = true;

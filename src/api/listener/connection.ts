@@ -1,5 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { systemClock } from '../../time/clock.ts';
 import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from '../http/response.ts';
 
@@ -149,7 +150,7 @@ function rawResponse({ status, body }: FixedResponse): string {
     'Content-Type: application/json',
     'Cache-Control: no-store',
     `X-Request-Id: ${freshId()}`,
-    `Date: ${new Date().toUTCString()}`,
+    `Date: ${new Date(systemClock.now()).toUTCString()}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];

@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
+import { jitter } from '../../time/jitter.ts';
 import { requestIdOf, sendResponse } from '../http/response.ts';
 import { AdmissionSlots, type AdmissionOptions } from './admission.ts';
 import { Connection, type FixedResponse } from './connection.ts';
@@ -215,7 +216,7 @@ class HttpListener implements Listener {
 
   #respondRejected(request: IncomingMessage, response: ServerResponse): void {
     // Spread, so that clients that were rejected together do not return together.
-    const retryAfter = 1 + Math.floor((this.#options.random ?? Math.random)() * 5);
+    const retryAfter = 1 + Math.floor((this.#options.random ?? jitter)() * 5);
     sendFixedResponse(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
   }
 

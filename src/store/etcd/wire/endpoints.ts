@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KVClient, LeaseClient, MaintenanceClient, WatchClient, type IRangeRequest } from 'etcd3';
+import { jitter } from '../../../time/jitter.ts';
 import { StoreUnavailable } from '../../port.ts';
 import { Session, type UserAndPassword } from './auth-token.ts';
 import { Connection, type Tls } from './channel.ts';
@@ -121,7 +122,7 @@ export class Endpoints {
     this.all = all;
     this.deadlineMs = deadlineMs;
     // At random, so that replicas spread over the members.
-    this.preferred = Math.floor(Math.random() * all.length);
+    this.preferred = Math.floor(jitter() * all.length);
   }
 
   /** The deadline of a call that begins now. */
