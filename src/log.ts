@@ -3,8 +3,8 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /**
- * JSON lines. `error` means that a person must act, and a healthy night has none; a refused request is `info` at most.
- * Never a secret: what may hold one is a `Secret`, which prints as `[redacted]`.
+ * The log: JSON lines. `error` means that a person must act, and a healthy night has none; a refused request is `info`
+ * at most. No line holds a secret: a value that may be one is a `Secret`, which prints as `[redacted]`.
  */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 

@@ -4,6 +4,6 @@ interface Package {
   readonly version: string;
 }
 
-/** Of this program, as package.json has it. */
+/** The version of this program, from package.json. */
 export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Package)
   .version;

@@ -19,7 +19,9 @@ export class TurnQueue {
     return this.#queue.length - this.#first;
   }
 
-  /** Runs the work now where this turn has room and nothing waits before it, else in a later turn. It must not throw. */
+  /**
+   * Runs the work now where this turn has room and nothing waits before it, else in a later turn. It must not throw.
+   */
   do(work: () => void): void {
     this.#askForTurn();
     if (this.#left > 0 && this.waiting === 0) {

@@ -26,10 +26,10 @@ export interface EtcdConfig {
 }
 
 export interface KubernetesConfig {
-  /** Path of a kubeconfig file; undefined: the pod's own service account. */
+  /** The path of a kubeconfig file; where undefined, the pod's own service account is used. */
   readonly kubeconfig: string | undefined;
   readonly namespaces: readonly string[];
-  /** Of the device listener, as daemons reach it. */
+  /** The URL of the device listener, as daemons reach it. */
   readonly deviceUrl: string;
 }
 
@@ -39,15 +39,15 @@ export interface Config {
   readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
   /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
   readonly concurrencyMax: { readonly api: number; readonly device: number; readonly ops: number };
-  /** Undefined: the listener speaks HTTP. Read again while the service runs. */
+  /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
   readonly tls: { readonly api: CertificatePaths | undefined; readonly device: CertificatePaths | undefined };
-  /** From the signal to end until the listeners take nothing more. */
+  /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
-  /** Undefined: an embedded store makes one in the data directory. */
+  /** Where undefined, an embedded store makes a token in the data directory. */
   readonly operatorTokens: readonly string[] | undefined;
-  /** The text of the key file; undefined: as above. */
+  /** The text of the key file; where undefined, an embedded store makes one in the data directory. */
   readonly keyFile: string | undefined;
-  /** Where it lies: it is read again while the service runs. */
+  /** The path of the key file, which is read again while the service runs. */
   readonly keyFilePath: string | undefined;
   readonly pollIntervalSeconds: number;
   readonly deviceRatePerMinute: number;
@@ -56,12 +56,12 @@ export interface Config {
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
   readonly auditRetentionDays: number;
-  /** Undefined without the role. */
+  /** Present where the replica has the role `kubernetes`. */
   readonly kubernetes: KubernetesConfig | undefined;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
 }
 
-/** The operator's mistake, in words that name the variable and the rule, never the value. */
+/** A mistake in the configuration. The message names the variable and the rule, never the value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -217,7 +217,9 @@ export function parseOperatorTokens(text: string, name: string): readonly string
   return tokens;
 }
 
-/** Replicas that each made a token and a key of their own would not understand one another. */
+/**
+ * Requires the secrets to be configured with etcd: replicas that each made their own would not understand one another.
+ */
 function refuseGuessedSecrets(config: Config): void {
   const missing: string[] = [];
   if (!config.operatorTokens) {

@@ -26,7 +26,7 @@ const store = z.string().transform((value, ctx) => {
   return z.NEVER;
 });
 
-/** What the etcd back-end asks of its addresses, told before it is opened. */
+/** Checks the addresses by the rules of the etcd back-end, before it is opened. @returns the rule that is broken */
 function brokenEndpointRule(urls: readonly string[]): string | undefined {
   const parsed = urls.map((url) => /^(https?):\/\/(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(url));
   if (urls.length === 0 || parsed.includes(null)) {
@@ -89,7 +89,7 @@ const namespaces = z.string().transform((value, ctx): readonly string[] => {
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** In words what holds where a variable without a default is not set. */
+    /** The effect, in words, when a variable without a default is not set. */
     unset?: string;
   }
 }

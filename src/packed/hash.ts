@@ -5,8 +5,8 @@ const SEED = randomBytes(4).readUInt32LE();
 const OTHER_SEED = randomBytes(4).readUInt32LE();
 
 /**
- * 32 bits of a text of printable ASCII: FNV-1a from a seed of this process, and MurmurHash3's finalizer, which makes all
- * bits depend on the last characters too.
+ * 32 bits of a text of printable ASCII: FNV-1a from a seed of this process, and MurmurHash3's finalizer, which makes
+ * all bits depend on the last characters too.
  */
 export const hashOfText = (text: string): number => hashFrom(SEED, text);
 

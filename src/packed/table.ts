@@ -25,7 +25,10 @@ export class PackedTable {
   #rows = 0;
   #free = NONE;
 
-  /** @param moved is called when the page of a row's value is about to be dropped: a caller that keeps the value keeps the page */
+  /**
+   * @param moved is called when the page of a row's value is about to be dropped: a caller that keeps the value keeps
+   * the page
+   */
   constructor(moved: (row: number) => void = () => undefined) {
     this.#moved = moved;
   }

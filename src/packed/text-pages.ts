@@ -21,11 +21,11 @@ const UNITS_PER_PAGE = PAGE_BYTES / 8;
 const HEADER_BYTES = 12;
 
 /**
- * Slots of a key and a value each, one after the other on pages outside the heap: a garbage collection visits the pages,
- * not the slots. A slot is written once. A slot that is released leaves a hole; when more than half of a page is holes,
- * its other slots are moved to the newest page and the page is dropped, so that all pages together are never much more
- * than twice what is held. A slot is found by its `offset`, in units of 8 bytes over all pages; `moved` is called with
- * the new offset when a slot is moved.
+ * Slots of a key and a value each, one after the other on pages outside the heap: a garbage collection visits the
+ * pages, not the slots. A slot is written once. A slot that is released leaves a hole; when more than half of a page is
+ * holes, its other slots are moved to the newest page and the page is dropped, so that all pages together are never
+ * much more than twice what is held. A slot is found by its `offset`, in units of 8 bytes over all pages; `moved` is
+ * called with the new offset when a slot is moved.
  */
 export class TextPages {
   readonly #moved: (row: number, offset: number) => void;

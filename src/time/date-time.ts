@@ -1,6 +1,6 @@
 import { DAY_MS } from './utc-days.ts';
 
-/** The newest few: instants that are told together mostly lie on few days. */
+/** The bound on dates that are kept as text: instants that are written together mostly lie on few days. */
 const DAYS_MAX = 1000;
 const days = new Map<number, string>();
 
@@ -17,8 +17,8 @@ const two = (value: number): string => (value < 10 ? `0${value}` : String(value)
 const three = (value: number): string => (value < 100 ? `0${two(value)}` : String(value));
 
 /**
- * ISO 8601, UTC, milliseconds, Z (H20), as `toISOString` has it, of which a list of 1000 apps needs 2000: the date is
- * looked up, and the time of day spelled in a seventh of the time.
+ * Writes an instant in ISO 8601, UTC, with milliseconds and Z (H20), as `toISOString` does, in a seventh of its time:
+ * the date is looked up. A list of 1000 apps needs 2000 instants.
  * @param at whole milliseconds since 1970
  */
 export function dateTime(at: number): string {

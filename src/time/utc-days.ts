@@ -19,7 +19,7 @@ export const startOfMonth = (month: string): number => startOfDay(`${month}-01`)
 /** 28 to 31: a night for each day. */
 export function nightsIn(month: string): number {
   const [year = 0, number = 0] = month.split('-').map(Number);
-  // Day 0 of the next month is the last one of this.
+  // Day 0 of the next month is the last day of this one.
   return new Date(Date.UTC(year, number, 0)).getUTCDate();
 }
 
