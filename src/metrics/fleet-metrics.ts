@@ -21,7 +21,7 @@ export interface FleetMetrics
     RolloutMetrics,
     Pick<MutationMetrics, 'mutationCommitted'> {}
 
-/** From a poll that was held to a device that was off for a day. */
+/** The buckets reach from a held poll to a device that was off for a day. */
 const LAG_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 
 export function fleetMetrics(section: (title: string) => Section, read: ReadGauges): FleetMetrics {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { BufferedHistogram } from './buffered-histogram.ts';
 
-/** What docs/METRICS.md says of a series, beside its type and its labels. */
+/** The facts about a series that docs/METRICS.md states beside its type and its labels. */
 export interface Definition {
   readonly name: string;
   /** A sentence for operators; the exposition has it as `# HELP`. */
@@ -73,7 +73,9 @@ export class Section {
     return (value, count = 1) => counter.inc({ [label]: value }, count);
   }
 
-  /** The same for the path of every request: it counts in a map, and the client is told the difference at each scrape. */
+  /**
+   * The same for the path of every request: it counts in a map, and the client is told the difference at each scrape.
+   */
   bufferedCounterOf<Value extends string>(definition: Labelled<Value>): (value: Value) => void {
     const [label = '', values = []] = Object.entries(definition.labels)[0] ?? [];
     const since = new Map<Value, number>(values.map((value) => [value, 0]));

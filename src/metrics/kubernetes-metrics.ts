@@ -14,7 +14,7 @@ export type { OperatorMetrics } from '../controller/kubernetes/metrics.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const KINDS = KIND_SCHEMAS.map(({ kind }) => kind);
-/** What the operator lists and watches. */
+/** The resources that the operator lists and watches, in the plural. */
 const RESOURCES = [...KIND_SCHEMAS.map(({ plural }) => plural), 'secrets'];
 
 export function kubernetesMetrics(section: (title: string, note: string) => Section): OperatorMetrics {

@@ -6,7 +6,7 @@ import type { ReadGauges } from './callback-gauges.ts';
 import { SECONDS, type Section } from './instruments.ts';
 import { remembered } from './remembered.ts';
 
-/** The verbs of the store and of the memory of it. */
+/** The verbs of the store and of the watch cache. */
 export interface StoreMetrics
   extends
     WatchCacheMetrics,
