@@ -1,4 +1,4 @@
-/* What the store tells of its calls: the verb that `instrumented.ts` calls, and the closed sets of its labels. */
+/* The metrics of the store's calls: the verb that `instrumented.ts` calls, and the closed sets of its labels. */
 
 /** The calls of the port that are timed, by the names of its verbs. */
 export const STORE_OPERATIONS = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact', 'hold'] as const;

@@ -37,7 +37,7 @@ export type Write =
 export interface Change {
   readonly expect: readonly [Expectation, ...Expectation[]];
   readonly write: readonly Write[];
-  /** Leaves `head` alone. For heartbeats, rate records and leadership, which no consistent read depends on. */
+  /** Leaves `head` alone, as heartbeats, rate records and leadership do: no consistent read depends on them. */
   readonly quiet?: true;
 }
 
@@ -201,7 +201,10 @@ export interface Held {
    */
   readonly revision: number;
 
-  /** Aborts when the key may be gone: it could not be renewed in time, or the store said so. Never by `release`. */
+  /**
+   * Aborts when the key may be gone: it could not be renewed in time, or the store said so. `release` does not abort
+   * it.
+   */
   readonly lost: AbortSignal;
 
   /**

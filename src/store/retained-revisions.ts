@@ -1,6 +1,6 @@
 import type { Retained } from './port.ts';
 
-/** The revisions at which somebody still lists, and which compactions therefore leave alone. */
+/** The revisions that listings still read, and which compactions therefore leave alone. */
 export class RetainedRevisions {
   private readonly retained = new Set<{ readonly revision: number }>();
 
@@ -15,7 +15,9 @@ export class RetainedRevisions {
     };
   }
 
-  /** The revision, or the oldest retained one where that is older. A retained revision before `floor` is gone already. */
+  /**
+   * The revision, or the oldest retained one where that is older. A retained revision before `floor` is gone already.
+   */
   bound(revision: number, floor = 0): number {
     let bound = revision;
     for (const retention of this.retained) if (retention.revision >= floor) bound = Math.min(bound, retention.revision);

@@ -4,7 +4,10 @@ import { ABSENT, COMMIT_OPERATIONS_MAX, HEAD_KEY, HOLD_TTL_MS_MAX, PAGE_ENTRIES_
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
-/** @throws RangeError for a change that is too large, touches a key twice, or writes `head` or a key or value that no store keeps */
+/**
+ * @throws RangeError for a change that is too large, touches a key twice, or writes `head` or a key or value that no
+ * store keeps
+ */
 export function checkChange({ expect, write }: Change): void {
   if (expect.length > COMMIT_OPERATIONS_MAX || write.length > COMMIT_OPERATIONS_MAX) {
     throw new RangeError(`a change has at most ${COMMIT_OPERATIONS_MAX} expectations and as many writes`);

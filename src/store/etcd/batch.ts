@@ -30,8 +30,8 @@ export function bytesOf({ expect, write }: Change): number {
 
 /**
  * Divides the waiting changes into the group of the next request and those that wait on, both in order of arrival. The
- * first always goes into the group, so that no change waits for ever; no change overtakes one that waits for a key which
- * both want.
+ * first always goes into the group, so that no change waits for ever; no change overtakes one that waits for a key
+ * which both want.
  */
 export function divide<T extends Candidate>(waiting: readonly T[]): { readonly group: T[]; readonly rest: T[] } {
   const group: T[] = [];
@@ -61,7 +61,8 @@ class Room {
   isFor({ change, bytes }: Candidate): boolean {
     // A first change goes alone, whatever its size: etcd judges it.
     if (this.members === 0) return true;
-    // A full etcd takes changes that only remove, and none that puts: in one request the former would fail with the latter.
+    // A full etcd takes changes that only remove, and none that puts: in one request the former would fail with the
+    // latter.
     if (onlyFrees(change) !== this.frees) return false;
     if (this.bytes + bytes > BYTES_MAX) return false;
     // One for the candidate, one for `head`. etcd adds to these the largest of the nested transactions, not their sum.

@@ -1,10 +1,10 @@
 import { HEAD_KEY, type Change, type Write } from '../port.ts';
 
 /**
- * The keys that the changes of one request expect and write, to tell whether one more change may join them. etcd compares
- * for all changes before it writes for any: where one writes a key that another expects, both would go through (write
- * skew). A key that two of them put is refused; where one removes a range with the key, the outcome would depend on their
- * order. Keys that are only expected may be shared.
+ * The keys that the changes of one request expect and write, to tell whether one more change may join them. etcd
+ * compares for all changes before it writes for any: where one writes a key that another expects, both would go through
+ * (write skew). A key that two of them put is refused; where one removes a range with the key, the outcome would depend
+ * on their order. Keys that are only expected may be shared.
  */
 export class Claims {
   private readonly expected = new Set<string>();

@@ -30,17 +30,17 @@ import { checkVersions, versionReader, type ReadVersion } from './wire/server-ve
 import { EtcdWatch } from './wire/watch.ts';
 
 export interface EtcdOptions {
-  /** `http://host:port` or `https://host:port`, all alike. */
+  /** All of the form `http://host:port`, or all `https://host:port`. */
   readonly endpoints: readonly string[];
-  /** Before every key; empty, or ending in "/". */
+  /** The prefix of every key; empty, or ending in "/". */
   readonly prefix: string;
   readonly tls?: Tls;
   readonly auth?: UserAndPassword;
-  /** The deadline of each call of the port, in milliseconds from its begin, repetitions included. */
+  /** The deadline of each call of the port, in milliseconds from its beginning, repetitions included. */
   readonly deadlineMs?: number;
   /** The value of etcd's `--quota-backend-bytes`. */
   readonly quotaBytes?: number;
-  /** Run on a version whose reads may be stale, with a warning. */
+  /** Lets the store open, with a warning, on a version of etcd whose reads may be stale. */
   readonly allowOldVersion?: boolean;
   readonly readVersion?: ReadVersion;
   readonly warn?: (message: string) => void;
@@ -50,7 +50,8 @@ const DEADLINE_MS = 2000;
 const QUOTA_BYTES = 2 * 1024 ** 3;
 
 /**
- * Opens the store after one read, so that wrong addresses, certificates, passwords and permissions are told at once.
+ * Opens the store after one read, so that wrong addresses, certificates, passwords and permissions are reported at
+ * once.
  * @throws StoreUnavailable when etcd does not answer or refuses
  * @throws RangeError on options that cannot work
  * @throws Error on an etcd that is too old
@@ -121,7 +122,7 @@ class EtcdStore implements Store {
     const pinned = { ...pageRange(this.keys, request), revision };
     const found = await this.at('listAt', async (endpoint, options) => endpoint.range(pinned, options, this.decode));
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
-    // Not the header's revision: that one is the store's newest.
+    // The revision in the header is the store's newest one, not the one that was read.
     return found === 'compacted' ? found : pageOf(found, revision);
   }
 
@@ -146,7 +147,7 @@ class EtcdStore implements Store {
     const watch: Watch = new EtcdWatch({
       keys: this.keys,
       prefix,
-      // To etcd 0 means "from now on".
+      // For etcd, 0 means "from now on".
       from: Math.max(1, from),
       listener,
       deadlineMs: this.deadlineMs,

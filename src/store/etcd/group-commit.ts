@@ -8,17 +8,22 @@ import { isInvalid, unavailable } from './wire/errors.ts';
 import type { KeySpace } from './wire/key-space.ts';
 import { encodeGroup, resultsOf } from './wire/txn.ts';
 
-/** While so many requests are under way, further commits wait and share the next one (docs/adr/0015-group-commit.md). */
+/**
+ * While so many requests are under way, further commits wait and share the next one (docs/adr/0015-group-commit.md).
+ */
 const REQUESTS_MAX = 2;
-/** The second request is for a wire that is slow or silent: it is sent when commits have waited so long after the last group. */
+/**
+ * The second request is for a slow or silent connection: it is sent when commits have waited so long after the last
+ * group.
+ */
 const PATIENCE_MS = 20;
-/** More commits than can be sent before their deadlines pass. */
+/** The bound on commits that wait: more than can be sent before their deadlines pass. */
 const WAITING_MAX = 10_000;
 const EPOCH_ID_BYTES = 8;
 
 /**
- * The commits of one store. A commit that comes while no request is under way is sent at once; those that come meanwhile
- * share the next request, each with its own verdict and its own deadline.
+ * The commits of one store. A commit that comes while no request is under way is sent at once; those that come
+ * meanwhile share the next request, each with its own verdict and its own deadline.
  */
 export class EtcdCommits {
   private readonly keys: KeySpace;
@@ -69,7 +74,10 @@ export class EtcdCommits {
     this.requests -= 1;
   }
 
-  /** Sends one group beside a request that takes long. No more than one: two senders would carry half as many each. */
+  /**
+   * Sends one group beside a request that takes long. There is only one such request at a time: two would carry half as
+   * many commits each.
+   */
   private async sendBeside(): Promise<void> {
     this.requests += 1;
     await this.sendGroup();
@@ -85,7 +93,8 @@ export class EtcdCommits {
       await this.endpoints.standing('commit', this.endpoints.deadline());
       await this.send(this.nextGroup());
     } catch (error) {
-      // All of them fail together: each would otherwise find out, one deadline after the other, that there is none.
+      // All of them fail together: otherwise each would find out, one deadline after the other, that there is no
+      // connection.
       for (const member of this.waiting.splice(0)) member.fail(unavailable('commit', error));
       this.waitNoLonger();
     }

@@ -15,8 +15,8 @@ const PAGE_BYTES = 4096;
  * key's index are scattered. A table clustered by key (WITHOUT ROWID) scatters the values too: creates of five random
  * keys each took 2.2 times as long. `revision` stands before `value`, so that reading it never follows a long value.
  *
- * `held` names the keys that live as long as this process, with the revision at which a holder wrote each: one that
- * was written since by somebody else is no longer a holder's. What was released may linger there, and means nothing.
+ * `held` names the keys that live as long as this process, with the revision at which a holder wrote each: a key that
+ * another writer has written since is no longer a holder's. A released key may remain there, without any meaning.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS entries (

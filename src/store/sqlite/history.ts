@@ -20,7 +20,9 @@ export class History {
   private readonly retainedBytesMax: number;
   private readonly retained = new RetainedRevisions();
   private changes: PastChange[] = [];
-  /** The index of the first change that is kept. The changes before it are dropped together: one by one would be slow. */
+  /**
+   * The index of the first change that is kept. The changes before it are dropped together: one by one would be slow.
+   */
   private first = 0;
   private bytes = 0;
 
@@ -68,8 +70,8 @@ export class History {
       if (change !== undefined) this.bytes -= bytesOf(change);
     }
     this.first = end;
-    // A slice for each forgotten change would copy the rest each time; at half it costs nothing per change. Forgotten
-    // changes must not linger when little is written, though: a purge has asked to forget them.
+    // A slice for each forgotten change would copy the rest each time; when half is forgotten, it costs next to nothing
+    // per change. Forgotten changes must not linger when little is written, though: a purge has asked to forget them.
     if (this.first * 2 >= this.changes.length) this.trim();
   }
 

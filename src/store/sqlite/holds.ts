@@ -101,7 +101,7 @@ class SqliteHeld implements Held {
     try {
       if (!this.lost.aborted) await this.submit({ expect: [{ key, revision }], write: [{ remove: key }], quiet: true });
     } catch {
-      // It gives way to the next holder, and is removed when the store is opened again.
+      // The key gives way to the next holder, and is removed when the store is opened again.
     }
     this.ended();
   }

@@ -28,7 +28,7 @@ import { pageNow, pageThen } from './pages.ts';
 import { Watches } from './watches.ts';
 
 export interface SqliteOptions {
-  /** The file grows no further; a commit that needs more throws `full`. Without it the disk is the bound. */
+  /** The bound of the file in bytes; a commit that needs more throws `full`. Where absent, the disk is the bound. */
   readonly bytesMax?: number;
   /** The bound of the history in memory, for watches that resume and listings of a revision. */
   readonly historyBytesMax?: number;
@@ -180,7 +180,7 @@ class SqliteStore implements Store {
     });
   }
 
-  /** The holders of these keys ended with their process. */
+  /** Removes the keys whose holders ended with an earlier process. */
   private removeHeld(): void {
     try {
       const [first, ...others] = [...this.database.held()].map(([key, revision]) => ({ key, revision }));
@@ -212,7 +212,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** The check phase follows the I/O of a turn, so what that I/O led to is written together. */
+  /** The check phase follows the I/O of a turn, so the commits that this I/O caused are written together. */
   private scheduleFlush(): void {
     if (this.flushScheduled) return;
     this.flushScheduled = true;

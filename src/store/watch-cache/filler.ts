@@ -60,7 +60,9 @@ export class Filler {
     this.#stop = stop;
   }
 
-  /** The last `head` that the watch or a listing brought; its epoch id tells this store's history from another one's. */
+  /**
+   * The last `head` that the watch or a listing brought; its epoch id tells this store's history from another one's.
+   */
   get known(): Head {
     return this.#known;
   }
@@ -131,7 +133,7 @@ export class Filler {
     this.#watch?.close();
   }
 
-  /** Before a watch is opened again: is what memory holds a part of this store's history? */
+  /** Called before a watch is opened again. @returns whether the content of memory is part of this store's history */
   async #isSameHistory(): Promise<boolean> {
     const then = await this.#options.store.headAt(this.#applied);
     if (typeof then === 'object' && isSameHead(then, this.#known)) return true;
@@ -145,7 +147,8 @@ export class Filler {
     const startedAt = clock.monotonic();
     sink.clear();
     this.#applied = 0;
-    // One page tells both where the store is and its `head` there: no other head may pass for the one before the watch.
+    // One page gives the store's revision and the `head` at that revision: no other head may pass for the one before
+    // the watch.
     const start = await store.list({ prefix: HEAD_KEY, limit: 1 });
     const [since, head] = [start.revision, headOf(start)];
     this.#known = head;

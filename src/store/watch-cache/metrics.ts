@@ -1,4 +1,4 @@
-/* What the watch cache tells of itself: the verbs that it calls, and the closed sets of their labels. */
+/* The metrics of the watch cache: the verbs that it calls, and the closed sets of their labels. */
 
 /** How the comparison of a key range in memory with the store ends; `unknown` where the store could not be compared. */
 export const CONSISTENCY_VERDICTS = ['equal', 'different', 'unknown'] as const;

@@ -10,6 +10,8 @@ export interface WatchCacheSink {
   revisionOf(key: string): number | undefined;
   /** Every key that the sink holds under the prefix, with its revision, in any order. */
   held(prefix: string): Iterable<readonly [key: string, revision: number]>;
-  /** The sink holds the whole range as of some revision. Called after each filling, and after each batch from then on. */
+  /**
+   * The sink holds the whole range as of some revision. Called after each filling, and after each batch from then on.
+   */
   settled(): void;
 }

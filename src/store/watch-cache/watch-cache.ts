@@ -16,7 +16,7 @@ export interface WatchCacheOptions extends FillerOptions, ConsistencyCheckOption
 
 /** A read waits this long for memory to catch up with the store; after that it reads the store itself. */
 export const CATCH_UP_MS = 50;
-/** A watch that leaves memory behind for so long without bringing anything is deaf: it is opened again. */
+/** A watch that has brought nothing for so long while memory is behind counts as broken: it is opened again. */
 const DEAF_MS = 5000;
 /** The pause between two reads of `head` that the watch cache asks for itself. */
 const PULSE_MS = 1000;

@@ -8,7 +8,7 @@ import { revisionFrom } from '../wire/key-space.ts';
 import type { EtcdLease } from './lease.ts';
 import type { LeasedKey } from './leased-key.ts';
 
-/** A renewal is tried three times before the lease expires, and sooner again after one that failed. */
+/** The lease is renewed three times in its time to live; a renewal that failed is repeated sooner. */
 const RENEWALS_PER_TTL = 3;
 const RETRIES_PER_TTL = 30;
 
@@ -40,7 +40,7 @@ export class EtcdHeld implements Held {
   }
 
   get lost(): AbortSignal {
-    // A process that stood still may ask before its timer has run.
+    // After a pause of the process, this may be called before the timer has run.
     if (this.lease.leftMs <= 0) this.lose();
     return this.losing.signal;
   }
@@ -55,7 +55,7 @@ export class EtcdHeld implements Held {
     return this.ending;
   }
 
-  /** Ends the hold without the holder's doing: it is told by `lost`. */
+  /** Ends the hold although the holder did not release it; `lost` tells the holder. */
   async end(): Promise<void> {
     this.lose();
     await Promise.all([this.release(), this.serially(async () => undefined)]);
@@ -93,7 +93,7 @@ export class EtcdHeld implements Held {
     return found !== undefined;
   }
 
-  /** A read may tell an older revision than a write whose answer came before. */
+  /** A read may return an older revision than a write that was answered before it. */
   private adopt(revision: number): void {
     this.current = Math.max(this.current, revision);
   }

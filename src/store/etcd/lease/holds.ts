@@ -22,7 +22,7 @@ export class EtcdHolds {
   async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
     const deadline = this.endpoints.deadline();
     const bytes = this.keys.bytes(key);
-    // Replicas that wait for a key ask again and again: a lease for each time would be two writes.
+    // Replicas that wait for a key ask again and again: granting and revoking a lease each time would be two writes.
     if (await this.exists(bytes, deadline)) return 'taken';
     const lease = new EtcdLease(this.endpoints, ttlMs);
     let held: EtcdHeld | undefined;

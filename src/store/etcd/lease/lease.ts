@@ -10,13 +10,16 @@ import { isLeaseGone, isLeaseThere } from '../wire/errors.ts';
  */
 const COUNTED = 0.9;
 
-/** An expiry in etcd, and the time for which it certainly has not passed, by the monotonic clock of this process. */
+/** A lease in etcd, and the time for which it certainly exists, by the monotonic clock of this process. */
 export class EtcdLease {
-  /** Generated here, so that it may be asked for twice and revoked unseen. 63 bits: etcd's are signed, and 0 is none. */
+  /**
+   * Generated here, so that the grant may be requested twice and revoked without its answer. 63 bits: etcd's ids are
+   * signed, and 0 means no id.
+   */
   readonly id = String((randomBytes(8).readBigUInt64BE() >> 1n) | 1n);
   readonly ttlMs: number;
   private readonly endpoints: Endpoints;
-  /** Counted from before a request was sent: etcd counts from when it handles it, which is later. */
+  /** The time counts from before a request is sent: etcd counts from when it handles the request, which is later. */
   private validUntil = Number.NEGATIVE_INFINITY;
 
   constructor(endpoints: Endpoints, ttlMs: number) {

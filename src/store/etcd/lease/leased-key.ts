@@ -5,7 +5,7 @@ import { isLeaseGone } from '../wire/errors.ts';
 import { revisionFrom } from '../wire/key-space.ts';
 import { equals } from '../wire/txn.ts';
 
-/** A key as one lease sees it. */
+/** A key of etcd, as far as it lies under one lease. */
 export class LeasedKey {
   readonly name: string;
   private readonly endpoints: Endpoints;
@@ -21,7 +21,7 @@ export class LeasedKey {
 
   /**
    * Reads the key.
-   * @returns undefined unless the key lies under this lease; a write by anybody else takes it away from there
+   * @returns undefined unless the key lies under this lease; a write by another client takes it off the lease
    * @throws StoreUnavailable
    */
   async find(deadline?: Deadline): Promise<IKeyValue | undefined> {
@@ -52,7 +52,7 @@ export class LeasedKey {
             if (isLeaseGone(error)) return undefined;
             throw error;
           }),
-        // The other half is for reading what became of the put.
+        // The other half of the time is for reading whether the put happened.
         deadlineIn(leftMs(deadline) / 2),
       );
       if (!answer) return 'expired';

@@ -13,7 +13,9 @@ type AuthChannel = ConstructorParameters<typeof AuthClient>[0] & {
   close(): void;
 };
 
-/** The deadline of a request for a token whose caller has none: a request that hung would keep all later calls waiting. */
+/**
+ * The deadline of a request for a token whose caller has none: a request that hung would keep all later calls waiting.
+ */
 const AUTHENTICATE_MS = 2000;
 
 /**
@@ -48,7 +50,7 @@ export class Session {
   }
 
   private async authenticate(options: Partial<TimedOptions>): Promise<Metadata> {
-    // Once in five minutes: not worth a standing connection.
+    // A token is requested once in five minutes, which does not justify a standing connection.
     const connection = this.open();
     try {
       const { username: name, password } = this.user;

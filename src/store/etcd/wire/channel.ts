@@ -1,7 +1,7 @@
 import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import type { ICallable, IOptions } from 'etcd3';
-// Not in the package's index, which is why the version is pinned. Only its making of clients is used: its calls repeat
-// commits, and tear down the connection under everybody else's call when one call fails.
+// The class is not in the package's index, which is why the version is pinned. Only its construction of clients is
+// used: its calls repeat commits, and when one call fails they close the connection under all others.
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { systemClock } from '../../../time/clock.ts';
 import type { Session } from './auth-token.ts';
@@ -43,8 +43,8 @@ const NO_OPTIONS: CallOptions = {};
 
 const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
   // A watch whose flow is dropped silently ends within 9 s; etcd bars clients that ping more often than every 5 s.
-  // Not "without calls": etcd counts such pings as an attack, hangs up after 24 s and the interval doubles each time.
-  // A connection without a watch needs none, since a call that meets silence renews it.
+  // Pings without calls stay off: etcd counts them as an attack, hangs up after 24 s, and the interval doubles each
+  // time. A connection without a watch needs none, since a call that meets silence renews it.
   'grpc.keepalive_time_ms': 6000,
   'grpc.keepalive_timeout_ms': 3000,
   // A connection for each service: a watch that catches up does not stand in the way of the small reads.
@@ -54,7 +54,8 @@ const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
   // Unbounded: what bounds an answer is the page limit. etcd does not fragment what it sends first to a watch that
   // resumes, up to 1000 revisions at once, and a client with a limit would fail there for ever.
   'grpc.max_receive_message_length': -1,
-  // A commit is sent once; reads are repeated by our own rules. Without the two a call cost 391 instead of 592 µs of processor, measured once.
+  // A commit is sent once; reads are repeated by our own rules. Without retries and channelz a call took 391 instead of
+  // 592 µs of processor time, measured once.
   'grpc.enable_retries': 0,
   'grpc.enable_channelz': 0,
   'grpc.service_config_disable_resolution': 1,
@@ -63,7 +64,7 @@ const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
 /**
  * One connection to one endpoint for one service, and the calls over it, each under the deadline of its options.
  * Rejects with the error of gRPC. A token that etcd does not take any more is replaced and the call repeated, which is
- * safe for commits too: etcd looks at the token before it does anything.
+ * safe for commits too: etcd checks the token before it does anything.
  */
 export class Connection implements ICallable<undefined> {
   readonly callOptionsFactory = undefined;
@@ -84,7 +85,7 @@ export class Connection implements ICallable<undefined> {
     return this.link !== undefined && stateOf(this.link) === READY;
   }
 
-  /** Resolves with nothing when the connection stands, or at the deadline with the reason why it does not. */
+  /** Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. */
   async connect(deadline: Deadline): Promise<string | undefined> {
     const link = await this.open();
     if (await isReadyBy(link, deadline)) return undefined;
@@ -162,7 +163,7 @@ export class Connection implements ICallable<undefined> {
     return this.link ?? Promise.reject(new Error('The connection is closed.'));
   }
 
-  /** gRPC tells the reason only to a call: a connection that just failed refuses it at once. */
+  /** gRPC gives the reason only to a call: a connection that just failed refuses it at once. */
   private async troubleOf(link: Link): Promise<string> {
     try {
       await this.call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
@@ -224,7 +225,9 @@ function start(client: Client, { method, request, metadata, decode }: Unary, don
   );
 }
 
-/** gRPC's own `waitForReady` keeps its deadline on the wall clock, and reads it anew at every change of the connection. */
+/**
+ * gRPC's own `waitForReady` keeps its deadline on the wall clock, and reads it anew at every change of the connection.
+ */
 async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
   const channel = link.client.getChannel();
   return new Promise((resolve) => {
@@ -250,7 +253,10 @@ async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
   });
 }
 
-/** gRPC records the caller's stack for every call, a twentieth of a commit's processor time; the stack tells nothing new. */
+/**
+ * gRPC records the caller's stack for every call, a twentieth of a commit's processor time; the stack tells nothing
+ * new.
+ */
 function withoutStack<T>(start: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

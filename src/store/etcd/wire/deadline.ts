@@ -25,7 +25,7 @@ export const latest = (deadlines: readonly Deadline[]): Deadline => Math.max(...
 
 /** Whole milliseconds until the deadline; 0 once it has passed. A timer of that length does not end before it. */
 export const leftMs = (deadline: Deadline): number =>
-  // The microsecond that is taken off is more than what the subtraction is wrong by.
+  // The microsecond that is taken off exceeds the rounding error of the subtraction.
   Math.max(0, Math.ceil(deadline - systemClock.monotonic() - 0.001));
 
 /** The error of a call that had no answer by its deadline, in the shape of gRPC's own. */

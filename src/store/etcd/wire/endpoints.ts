@@ -8,7 +8,7 @@ import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions 
 import { refusesToken, unavailable } from './errors.ts';
 import type { WatchOutcome } from './watch.ts';
 
-/** The first pause before a read goes to an endpoint again that failed it; it doubles, within the call's deadline. */
+/** The first pause before a read is repeated at an endpoint that failed it; it doubles, within the call's deadline. */
 const READ_PAUSE_MS = 50;
 
 /** One member of etcd, or an address that stands for several. */
@@ -41,7 +41,7 @@ export class Endpoint {
     return this.kvConnection.isReady;
   }
 
-  /** Resolves with nothing when the connection stands, or at the deadline with the reason why it does not. */
+  /** Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. */
   async connect(deadline: Deadline): Promise<string | undefined> {
     return this.kvConnection.connect(deadline);
   }
@@ -50,7 +50,7 @@ export class Endpoint {
     return this.kvConnection.decoded('range', request, options, decode);
   }
 
-  /** etcd only renews over streams; a stream of its own for each call gives every call an answer and a deadline. */
+  /** etcd renews leases over streams alone. Each call opens its own, and so has an answer and a deadline of its own. */
   async renewLease(id: string, deadline: Deadline): Promise<'renewed' | 'gone'> {
     const stream = await this.lease.leaseKeepAlive();
     let expiry: NodeJS.Timeout | undefined;
@@ -109,8 +109,8 @@ export function openEndpoints({ urls, tls, user, deadlineMs }: EndpointsOptions)
 type Call<T> = (endpoint: Endpoint, options: TimedOptions) => Promise<T>;
 
 /**
- * The choice of an endpoint: one that works is kept, one that failed is left. Every call has one deadline, repetitions
- * included. `once`, `repeatedly` and `standing` reject with StoreUnavailable.
+ * Chooses the endpoint of each call: one that works is kept, one that failed is left. Every call has one deadline,
+ * repetitions included. `once`, `repeatedly` and `standing` reject with StoreUnavailable.
  */
 export class Endpoints {
   readonly all: readonly Endpoint[];
@@ -140,7 +140,9 @@ export class Endpoints {
     }
   }
 
-  /** For calls that may happen twice: the call is repeated until the deadline, at another endpoint where there is one. */
+  /**
+   * For calls that may happen twice: the call is repeated until the deadline, at another endpoint where there is one.
+   */
   async repeatedly<T>(operation: string, call: Call<T>, deadline = this.deadline()): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const endpoint = await this.standing(operation, deadline);
@@ -166,12 +168,12 @@ export class Endpoints {
     return found;
   }
 
-  /** The next call goes elsewhere; when many calls fail together, only the first of them moves on. */
+  /** Sends the next call to another endpoint; when many calls fail together, only the first of them changes it. */
   leave(endpoint: Endpoint): void {
     if (this.all[this.preferred] === endpoint) this.preferred = (this.preferred + 1) % this.all.length;
   }
 
-  /** A watch ended: its endpoint is left where it failed, for the next watch. */
+  /** Called when a watch has ended. Where the connection broke, the next watch goes to another endpoint. */
   watchEnded(endpoint: Endpoint, outcome: WatchOutcome): void {
     endpoint.watchEnded(outcome);
     if (outcome.reason === 'disconnected') this.leave(endpoint);
@@ -187,7 +189,7 @@ export class Endpoints {
     return trouble;
   }
 
-  /** All that is left for the last endpoint to be tried, half of what is left for those before it. */
+  /** Gives the last endpoint to be tried all of the time that is left, and each one before it half of that time. */
   private shareOf(deadline: Deadline, attempt: number): Deadline {
     return attempt >= this.all.length ? deadline : deadlineIn(Math.max(1, leftMs(deadline) / 2));
   }

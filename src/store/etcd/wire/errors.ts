@@ -38,7 +38,7 @@ export function refusesToken(details: string): boolean {
 
 /** etcd found fault with the request itself and did nothing: too many operations, a key twice, too large. */
 export function isInvalid(error: unknown): boolean {
-  // A password that is not taken has the same code, and would not be taken from each alone either.
+  // A rejected password has the same code, and would be rejected for each commit alone, too.
   if (!(error instanceof StoreUnavailable && error.reason === 'failed')) return false;
   return isGrpcTrouble(error.cause) && error.cause.code === GRPC.invalidArgument;
 }
@@ -62,7 +62,7 @@ const SENTENCES: Record<StoreTrouble, string> = {
 
 function reasonOf({ code, details }: GrpcTrouble): StoreTrouble {
   if (code === GRPC.deadlineExceeded || /timed out|deadline exceeded/.test(details)) return 'timeout';
-  // Cancelled is how a stream ends that the other side resets: no call is cancelled on this side.
+  // A stream that the other side resets ends as cancelled: no call is cancelled on this side.
   if (code === GRPC.unavailable || code === GRPC.cancelled) return 'unreachable';
   // "Received message larger than max" and "too many requests" have the same code and are not a full store.
   if (code === GRPC.resourceExhausted) return details.includes('database space exceeded') ? 'full' : 'failed';

@@ -2,7 +2,9 @@ import { StoreUnavailable } from '../../port.ts';
 import type { Endpoints } from './endpoints.ts';
 
 const CHECK_MS = 1000;
-/** With room left most checks are skipped; where little is left, an operator waits for more. */
+/**
+ * Nine of ten checks are skipped while room is left. Where little is left none is: an operator waits to see more of it.
+ */
 const CHECKS_SKIPPED = 9;
 const SCARCE = 0.8;
 
@@ -24,7 +26,7 @@ export class Fullness implements Disposable {
     this.timer = setInterval(() => void this.tick(), CHECK_MS).unref();
   }
 
-  /** 0 to 1, as etcd last said. */
+  /** How full etcd is, 0 to 1, as it last reported. */
   get value(): number {
     return this.last;
   }

@@ -23,10 +23,13 @@ export function faultOfVersion(version: string): string | undefined {
   );
 }
 
-/** The version of one endpoint; undefined when it does not tell. */
+/** The version of one endpoint; undefined when the endpoint does not report it. */
 export type ReadVersion = (endpoint: Endpoint) => Promise<string | undefined>;
 
-/** Reads the version by the status, or over HTTP: not every version lets a user who is limited to a prefix ask for the status. */
+/**
+ * Reads the version from the status, or over HTTP: some versions refuse the status to a user who is limited to a
+ * prefix.
+ */
 export function versionReader(tls: Tls | undefined, deadlineMs: number): ReadVersion {
   return async ({ maintenance, url }) => {
     const timed: TimedOptions = { until: deadlineIn(deadlineMs) };

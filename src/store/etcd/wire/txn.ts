@@ -17,9 +17,9 @@ export function equals(key: Buffer, what: Comparable, operand: number): ICompare
 
 /**
  * The changes as one request, in which each keeps a verdict of its own: one alone is a plain transaction, several are
- * nested in an outer one that always succeeds. `epochId` is what `head` gets, if any of them is not quiet. It is put in the
- * outer one, since etcd refuses a request in which two transactions put a key. So it moves even if all of them conflict:
- * that costs nothing but a revision, for etcd writes a transaction to its log before it compares.
+ * nested in an outer one that always succeeds. `epochId` is what `head` gets, if any of them is not quiet. It is put in
+ * the outer one, since etcd refuses a request in which two transactions put a key. So it moves even if all of them
+ * conflict: that costs nothing but a revision, for etcd writes a transaction to its log before it compares.
  */
 export function encodeGroup(keys: KeySpace, changes: readonly Change[], epochId: string): ITxnRequest {
   const [only, ...others] = changes.map((change) => encodeChange(keys, change));

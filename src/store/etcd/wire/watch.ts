@@ -20,7 +20,7 @@ export interface WatchOutcome {
   readonly reason: WatchEnd;
   /** The watch was not confirmed in time: nothing at all came back over the connection. */
   readonly silent: boolean;
-  /** The words of etcd or gRPC; empty where there are none. */
+  /** The message of etcd or gRPC; empty where there is none. */
   readonly words: string;
 }
 
@@ -94,7 +94,7 @@ export class EtcdWatch implements Watch {
     if (revision === undefined) return;
     const changes = this.pending;
     this.pending = [];
-    // Not the header's revision: while a watch catches up, that one is ahead of what it was told.
+    // The header's revision is not used: while a watch catches up, it is ahead of the changes that were sent.
     this.order.listener.onBatch({ revision, changes });
   }
 
