@@ -71,8 +71,8 @@ function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybeP
 }
 
 /**
- * While memory is behind, every daemon of a herd would read the store: only so many may at once, and the others are
- * told to retry.
+ * While memory is behind, every daemon of a herd would read the store: only a bounded number may do so at once, and the
+ * others are told to retry.
  */
 async function fromStore(reader: FleetReader, hash: string, { storeReads }: DeviceDeps): Promise<FoundApp> {
   const found = storeReads.tryRun(async () => authenticateDevice(reader, hash));

@@ -1,4 +1,4 @@
-/* What the device plane tells of its requests: the verbs that it calls, and the closed sets of their labels. */
+/* The metrics of the device plane's requests: the verbs that it calls, and the closed sets of their labels. */
 
 /** How a poll of the configuration ends. */
 export const POLL_RESULTS = [

@@ -33,7 +33,7 @@ export const ERRORS = {
   invalid_credential: {
     status: 401,
     message: 'The credential is missing, malformed, unknown or revoked; enroll again with a new code.',
-    // A daemon that was revoked keeps retrying: rarely is enough.
+    // A revoked daemon keeps retrying, and need not do so often.
     retryAfter: [1800, 3600],
   },
   overloaded: { status: 503, message: 'Too many requests at once; retry later.', retryAfter: [1, 5] },
@@ -51,7 +51,7 @@ export const errorBody = (code: ErrorCode, message: string = ERRORS[code].messag
 /**
  * The `Retry-After` of a row in seconds, drawn from its range, so that clients that were refused together do not return
  * together.
- * @param jitter gives a number in [0, 1)
+ * @param random gives a number in [0, 1)
  */
 export function retryAfterOf(code: ErrorCode, random: () => number): number | undefined {
   const row: ErrorRow = ERRORS[code];

@@ -150,8 +150,8 @@ export class Exchange {
   }
 
   /**
-   * Answers with what an error stands for. An outage of the store, and what is given up because a bound is used up, are
-   * 502 (H15); the log names the reason. Any other error is 502 and logged as an error, since a person must act.
+   * Sends the response that an error stands for. An outage of the store, and work that is given up at a bound, are 502
+   * (H15); the log names the reason. Any other error is 502 and logged as an error, since a person must act.
    */
   fail(error: unknown): void {
     if (error instanceof Refusal) return this.refuse(error.code, error.says);
@@ -177,7 +177,7 @@ export class Exchange {
   #ended(status: number, code: string): void {
     const seconds = (this.#deps.clock.monotonic() - this.#startedAt) / 1000;
     this.#deps.metrics.requestEnded(this.#listener, this.route, status, code, seconds);
-    // Reads are not logged one by one; what was slow or failed is. A held poll is meant to be slow.
+    // Only slow and failed requests are logged. A held poll is meant to be slow.
     if (status < 500 && (seconds < SLOW_SECONDS || this.#listener === 'device')) return;
     const { requestId, route } = this;
     const why = this.#unavailable === undefined ? {} : { reason: this.#unavailable };
@@ -191,7 +191,7 @@ export class Exchange {
 const isSendable = (body: Reply['body']): body is string | Buffer | undefined =>
   body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
 
-/** Every field of that name in order, of which node itself keeps only the first for some. The name is in lower case. */
+/** Every field of that name in order; of some fields node itself keeps only the first. The name is in lower case. */
 export function fieldsOf(request: IncomingMessage, name: string): string[] {
   const { rawHeaders } = request;
   const fields: string[] = [];

@@ -130,7 +130,7 @@ function decode(raw: Buffer, encoding: Encoding, limits: BodyLimits): ReadBody {
   return { kind: 'bytes', bytes: hasByteOrderMark(bytes) ? bytes.subarray(3) : bytes };
 }
 
-// RFC 8259, 8.1 lets a parser ignore it; JSON.parse does not.
+// RFC 8259, 8.1 lets a parser ignore the mark; JSON.parse does not.
 function hasByteOrderMark(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }

@@ -48,7 +48,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     optimizeEmptyRequests: true,
   } as const;
   const server = options.tls ? createTlsServer({ ...settings, ...TLS, ...options.tls }) : createServer(settings);
-  // 0 is without limit. Above any other number node drops headers silently, perhaps the second Authorization of H16;
+  // 0 means no limit. Above any other number node drops headers silently, perhaps the second Authorization of H16;
   // their size is bounded instead.
   server.maxHeadersCount = 0;
   if (options.connectionsMax !== undefined) server.maxConnections = options.connectionsMax;

@@ -46,7 +46,7 @@ export async function usageCsv({ month, accounts }: Usage): Promise<string> {
 /** Matches a text that a spreadsheet takes for a formula, in full width too, also after blanks. */
 const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
 
-/** Anybody may have chosen a name, and it opens in a spreadsheet: an apostrophe before a formula keeps it a text. */
+/** A name may be anybody's choice and is opened in a spreadsheet: an apostrophe before a formula keeps it a text. */
 function csvText(name: string): string {
   const text = FORMULA.test(name) ? `'${name}` : name;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -30,7 +30,7 @@ export interface GatewayDeps extends ExchangeDeps {
   readonly metrics: ExchangeDeps['metrics'] & RateDecisionMetrics;
 }
 
-/** Section 4, operation by operation. */
+/** The operations of section 4. */
 export const ROUTES = [
   createApp,
   listApps,

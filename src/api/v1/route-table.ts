@@ -1,7 +1,8 @@
 /*
- * The table of `/v1` that is asked before Express is. Both are filled from one list of routes, in gateway.ts. Express alone
- * would do, and is slower: its dispatch takes 2.7 to 3.1 µs of processor time and this lookup 0.1 to 0.2 µs, so that a read
- * of an app takes 5.9 µs instead of 2.6 µs beside what node itself does for a request (Node 24.21, one core; ADR 0005).
+ * The table of `/v1` that is asked before Express is. Both are filled from one list of routes, in gateway.ts. Express
+ * alone would do, and is slower: its dispatch takes 2.7 to 3.1 µs of processor time and this lookup 0.1 to 0.2 µs, so
+ * that a read of an app takes 5.9 µs instead of 2.6 µs beside what node itself does for a request (Node 24.21, one
+ * core; ADR 0005).
  */
 
 /** The shape of an app's id (section 2.1). */

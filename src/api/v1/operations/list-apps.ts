@@ -34,7 +34,8 @@ class BodyCache {
     if (cached && cached.version === version) return this.#used(account.id, cached);
     return andThen(listJson(account), (json) => {
       const body = Buffer.from(json);
-      // An account that memory counts did not change during the read: memory answers at once.
+      // Only an account in memory has a version, and memory answers at once: the account did not change during the
+      // read.
       if (version !== undefined) this.#put(account.id, version, body);
       return body;
     });
