@@ -34,7 +34,10 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
   ];
 }
 
-/** The controller: waits for its turn to lead, and then runs its loops. Resolves when the signal has aborted; never rejects. */
+/**
+ * The controller: waits for its turn to lead, and then runs its loops. Resolves when the signal has aborted; never
+ * rejects.
+ */
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const work = async (term: Term): Promise<void> => {
     await Promise.all([

@@ -67,7 +67,9 @@ export interface ReplicaServices {
   readonly clockWatch: ClockWatch;
 }
 
-/** The registry of replicas, and the judgement of the clock that rests on it: both are needed before the process serves. */
+/**
+ * The registry of replicas, and the judgement of the clock that rests on it: both are needed before the process serves.
+ */
 export function createReplicaServices(
   deps: Surroundings & { readonly replicaId: string; readonly keyRing: KeyRing },
 ): ReplicaServices {
@@ -201,7 +203,7 @@ export interface BindingServices {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
-  /** @param fence what every commit of the leader's term expects */
+  /** @param fence the expectations of every commit of the leader's term */
   readonly bindings: (fence: readonly Expectation[]) => Bindings;
 }
 
@@ -229,7 +231,7 @@ export interface TermServices {
 
 /**
  * The services of one term of leadership; the loops that are handed them end them with the term.
- * @param fence what every commit of the term expects
+ * @param fence the expectations of every commit of the term
  */
 export function createTermServices(
   { store, fleet, envelope, clock, log, metrics }: Pick<Foundation, keyof Surroundings | 'fleet' | 'envelope'>,
@@ -249,13 +251,13 @@ export interface RateWindowService {
   readonly window: RateWindow;
   /** Exchanges counts with other replicas until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Keeps for others, or for the next start, what they must know. Never throws. */
+  /** Writes the counts that other replicas, or the next start, must know. Never throws. */
   finish(): Promise<void>;
 }
 
 /**
- * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An embedded
- * store keeps the windows over a restart.
+ * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An
+ * embedded store keeps the windows over a restart.
  * @throws StoreUnavailable when the windows that were kept cannot be read
  */
 export async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {

@@ -11,8 +11,8 @@ export interface KeyFile extends WatchedFile {
 }
 
 /**
- * The key file of a running service. A file that cannot be read or is malformed changes nothing, and one error line says
- * why.
+ * The key file of a running service. A file that cannot be read or is malformed changes nothing, and one error line
+ * says why.
  * @param first the keys that the file had at the start
  */
 export function watchedKeyFile(path: string, first: KeyRing, log: Log): KeyFile {

@@ -5,8 +5,8 @@ import type { Core } from './core.ts';
 import { createBindingServices, type DomainServices } from './domain-services.ts';
 
 /**
- * Makes what the operator of custom resources needs, where this replica has the role. The client of Kubernetes is
- * loaded only then.
+ * Makes the dependencies of the operator of custom resources, where this replica has the role. The client of Kubernetes
+ * is loaded only then.
  * @param wrap for tests that bring faults to the API server
  * @returns undefined without the role
  * @throws Error in words when there is no usable kubeconfig

@@ -39,7 +39,7 @@ export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? 
   readonly certificates: readonly CertificateFiles[];
 };
 
-/** The addresses of the listeners; port 0 where this process has not the role. */
+/** The addresses of the listeners; port 0 where this process does not have the role. */
 export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAddress> {
   const address = (listener: Listener | undefined): ListenAddress => ({
     host: listener?.host ?? '',

@@ -3,11 +3,12 @@ import { link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Writes a file that is there whole or not at all, whenever the machine stops: under another name beside it, for its owner
- * alone, then to the disk, and then under its own name.
+ * Writes a file that is there whole or not at all, whenever the machine stops: under another name beside it, for its
+ * owner alone, then to the disk, and then under its own name.
  * @param replace whether a file that has the name already is replaced; otherwise it stays, whoever was first
  * @param write is handed a function that appends bytes
- * @throws the system's error with its code: `EEXIST` where the name is taken and not to be replaced; and what `write` throws
+ * @throws the system's error with its code: `EEXIST` where the name is taken and not to be replaced; and what `write`
+ * throws
  */
 export async function writeNewFile(
   path: string,

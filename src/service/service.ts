@@ -22,7 +22,7 @@ import {
 
 /** A running service. */
 export interface Service {
-  /** Port 0 where this process has not the role. */
+  /** The address of the API listener; port 0 where this process does not have the role. */
   readonly api: ListenAddress;
   readonly device: ListenAddress;
   readonly ops: ListenAddress;

@@ -48,7 +48,7 @@ export function watchedCertificate(
     const cert = await contentOf(paths.certificate);
     const key = await contentOf(paths.key);
     if (same({ cert, key }, current.pair)) return;
-    // The two names are led to new files one after the other: the next round finds both halves of the pair.
+    // The two names come to point to new files one after the other: the next round finds both halves of the pair.
     if (!cert.equals(await contentOf(paths.certificate))) return;
     const next = parseCertificate({ cert, key });
     if (next.expiresAt <= clock.now()) throw new Error(`the new certificate has expired, ${iso(next.expiresAt)}`);
@@ -79,7 +79,7 @@ function firstOf({ certificate, key }: CertificatePaths, names: string): Certifi
   }
 }
 
-/** @throws Error in words, without what stands in the files */
+/** @throws Error in words, without the content of the files */
 export function parseCertificate(pair: TlsPair): Certificate {
   let validTo: string;
   try {

@@ -1,19 +1,21 @@
 import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 
-/** Files whose content is taken again and again while the service runs, since a mounted Secret may be renewed. */
+/** Files that are read again and again while the service runs, since a mounted Secret may be renewed. */
 export interface WatchedFile {
   /**
-   * Takes the content that the files have now. One that cannot be read or used changes nothing, and is told once for
-   * each reason. Never throws.
+   * Takes the content that the files have now. A file that cannot be read or used changes nothing, and is reported once
+   * for each reason. Never throws.
    */
   readonly reread: () => Promise<void>;
 }
 
 export interface WatchedFileOptions {
-  /** Reads the files and takes their content. @throws Error in words, without what stands in the files */
+  /** Reads the files and takes their content. @throws Error in words, without the content of the files */
   readonly take: () => Promise<void>;
-  /** The files cannot be read or used; what was taken before stays. Called when the reason is another one than before. */
+  /**
+   * The files cannot be read or used; what was taken before stays. Called when the reason is another one than before.
+   */
   readonly failed: (why: string) => void;
   /** The files can be used again. */
   readonly recovered: () => void;

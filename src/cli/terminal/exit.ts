@@ -49,7 +49,10 @@ function exitCodeOf(error: unknown): number {
 
 let wholeStdoutRequired = false;
 
-/** From here on it is a fault when stdout is not read to its end: half a backup is none, and a verdict comes last. */
+/**
+ * Makes it a fault, from here on, when stdout is not read to its end: half a backup is useless, and a verdict comes
+ * last.
+ */
 export function requireWholeStdout(): void {
   wholeStdoutRequired = true;
 }

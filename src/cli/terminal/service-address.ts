@@ -15,8 +15,8 @@ type Environment = NodeJS.ProcessEnv;
 const given = (env: Environment, name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
 
 /**
- * Takes both from the variables that the service has. A token is never an argument: others could read it in the list of
- * processes and in the history of the shell.
+ * Takes the address and the token from the variables of the service. A token is never an argument: others could read it
+ * in the list of processes and in the history of the shell.
  * @throws ConfigError
  */
 export const connectionOf = (env: Environment): Connection => ({ url: opsUrl(env), token: operatorToken(env) });
@@ -32,7 +32,7 @@ export function opsUrl(env: Environment): string {
   return url.replace(/\/+$/, '');
 }
 
-/** The URL of a listen address; one for all interfaces is reached at this machine's own. */
+/** The URL of a listen address; an address for all interfaces is reached at this machine's own. */
 function listening(address: string): string {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at).replace(/^\[|\]$/g, ''), address.slice(at + 1)];

@@ -29,7 +29,7 @@ export class ServiceClient {
     return { text: await response.text().catch(() => this.#brokeOff()), headers: response.headers };
   }
 
-  /** A response without a bound in size or time. */
+  /** Streams a response that has no bound in size or time. */
   async *stream(path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void> {
     const { body } = await this.#send(path, options);
     if (!body) return;

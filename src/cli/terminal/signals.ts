@@ -8,8 +8,8 @@ export interface Interruption extends Disposable {
 }
 
 /**
- * Lets a stopped command end by itself, in words and with the terminal as it was. A second signal of the same kind
- * kills it.
+ * Lets a stopped command end by itself, with a message and with the terminal as it was. A second signal of the same
+ * kind kills it.
  * @param reason the reason of the aborted signal
  */
 export function onInterruption(reason: Error): Interruption {
