@@ -30,8 +30,8 @@ const CHECK_EVERY_MS = 5000;
 const PAUSE_MS = 20;
 
 /**
- * M1–M4: meters the oldest night that is due, one a round; then prunes the status changes that no night needs any more. A
- * round that is stopped anywhere is continued by the next one. No night is metered by a clock that is not trusted, or
+ * M1–M4: meters the oldest night that is due, one a round; then prunes the status changes that no night needs any more.
+ * A round that is stopped anywhere is continued by the next one. No night is metered by a clock that is not trusted, or
  * before a price is on record. A round throws `StoreUnavailable` and `BadRecord`.
  */
 export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fence'>): Reconciler {

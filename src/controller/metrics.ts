@@ -1,7 +1,7 @@
 import type { Cleaned } from '../domain/cleanup/sweep.ts';
 import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 
-/* What the controller tells of its work: the verbs that its loops call, and the closed sets of their labels. */
+/* The metrics of the controller: the verbs that its loops call, and the closed sets of their labels. */
 
 /** Every loop of a process, those of `service` included. */
 export const LOOP_NAMES = [
@@ -54,7 +54,7 @@ export interface RewrapMetrics {
   rewrapped(count: number): void;
 }
 
-/** What a device has done with the current configuration. */
+/** The states of a device towards the current configuration. */
 export const ROLLOUT_STATES = [
   'applied',
   'failed',

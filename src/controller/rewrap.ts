@@ -7,7 +7,10 @@ export interface RewrapDeps {
 
 const CHECK_EVERY_MS = 2000;
 
-/** O10: seals records of the former keys under the active one, so that those keys can be retired. A round throws `StoreUnavailable`. */
+/**
+ * O10: seals records of the former keys under the active one, so that those keys can be retired. A round throws
+ * `StoreUnavailable`.
+ */
 export function rewrapReconciler({ rewrap }: RewrapDeps): Reconciler {
   return { name: 'rewrap', everyMs: CHECK_EVERY_MS, reconcile: rewrap };
 }

@@ -1,7 +1,7 @@
 import type { KubeClientMetrics } from './client/metrics.ts';
 import type { InformerMetrics } from './runtime/metrics.ts';
 
-/* What the operator of custom resources tells of its work: the verbs that it calls, and the closed set of their label. */
+/* The metrics of the operator of custom resources: the verbs that it calls, and the closed set of their label. */
 
 export const RECONCILE_OUTCOMES = ['settled', 'conflict', 'failed'] as const;
 export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];

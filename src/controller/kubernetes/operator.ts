@@ -23,7 +23,7 @@ export interface OperatorDeps {
   readonly namespaces: readonly string[];
   readonly deviceUrl: string;
   readonly domain: DomainTools;
-  /** @param fence what every commit of the leader's term expects */
+  /** @param fence the expectations of every commit of the leader's term */
   readonly bindings: (fence: readonly Expectation[]) => Bindings;
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;

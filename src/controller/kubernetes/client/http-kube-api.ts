@@ -23,8 +23,8 @@ import { linesOf, watchEventOf } from './watch-stream.ts';
 
 /*
  * The client of the Kubernetes project is used for what it does well: kubeconfig files, service accounts, their
- * rotation, TLS, proxies, and HTTP. This file is imported when the role is on, and the client with it. Its Watch and its
- * informers are not used: they do not report Retry-After, skip a line that cannot be parsed, and end at an error
+ * rotation, TLS, proxies, and HTTP. This file is imported when the role is on, and the client with it. Its Watch and
+ * its informers are not used: they do not report Retry-After, skip a line that cannot be parsed, and end at an error
  * (docs/adr/0020).
  */
 

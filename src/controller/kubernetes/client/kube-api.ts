@@ -2,9 +2,9 @@ import type * as z from 'zod';
 import type { metadata } from '../schema/common.ts';
 
 /*
- * The operator's port to a Kubernetes API server. A write is a create, or carries the resourceVersion that it relies on:
- * the store's fence does not reach the API server, so this is what keeps a former leader from undoing what the current
- * one has written. A forced write cannot be expressed.
+ * The operator's port to a Kubernetes API server. A write is a create, or carries the resourceVersion that it relies
+ * on: the store's fence does not reach the API server, so this is what keeps a former leader from undoing what the
+ * current one has written. A forced write cannot be expressed.
  */
 
 /** Names a type of objects in paths, as in `{ group: '', version: 'v1', plural: 'secrets' }`. */

@@ -4,8 +4,8 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The merge patch (RFC 7386) that turns `before` into `after`; undefined where they are equal. A field that is undefined
- * counts as absent.
+ * The merge patch (RFC 7386) that turns `before` into `after`; undefined where they are equal. A field that is
+ * undefined counts as absent.
  */
 export function mergePatch(before: Json, after: Json): Json | undefined {
   const patch: Record<string, unknown> = {};

@@ -1,4 +1,4 @@
-/* What the client of the API server tells of its requests: the verb that it calls, and the closed set of its label. */
+/* The metrics of the requests to the API server: the verb that it calls, and the closed set of its label. */
 
 export const KUBE_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 export type KubeMethod = (typeof KUBE_METHODS)[number];

@@ -29,7 +29,9 @@ export const COUNTS_EVERY_MS = 60_000;
 
 export const accountNameOf = ({ spec, name }: FleetAccountResource): string => spec.displayName ?? name;
 
-/** Decides the next step for a FleetAccount, or its status. Changes made outside are undone, but never a loss of access. */
+/**
+ * Decides the next step for a FleetAccount, or its status. Changes made outside are undone, but never a loss of access.
+ */
 export function decideFleetAccount(
   resource: FleetAccountResource,
   facts: FleetAccountFacts,

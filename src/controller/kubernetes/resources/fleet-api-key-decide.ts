@@ -9,8 +9,8 @@ import { ACCOUNT_REQUEUE_MS, accountTrouble, type AccountState } from './account
 /*
  * A key is generated and its hash is noted, then the key is written to the Secret, and then that hash is registered
  * under the key's id, in this order. The process may end between any two: where no Secret holds the noted key, another
- * key is generated; where one does, the same hash is registered, once. A hash that was not noted is never registered, so
- * nobody can have a key of their own choice accepted by writing it into the Secret.
+ * key is generated; where one does, the same hash is registered, once. A hash that was not noted is never registered,
+ * so nobody can have a key of their own choice accepted by writing it into the Secret.
  */
 
 export type FleetApiKeyResource = Resource<FleetApiKeySpec, FleetApiKeyStatus>;
@@ -40,7 +40,9 @@ const SLOW_REQUEUE_MS = 300_000;
 
 type KeyDecision = Decision<FleetApiKeyStep, FleetApiKeyStatus>;
 
-/** Decides the next step for a FleetApiKey, or its status. A key that was revoked outside is not issued again by itself. */
+/**
+ * Decides the next step for a FleetApiKey, or its status. A key that was revoked outside is not issued again by itself.
+ */
 export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, now: Instant): KeyDecision {
   const { binding, account, secret } = facts;
   if (resource.deleting) return cleanUp(facts);

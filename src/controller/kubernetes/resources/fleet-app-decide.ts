@@ -11,8 +11,8 @@ import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
 
 /*
  * An app is created without a code. A code is generated and its hash is noted, then the code is written to the Secret,
- * and then that hash is registered. The process may end between any two: no code works that is in no Secret, and none is
- * made twice.
+ * and then that hash is registered. The process may end between any two: no code works that is in no Secret, and none
+ * is made twice.
  */
 
 export type FleetAppStep =

@@ -37,7 +37,7 @@ export function settledApp(
   const enrolled = active
     ? isTrue('Enrolled', 'Enrolled', 'The daemon has a credential that works.')
     : isFalse('Enrolled', 'NotEnrolled', 'No daemon has a credential of this app.');
-  // A code that is not renewed is looked at again when it expires.
+  // A code that is not renewed is checked again when it expires.
   const renews = ready.reason === 'CodeIssued' && spec.enrollment?.issue === 'UntilEnrolled';
   const expiryMs = code && state === 'open' ? code.expiresAt - (renews ? RENEW_BEFORE_MS : 0) - at : Infinity;
   const next = Math.min(requeueAfterMs, expiryMs, active ? SEEN_GRAIN_MS : REQUEUE_MS_MAX);

@@ -17,7 +17,9 @@ type OtelDecision = Decision<FleetOtelConfigStep, FleetOtelConfigStatus>;
 /** A header's Secret whose watch is silent is read again within a minute all the same. */
 const REQUEUE_MS = 55_000;
 
-/** Decides the next step for a FleetOtelConfig, or its status. A configuration that was switched off outside stays off. */
+/**
+ * Decides the next step for a FleetOtelConfig, or its status. A configuration that was switched off outside stays off.
+ */
 export function decideFleetOtelConfig(
   resource: FleetOtelConfigResource,
   facts: FleetOtelConfigFacts,
@@ -95,7 +97,9 @@ function acceptance(
 const isCutOff = ({ spec }: FleetOtelConfigResource, { stored }: FleetOtelConfigFacts): boolean =>
   !stored || (spec.enabled && !stored.enabled);
 
-/** The status with the given conditions, `Unknown` for those that are not named, and that of the delivery at the end. */
+/**
+ * The status with the given conditions, `Unknown` for those that are not named, and that of the delivery at the end.
+ */
 function settled(
   resource: FleetOtelConfigResource,
   facts: FleetOtelConfigFacts,

@@ -7,7 +7,9 @@ import type { AccountState } from './account-ref.ts';
 
 export type FleetOtelConfigResource = Resource<FleetOtelConfigSpec, FleetOtelConfigStatus>;
 
-/** The header that the spec leads to: a value, none, or the reason why it cannot be had (a message without the value). */
+/**
+ * The header that the spec leads to: a value, none, or the reason why it cannot be had (a message without the value).
+ */
 export type HeaderState = Secret | 'none' | { readonly reason: string; readonly message: string };
 
 export interface FleetOtelConfigFacts {
@@ -16,7 +18,9 @@ export interface FleetOtelConfigFacts {
   /** The name of the resource that describes the account's configuration: this one's or another's. */
   readonly first: string;
   readonly header: HeaderState;
-  /** The configuration that the account has stored, from any source; undefined where there is none, or it was purged. */
+  /**
+   * The configuration that the account has stored, from any source; undefined where there is none, or it was purged.
+   */
   readonly stored: { readonly enabled: boolean } | undefined;
   /** The store's revision of that record, for the commit to expect. */
   readonly storedRevision: number;

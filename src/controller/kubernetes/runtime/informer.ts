@@ -7,7 +7,7 @@ import type { InformerMetrics } from './metrics.ts';
 /*
  * The objects of one type in one namespace, in memory: listed, then followed by a watch. Nothing ends it but its
  * signal: a list or watch that fails is tried again with back-off, a revision that is gone (410) is listed anew, and
- * every ten minutes all is listed anew in any case, since a watch may have lost something without a word.
+ * every ten minutes all is listed anew in any case, since a watch may have lost an event silently.
  */
 
 export interface InformerDeps {
@@ -53,7 +53,9 @@ export class Informer {
   #resourceVersion: string | undefined;
   #relistAt = 0;
   #heardAt: number;
-  /** Counts pages and events, not the mere opening of a watch: a server that only opens and ends it gets the back-off. */
+  /**
+   * Counts pages and events, not the mere opening of a watch: a server that only opens and ends it gets the back-off.
+   */
   #received = 0;
   #synced = false;
 
@@ -112,8 +114,8 @@ export class Informer {
         const isLeaving = await this.#isNamespaceLeaving(error, signal);
         if (isLeaving) this.#heardAt = clock.monotonic();
         else metrics.informerFailed(plural, isKubeError(error) ? error.reason : 'unreadable');
-        // Nobody needs to act on a server that restarts or sheds load; somebody must on one that stays away. A namespace
-        // that is not there is warned of once: a name that is misspelt in the configuration looks the same.
+        // Nobody needs to act on a server that restarts or rejects requests; somebody must act on one that stays away.
+        // A namespace that does not exist gets one warning: a misspelt name in the configuration looks the same.
         if (isLeaving) log[wasLeaving ? 'debug' : 'warn'](fields, 'the namespace is being deleted, or there is none');
         else if (failures < 5) log.info(fields, 'a list or watch ended, will retry');
         else log.warn(fields, 'a list or watch failed again, will retry');
@@ -124,8 +126,8 @@ export class Informer {
   }
 
   /**
-   * Whether the server refuses because the namespace is being deleted: it loses its Roles, perhaps before its resources,
-   * and such a refusal is no failure.
+   * Whether the server refuses because the namespace is being deleted: it loses its Roles, perhaps before its
+   * resources, and such a refusal is no failure.
    */
   async #isNamespaceLeaving(cause: unknown, signal: AbortSignal): Promise<boolean> {
     if (!isKubeError(cause, 'refused') || cause.status !== 403) return false;

@@ -39,7 +39,8 @@ export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, S
   ): Decision<Step, z.infer<Status>>;
   /**
    * Does one step; safe to repeat.
-   * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, StaleRead where it is to be tried again
+   * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, StaleRead where it is to be tried
+   * again
    */
   act(
     step: Step,

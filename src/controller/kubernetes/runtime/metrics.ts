@@ -1,4 +1,4 @@
-/* What an informer tells of its lists and watches: the verbs that it calls, and the closed set of their label. */
+/* The metrics of an informer's lists and watches: the verbs that it calls, and the closed set of their label. */
 
 /** Why a list or a watch failed; `unreadable` where the answer was no object of the resource. */
 export const INFORMER_FAILURES = [

@@ -6,8 +6,8 @@ import { resourceTypeOf, workKey } from './resource.ts';
 import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
- * The objects of one namespace in memory, and the resources that are to be reconciled when one of them changes. Nothing
- * leads from one namespace to another.
+ * The objects of one namespace in memory, and the resources that are to be reconciled when one of them changes. No
+ * object refers to another namespace.
  */
 
 export interface NamespaceCacheOptions {

@@ -59,7 +59,7 @@ export interface SecretsDeps {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Makes the Secrets of one reconciliation: answers that are newer than memory are forgotten with it. */
+/** Makes the Secrets of one reconciliation. They keep the answers that are newer than memory until it ends. */
 export function createSecrets({ api, owned, namespace, owner, signal }: SecretsDeps): Secrets {
   const learnt = new Map<string, KubeObject>();
   const find = (name: string): KubeObject | undefined => learnt.get(name) ?? owned.get(name);

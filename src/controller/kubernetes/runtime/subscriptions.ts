@@ -7,8 +7,8 @@ export class Subscriptions {
   readonly #undo = new Map<string, () => void>();
 
   /**
-   * Subscribes a key instead of what it subscribed to before: with an app to the changes of that app, and in any case to
-   * those of the account itself, its keys and its configuration.
+   * Subscribes a key instead of what it subscribed to before: with an app to the changes of that app, and in any case
+   * to those of the account itself, its keys and its configuration.
    */
   subscribe(key: string, accountId: string, appId: string | undefined): void {
     this.unsubscribe(key);

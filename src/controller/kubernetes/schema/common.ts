@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 /*
- * The parts that the schemas of the four kinds share. The schemas are zod schemas from which the CRD files are made (crd.ts), so they use
- * only what a structural schema of Kubernetes can say; rules over several fields are CEL, each bounded by the lengths
- * of what it reads. Patterns must mean the same in JavaScript and in RE2.
+ * The parts that the schemas of the four kinds share. The schemas are zod schemas from which the CRD files are made
+ * (crd.ts), so they use only what a structural schema of Kubernetes can say; rules over several fields are CEL, each
+ * bounded by the lengths of what it reads. Patterns must mean the same in JavaScript and in RE2.
  */
 
 export const GROUP = 'muster.dev';
