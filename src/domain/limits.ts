@@ -1,6 +1,8 @@
 import { DAY_MS } from '../time/utc-days.ts';
 
-/** The bounds of the service, by name: section 8 of docs/CONTRACT.md has the same table, and a test compares the two. */
+/**
+ * The bounds of the service, by name: section 8 of docs/CONTRACT.md has the same table, and a test compares the two.
+ */
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -1,5 +1,6 @@
 /**
- * Why the rules refuse. The rules know these codes and no HTTP; src/api/http/errors.ts has the status and text of each.
+ * The reason why a rule refuses. The rules know these codes and no HTTP; src/api/http/errors.ts has the status and text
+ * of each.
  */
 export type RefusalCode =
   | 'invalid_key'
@@ -34,8 +35,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Which bound is used up. `late`: the request's deadline passed while it waited. `conflicts`: others changed the record
- * under every attempt. `queue_full`: as many wait as may.
+ * The bound that is used up. `late`: the request's deadline passed while it waited. `conflicts`: others changed the
+ * record under every attempt. `queue_full`: the queue has as many requests as it may.
  */
 export type BusyReason = 'late' | 'conflicts' | 'queue_full';
 

@@ -76,7 +76,7 @@ export async function keyCreationStep(
   if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {
     throw new Refusal('invalid_request', `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`);
   }
-  // The counters are written as they were read: two creates that race for the last place conflict on their revision.
+  // The counters are written as they were read: two creates that race for the last free key conflict on their revision.
   const counters = await account.counters();
   return {
     accountId: account.id,

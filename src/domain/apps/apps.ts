@@ -55,7 +55,7 @@ export interface Apps {
    */
   revoke(caller: Caller, appId: string): Promise<void>;
   /**
-   * Section 4.6: deletes an app with all that belongs to it (A9); its place is free for another (A10).
+   * Section 4.6: deletes an app with all that belongs to it (A9); the account may then have another app (A10).
    * @throws Refusal `not_found`, `invalid_key`, `account_disabled`; StoreUnavailable, Busy
    */
   remove(caller: Caller, appId: string): Promise<void>;

@@ -102,7 +102,8 @@ async function unsealedOf(
     found = found.slice(0, SEALED_AT_ONCE_MAX);
   };
   const prefix = KEYS.audits(accountId);
-  // A listing begins after a key. The key without its last character sorts before `from`; entries in between are sealed.
+  // A listing begins after a key. The key without its last character sorts before `from`; entries in between are
+  // sealed.
   const after = prefix + from.slice(0, -1);
   for await (const { entries } of pagesOf(store, { prefix, after, limit: PAGE_ENTRIES_MAX })) {
     for (const { key, value, revision } of entries) {

@@ -23,9 +23,9 @@ export interface Unsealed extends Disposable {
 }
 
 /**
- * Creates it for a term. A watch brings new entries; a listing of all keys finds the entries that were there before, at
- * the beginning and whenever the watch has missed something. One key an account is in memory: the first that may be
- * unsealed.
+ * Creates the list of such accounts for a term. A watch brings new entries; a listing of all keys finds the entries
+ * that were there before, at the beginning and whenever the watch has missed something. Memory has one key per account:
+ * the first that may be unsealed.
  */
 export function createUnsealed(store: Store, clock: Clock): Unsealed {
   /** By account, the first key (its last part) that may be unsealed. */

@@ -14,7 +14,7 @@ export interface BackupDeps {
   readonly version: string;
 }
 
-/** A snapshot of the store at one revision, while writes go on. To dispose of it releases the history. */
+/** A snapshot of the store at one revision, while writes go on. Disposing of it releases the history. */
 export interface Backup extends AsyncDisposable {
   /**
    * The text in pieces; each is read from the store when it is asked for. The last piece is a trailer, or says why the

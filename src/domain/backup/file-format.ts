@@ -32,7 +32,7 @@ export type BackupHeader = z.infer<typeof backupHeaderSchema>;
 
 const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string() });
 export type BackupTrailer = z.infer<typeof trailerSchema>;
-/** It stands in place of a trailer: why the service could not go on. */
+/** The line in place of a trailer, which says why the service could not go on. */
 const failureSchema = z.looseObject({ failed: z.string() });
 const entrySchema = z.tuple([z.string().regex(/^[\x20-\x7e]+$/), z.string(), z.int().min(1)]);
 

@@ -53,8 +53,8 @@ export const newCounters = (): Counters => ({
 });
 
 /**
- * Configuration revisions go on this far behind those of the backup, past every revision that an owner can have made
- * between a backup and its restore (at 600 changes a minute that would take 27 hours): so a daemon's late
+ * The revisions of a restored configuration go on this far above those of the backup, past every revision that an owner
+ * can have made between a backup and its restore (at 600 changes a minute that would take 27 hours): so a daemon's late
  * acknowledgement of one of these names no content of the restored store.
  */
 export const OTEL_REVISIONS_SKIPPED = 1_000_000;

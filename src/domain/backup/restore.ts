@@ -138,8 +138,8 @@ async function writeSealed(
     const placement = placementOf(entry, deps, counters);
     if (placement === 'not written') continue;
     if (!isCached && entry.key.startsWith(CACHED_PREFIX)) {
-      // A credential that is newer than its app counts as bound at this moment (domain/devices/enrollment.ts), so that no
-      // credential may be written after its app.
+      // A credential that is newer than its app counts as bound at this moment (domain/devices/enrollment.ts), so that
+      // no credential may be written after its app.
       await writer.flush();
       isCached = true;
     }

@@ -9,7 +9,7 @@ import type { Clock } from '../../time/clock.ts';
 /** Records go this long after they expire: the leader's clock may be ahead of a replica's that still goes by them. */
 export const EXPIRY_MARGIN_MS = 300_000;
 
-/** What the clean-up removes. */
+/** The kinds of records that the clean-up removes. */
 export const CLEANED = [
   'codes',
   'idempotency_records',

@@ -9,12 +9,12 @@ export interface ChangeWaits {
    * reads the state, so that no change is missed.
    */
   next(found: FoundApp, signal: AbortSignal): Promise<void>;
-  /** How many wait now. */
+  /** How many requests wait now. */
   readonly held: () => number;
 }
 
 /**
- * @param turns paces those that a change, or the end, lets go on at once, since they may be very many
+ * @param turns paces the requests that a change, or the end, lets go on at once, since they may be very many
  * @param stopping ends every wait
  */
 export function createChangeWaits(fleet: Fleet, turns: TurnQueue, stopping: AbortSignal): ChangeWaits {

@@ -1,4 +1,4 @@
-/* What the room of the devices tells of itself: the verbs that it calls, and the closed sets of their labels. */
+/* The metrics of enrollments and heartbeats: the verbs that it calls, and the closed sets of their labels. */
 
 /** How an attempt to enroll ends. The daemon is told no more than `invalid_code`. */
 export const ENROLLMENT_RESULTS = [

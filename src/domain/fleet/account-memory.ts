@@ -181,7 +181,7 @@ export class AccountMemory implements AccountReader {
     }
   }
 
-  /** 0 where it holds none. */
+  /** The revision at which memory holds the record; 0 where it holds none. */
   revisionOf({ kind, id }: RecordRef): number {
     switch (kind) {
       case 'account':

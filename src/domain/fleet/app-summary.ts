@@ -19,9 +19,9 @@ export const summaryOf = ({ status, connection, slot, codes }: AppRecord): AppSu
 });
 
 /**
- * Judges the stored text as `appSchema` does, and reads at a summary. To parse a million records takes longer than all
- * else of a start together, so a text that is spelled as this program spells it, nothing more and nothing less, is
- * judged by one regular expression; any other one is parsed.
+ * Judges the stored text as `appSchema` does, and reads its summary. Parsing a million records takes longer than
+ * everything else at a start together, so a text that is spelled as this program spells it, nothing more and nothing
+ * less, is judged by one regular expression; any other text is parsed.
  * @returns the summary, and the credential's hash where there is one
  * @throws BadRecord
  */

@@ -45,14 +45,17 @@ const OPEN_CODES = 8;
 const flagsOf = ({ status, connection, hasOpenCodes }: AppSummary): number =>
   STATUSES.indexOf(status) | (connection === 'cloud' ? CLOUD : 0) | (hasOpenCodes ? OPEN_CODES : 0);
 
-/** How many apps that were read lately are kept unpacked, by row: an app that is read again and again is unpacked once. */
+/**
+ * How many apps that were read lately are kept unpacked, by row: an app that is read again and again is unpacked once.
+ */
 const RECENT_ROWS = 4096;
 /** A longer text is no hash of a credential: no request can present it. */
 const CREDENTIAL_BYTES_MAX = 255;
 
 /**
  * The apps of all accounts, packed: the text of each record, found by account and id, and by the credential that works
- * now; the fields that a poll needs stand in columns beside it. An account is given by its number in the fleet's memory.
+ * now; the fields that a poll needs stand in columns beside it. An account is given by its number in the fleet's
+ * memory.
  */
 export class AppTable {
   readonly #rows = new PackedTable((row) => this.#drop(row));
@@ -122,7 +125,7 @@ export class AppTable {
     this.#rows.remove(row);
   }
 
-  /** The app at the row, unpacked once as long as it is asked for. */
+  /** The app at the row. An app that is asked for again and again stays unpacked. */
   recent(row: number, accountId: string): AppEntry {
     const at = row % RECENT_ROWS;
     const recent = this.#recentRows[at] === row ? this.#recent[at] : undefined;

@@ -15,13 +15,14 @@ export interface Fleet {
    */
   current(): MaybePromise<FleetReader>;
   /**
-   * As `current`, but it causes no read of the store: it waits, for 1.3 s at most, for a read that another caller begins.
+   * As `current`, but it causes no read of the store: it waits, for 1.3 s at most, for a read that another caller
+   * begins.
    * @throws StoreUnavailable as `current`
    */
   currentDeferred(): MaybePromise<FleetReader>;
   /**
-   * Memory, as new as the store was when this was called, for questions that only memory answers, such as which accounts
-   * there are. Waits as long as a call of the store may take, and one read of `head` longer.
+   * Memory, as new as the store was when this was called, for questions that only memory answers, such as which
+   * accounts there are. Waits as long as a call of the store may take, and one read of `head` longer.
    * @throws StoreUnavailable `timeout` when memory does not get there in time; else as `current`
    */
   whole(): Promise<FleetMemory>;

@@ -1,10 +1,11 @@
 import type { Numbers } from '../../packed/number-map.ts';
 
 /**
- * The last contacts of an account's devices, by slot. `packLastSeen` makes one small text of them. Behind the newest contact come the runs of neighbouring slots
- * in ascending order: the distance from the run before, the length, and each slot's age against the newest contact, all
- * as base-128 varints; base64. A thousand devices that poll every minute take about 4 KiB; where the slots are dense, a
- * thousand that were last seen at any time within a century take at most 8 KiB.
+ * The last contacts of an account's devices, by slot. `packLastSeen` makes one small text of them. Behind the newest
+ * contact come the runs of neighbouring slots in ascending order: the distance from the run before, the length, and
+ * each slot's age against the newest contact, all as base-128 varints; base64. A thousand devices that poll every
+ * minute take about 4 KiB; where the slots are dense, a thousand that were last seen at any time within a century take
+ * at most 8 KiB.
  */
 export type LastSeenBySlot = Numbers;
 

@@ -10,9 +10,9 @@ import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp } from './reader
 import { SingletonRecords } from './singleton-records.ts';
 
 /**
- * Called after a batch was applied, or memory was filled anew, for each app and account that changed. Without `appId` the
- * account changed, its configuration or a key. Last contacts and counters are left out: they change all the time, and
- * change nothing that a daemon is told.
+ * Called after a batch was applied, or memory was filled anew, for each app and account that changed. Without `appId`
+ * the account changed, its configuration or a key. Last contacts and counters are left out: they change all the time,
+ * and change nothing that a daemon is told.
  */
 export type FleetListener = (accountId: string, appId: string | undefined) => void;
 
@@ -31,7 +31,9 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   /** The accounts by their number. */
   #numbered: AccountMemory[] = [];
   readonly #listeners = new Set<FleetListener>();
-  /** Keys of the range that this program does not know or cannot read, by revision: the consistency check counts them. */
+  /**
+   * Keys of the range that this program does not know or cannot read, by revision: the consistency check counts them.
+   */
   readonly #unread = new Map<string, number>();
   #unreadableCount = 0;
   #whole = false;
@@ -60,7 +62,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return () => this.#listeners.delete(listener);
   }
 
-  // The requests read these.
+  // Requests read the members below.
 
   readonly atOnce = true;
 
@@ -117,7 +119,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return { account, app: this.#apps.recent(row, account.id) };
   }
 
-  // The watch cache calls these.
+  // The watch cache calls the members below.
 
   put(entry: Entry): void {
     if (this.#singletons.knows(entry.key)) return this.#putSingleton(entry);
@@ -167,7 +169,9 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     else this.#touched.set(accountId, new Set([appId]));
   }
 
-  /** The listeners are told once memory is whole again: if they were told now, all of them would read the store at once. */
+  /**
+   * The listeners are told once memory is whole again: if they were told now, all of them would read the store at once.
+   */
   clear(): void {
     for (const accountId of this.#accounts.keys()) this.#touched.set(accountId, new Set([undefined]));
     this.#accounts.clear();

@@ -48,8 +48,8 @@ export interface FoundApp {
 }
 
 /**
- * The fleet as of now; every request gets a reader from `Fleet.current`. The methods of a reader of the store reject with
- * StoreUnavailable and BadRecord; those of memory throw StoreUnavailable once memory was dropped.
+ * The fleet as of now; every request gets a reader from `Fleet.current`. The methods of a reader of the store reject
+ * with StoreUnavailable and BadRecord; those of memory throw StoreUnavailable once memory was dropped.
  */
 export interface FleetReader {
   /** True for memory, which returns no promises. */

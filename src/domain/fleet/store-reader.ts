@@ -138,7 +138,9 @@ class DirectAccount implements AccountReader {
     return entry ? unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed) : new Map<number, number>();
   }
 
-  /** At most `LIMITS.appsPerAccountMax` apps or `LIMITS.apiKeysPerAccountMax` keys: a page, or two while one is gone. */
+  /**
+   * At most `LIMITS.appsPerAccountMax` apps or `LIMITS.apiKeysPerAccountMax` keys: a page, or two while one is gone.
+   */
   async #all(prefix: string): Promise<readonly Entry[]> {
     const first = await this.#store.list({ prefix, limit: PAGE_ENTRIES_MAX });
     if (first.next === undefined) return first.entries;

@@ -18,7 +18,7 @@ export interface DueCompaction {
   readonly to: number | undefined;
 }
 
-/** When to compact, in one term of a leader. A record tells the next leader of the last compaction. */
+/** Decides when to compact, in one term of a leader. A record tells the next leader of the last compaction. */
 export interface CompactionSchedule {
   /**
    * Tells whether a compaction is due.

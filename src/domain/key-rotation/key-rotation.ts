@@ -58,8 +58,8 @@ export interface KeyRotation {
    * Makes the newest key of this replica's file the active one, if every live replica has it. A repeated call changes
    * nothing.
    * @returns `writing` is the number of the active key now, `before` of the one before
-   * @throws Refusal `invalid_request` in words; StoreUnavailable; BadRecord; Busy where the deadline passed, or the active
-   *   key changed under every attempt
+   * @throws Refusal `invalid_request` in words; StoreUnavailable; BadRecord; Busy where the deadline passed, or the
+   * active key changed under every attempt
    */
   rotate(origin: Origin): Promise<{ readonly writing: number; readonly before: number }>;
 }

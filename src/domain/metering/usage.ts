@@ -69,7 +69,7 @@ export const USAGE_ACCOUNTS_MAX = 2000;
 export function createUsages({ store, accounts, clock, price }: UsageDeps): Usages {
   return {
     async read({ month, of }, inTime) {
-      // It comes before the ledger: what is metered by then is found there afterwards.
+      // This is read before the ledger: every night that is metered by now is found there afterwards.
       const complete = await inTime(isComplete(month));
       const { items, next } = await inTime(accountsOf(of));
       const range = typeof of === 'object' && 'accountId' in of ? of.accountId : { after: afterOf(of), upTo: next };

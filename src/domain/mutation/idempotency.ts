@@ -36,8 +36,8 @@ export interface IdempotencyRecords {
 }
 
 /**
- * Makes what the idempotency record adds to the commit of the change that it answers for. The counters number the
- * records of the account.
+ * Makes the expectations and writes by which an idempotency record joins the commit of the change that it answers for.
+ * The counters number the records of the account.
  * @throws StoreUnavailable, BadRecord
  */
 export type RecordAnswer = (

@@ -1,4 +1,4 @@
-/* What a mutation tells of itself: the verbs that it calls, and the closed sets of their labels. */
+/* The metrics of a mutation: the verbs that it calls, and the closed sets of their labels. */
 
 /** The names of the changes, in the audit and in the metrics. */
 export const MUTATION_ACTIONS = [

@@ -9,7 +9,7 @@ export class TimestampRing {
     return this.at(0);
   }
 
-  /** Returns a timestamp by its place; the oldest has index 0. */
+  /** Returns a timestamp by its index; the oldest has index 0. */
   at(index: number): number {
     return this.#ring[(this.#first + index) % this.#ring.length] ?? 0;
   }

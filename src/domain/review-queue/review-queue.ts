@@ -117,7 +117,8 @@ async function decide(
         accountId,
         action: 'review.decided',
         appId: result.appId,
-        // It says whether there is a note, never its text: that may be about people, and the audit cannot be changed.
+        // The audit says whether there is a note, never its text, which may be about people: no audit entry can be
+        // changed.
         detail: { entryId, from: before.status, status: record.status, noted: record.note !== undefined },
         expect: [{ key: entry.key, revision }],
         write: [put(entry.key, record)],

@@ -45,7 +45,8 @@ export async function appTransition(
   at: number,
 ): Promise<Transition> {
   const { status, statusAt } = app.record;
-  // The status before came from a clock that is a little ahead: a replica that trusts its instant is in its day, too.
+  // The last change may come from a clock that is a little ahead: where this replica trusts its instant, the new change
+  // is not before it.
   const notBefore = statusAt > at && deps.clockWatch.trusts(statusAt) ? statusAt : at;
   const stamp = await stampNow(deps, reader, notBefore);
   const key = KEYS.statusChange(stamp.day, app.accountId, app.id);

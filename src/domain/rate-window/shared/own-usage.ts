@@ -50,7 +50,10 @@ export class OwnUsage {
       : Number.POSITIVE_INFINITY;
   }
 
-  /** The record is another one than the units were reported to: what it says counts in full, beside them. */
+  /**
+   * Called when the record is not the one that the units were reported to: its units count in full, beside the own
+   * ones.
+   */
   doubt(): void {
     this.#doubted = this.#ring.size;
     this.#byBucket.clear();
