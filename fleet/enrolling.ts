@@ -3,14 +3,18 @@ import { Connections, headerOf, requestText, type Reply } from './connections.ts
 import type { Devices } from './devices.ts';
 import { pauseFor } from './pauses.ts';
 
-/** An account takes 600 requests a minute: so many of its devices are set up at a time, in turn with the other accounts. */
+/**
+ * An account takes 600 requests a minute: so many of its devices are set up at a time, in turn with the other accounts.
+ */
 const PER_TURN = 500;
 const PER_ACCOUNT_MAX = 1000;
 /** From here on the turns of all accounts take more than a minute anyway. */
 const SPREAD_OVER = 120;
 const AT_ONCE = 128;
 
-/** How many accounts a fleet is spread over: as few as may be, and enough that a small one does not wait for its window. */
+/**
+ * How many accounts a fleet is spread over: as few as may be, and enough that a small one does not wait for its window.
+ */
 export function accountsFor(devices: number): number {
   return Math.max(Math.ceil(devices / PER_ACCOUNT_MAX), Math.min(Math.ceil(devices / PER_TURN), SPREAD_OVER));
 }
@@ -63,7 +67,9 @@ export async function enrollAll(enrolling: Enrolling): Promise<Enrolled> {
   return { accounts: apiKeys.length, enrolled, failed, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/** Every device with its account, a turn of each account after the other. Shared by all workers: each takes the next. */
+/**
+ * Every device with its account, a turn of each account after the other. Shared by all workers: each takes the next.
+ */
 function* inTurns(devices: number, accounts: number): Generator<{ readonly device: number; readonly account: number }> {
   const per = Math.ceil(devices / accounts);
   for (let turn = 0; turn * PER_TURN < per; turn += 1) {

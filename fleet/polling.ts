@@ -46,8 +46,8 @@ export interface Polling {
 }
 
 /**
- * Every enrolled device polls in its interval, from a moment of its own. The time of a poll counts from when it was due:
- * one that had to wait, here or there, has waited.
+ * Every enrolled device polls in its interval, from a moment of its own. The time of a poll counts from when it was
+ * due: one that had to wait, here or there, has waited.
  */
 export async function pollAll({ urls, devices, connections, seconds, signal, polls }: Polling): Promise<void> {
   const plane = new Connections(urls.device, connections);

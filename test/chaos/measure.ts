@@ -9,7 +9,10 @@ export function writeGapMs({ calls }: Pick<History, 'calls'>, from: number, unti
   return Math.max(...within.map((end, index) => end - (within[index - 1] ?? end)));
 }
 
-/** The time from the instant until every replica has acknowledged a write that began after it; infinite where one never did. */
+/**
+ * The time from the instant until every replica has acknowledged a write that began after it; infinite where one never
+ * did.
+ */
 export function recoveryMs({ calls }: Pick<History, 'calls'>, from: number): number {
   const first = (replica: number): number =>
     calls.find((call) => call.replica === replica && call.start >= from && isOk(call) && isWrite(call))?.end ??

@@ -98,7 +98,9 @@ const isLate = ({ figures }: Section): boolean => {
   return broken.length > 0 && broken.every(({ unit }) => unit === 'ms');
 };
 
-/** Strikes again while nothing but times is amiss and the machine stood still; what else was seen is kept of each time. */
+/**
+ * Strikes again while nothing but times is amiss and the machine stood still; what else was seen is kept of each time.
+ */
 async function strikeJudged(
   world: World,
   fault: Fault,

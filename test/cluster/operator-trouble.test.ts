@@ -9,7 +9,9 @@ import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from
 /* An API server that comes and goes, refuses, forgets and interrupts: what was wished for comes about, and once. */
 
 const WATCHES = 6;
-/** The clock moves on by this at each check: pauses after failures pass soon, and no answer of a slow machine is late. */
+/**
+ * The clock moves on by this at each check: pauses after failures pass soon, and no answer of a slow machine is late.
+ */
 const STEP_MS = 500;
 
 describeOn('control plane', 'the operator and a troubled API server', () => {

@@ -183,7 +183,9 @@ async function withTls(opened: AsyncDisposableStack): Promise<Muster> {
   return opened.use(await Muster.start({ env }));
 }
 
-/** The series of a process with the role `kubernetes`, as its own registry tells them: the role itself needs a cluster. */
+/**
+ * The series of a process with the role `kubernetes`, as its own registry tells them: the role itself needs a cluster.
+ */
 function kubernetesMetrics() {
   const metrics = createMetrics('0.0.0');
   metrics.operatorGauges({

@@ -280,8 +280,8 @@ describe('a record that the commit before wrote', () => {
 const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate\/|compaction$|purge\/)/;
 
 /**
- * The kinds of keys, each with the shapes of its values: the fields in the order in which they are written, and the type
- * of each.
+ * The kinds of keys, each with the shapes of its values: the fields in the order in which they are written, and the
+ * type of each.
  */
 function shapesOf(entries: readonly Entry[]): readonly string[] {
   const shapes = entries

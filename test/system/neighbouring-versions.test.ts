@@ -139,7 +139,10 @@ function clockBefore(now: number): { today: string; shiftMs: number } {
   return { today, shiftMs: endOfDay(today) - now - untilMs };
 }
 
-/** Each step at its share of the time. Whoever leads is the previous build, then this one, then the previous one, and so on. */
+/**
+ * Each step at its share of the time. Whoever leads is the previous build, then this one, then the previous one, and so
+ * on.
+ */
 async function upgradesAndDowngrades(pair: Pair, recorder: Recorder): Promise<unknown[]> {
   const codes: unknown[] = [];
   const from = recorder.now();
@@ -167,7 +170,9 @@ async function upgradesAndDowngrades(pair: Pair, recorder: Recorder): Promise<un
   return codes;
 }
 
-/** The nights after `through` that the ledger must have, by the audit; one account was written without it, and empty. */
+/**
+ * The nights after `through` that the ledger must have, by the audit; one account was written without it, and empty.
+ */
 async function nightsOf(
   store: Store,
   { through, today, unaudited }: { through: string; today: string; unaudited: string },

@@ -8,7 +8,10 @@ import { MainProgram } from '../support/service/main-program.ts';
 import { call, createApp, enroll, KEY_FILE_TEXT, poll, tenant } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
 
-/* How the program ends, by itself and by a signal, and what it finds at its next start; test/service/process.test.ts has the rest. */
+/*
+ * How the program ends, by itself and by a signal, and what it finds at its next start; test/service/process.test.ts
+ * has the rest.
+ */
 
 const REJECT_ON_SIGNAL = join(import.meta.dirname, 'fixtures/reject-on-signal.ts');
 

@@ -25,7 +25,8 @@ test('requests that come all at once are handed over in pieces, one a turn here,
   for (const _ of targets) expect((await connection.answer()).status).toBe(200);
   turns.end();
   expect(handedOver.map(({ target }) => target)).toEqual(targets);
-  // The first of a turn may be handed over before the turn is counted: of any three in a row no more than two share one.
+  // The first of a turn may be handed over before the turn is counted: of any three in a row no more than two share
+  // one.
   expect(new Set(handedOver.map(({ turn }) => turn)).size).toBeGreaterThanOrEqual(targets.length / 2);
 });
 

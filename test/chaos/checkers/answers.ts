@@ -30,7 +30,9 @@ const MAY: Readonly<Record<Kind, { readonly ok: readonly number[]; readonly refu
 
 const WAITS: ReadonlySet<number> = new Set([429, 502, 503]);
 
-/** Every answer is documented, with its status, its body and its `Retry-After`; only a replica that is down gives none. */
+/**
+ * Every answer is documented, with its status, its body and its `Retry-After`; only a replica that is down gives none.
+ */
 export const answers: Checker = (history) =>
   history.calls.flatMap((call) => {
     const words = call.status === 0 ? silence(history, call) : refused(call);

@@ -17,7 +17,9 @@ const ALWAYS: ReadonlySet<Call['kind']> = new Set([
 /** This action is the record of a refusal: nothing changed. */
 const REFUSED = 'enrollment.refused';
 
-/** One entry for each mutation, in the same revision: acknowledged ones have theirs, nothing has two, none stands alone. */
+/**
+ * One entry for each mutation, in the same revision: acknowledged ones have theirs, nothing has two, none stands alone.
+ */
 export const audit: Checker = (history, outcome) => [
   ...perRequest(history.calls, outcome),
   ...outcome.written.flatMap(perRevision),

@@ -3,9 +3,9 @@ import type { State } from '../judgement/state.ts';
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*
- * Nothing acknowledged is lost. A request without a good answer may have happened or not, and at
- * any later time; so what must be there is what was acknowledged, where nothing that could undo it was asked for at that time or
- * after it, or hangs since before.
+ * Nothing acknowledged is lost. A request without a good answer may have happened or not, and at any later time; so
+ * what must be there is what was acknowledged, where nothing that could undo it was asked for at that time or after it,
+ * or hangs since before.
  */
 
 const rule = 'kept';

@@ -31,7 +31,9 @@ export interface Replicas {
 
 /** Longer than any answer takes, so that it is the service that is measured. */
 const GIVEN_UP_MS = 12_000;
-/** Shorter than a replica's limit for idle connections: a request that crosses their end would look like a broken one. */
+/**
+ * Shorter than a replica's limit for idle connections: a request that crosses their end would look like a broken one.
+ */
 const IDLE_MS = 2000;
 export const MARKER = /marker[0-9a-f]{12}/g;
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /*
- * The history of a run, as the clients saw it. Instants are milliseconds of the monotonic clock since the run began. No secret
- * is in it: credentials and codes are named by their SHA-256, as they are in the store.
+ * The history of a run, as the clients saw it. Instants are milliseconds of the monotonic clock since the run began. No
+ * secret is in it: credentials and codes are named by their SHA-256, as they are in the store.
  */
 
 export type Kind =

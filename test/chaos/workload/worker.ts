@@ -20,7 +20,10 @@ export interface Worker {
 
 export type Job = (worker: Worker) => Promise<void>;
 
-/** A client with connections and random numbers of its own. It ends when the signal has aborted and its last answer is in. */
+/**
+ * A client with connections and random numbers of its own. It ends when the signal has aborted and its last answer is
+ * in.
+ */
 export async function work(
   name: string,
   job: Job,

@@ -53,8 +53,8 @@ export async function render(options: RenderOptions = {}): Promise<KubeObject[]>
 }
 
 /**
- * The client knows Kubernetes' own kinds, drops what they do not have and renames fields: a slip of the chart would vanish.
- * A kind that it does not know stays as it is written.
+ * The client knows Kubernetes' own kinds, drops what they do not have and renames fields: a slip of the chart would
+ * vanish. A kind that it does not know stays as it is written.
  */
 export function parse(text: string): KubeObject[] {
   const objects = loadAllYaml(text.replaceAll(/^kind: /gm, 'kind: Written')) as (KubeObject | null | undefined)[];

@@ -5,7 +5,9 @@ export interface ValueRow {
   readonly says: string;
 }
 
-/** The keys of values.yaml with the words above them, in their order. It reads what the file has: maps of two blanks. */
+/**
+ * The keys of values.yaml with the words above them, in their order. It reads what the file has: maps of two blanks.
+ */
 export function documentedValues(text: string): { readonly rows: ValueRow[]; readonly undocumented: string[] } {
   const rows: ValueRow[] = [];
   const undocumented: string[] = [];

@@ -16,7 +16,9 @@ export interface KubeAnswer {
   readonly body: unknown;
 }
 
-/** The ways to an API server that tests have: kubectl, helm, and its HTTP, as the administrator or with fewer rights. */
+/**
+ * The ways to an API server that tests have: kubectl, helm, and its HTTP, as the administrator or with fewer rights.
+ */
 export class ApiAccess implements AsyncDisposable {
   readonly directory: string;
   readonly authority: Authority;

@@ -24,8 +24,8 @@ export type Meddling =
   | 'cut';
 
 /**
- * In front of a real API server: every request and answer passes, unless a test meddles with it. A client that comes this way
- * has the administrator's rights.
+ * In front of a real API server: every request and answer passes, unless a test meddles with it. A client that comes
+ * this way has the administrator's rights.
  */
 export class ApiFront implements AsyncDisposable {
   readonly kubeconfig: string;

@@ -8,8 +8,8 @@ import { restoreKernelSettings } from './node/kernel.ts';
 import { removeNetwork } from './node/network.ts';
 
 /**
- * Remembers the folder in which the cluster keeps its files, so that it can be cleared without its owner. Where there is
- * plenty of memory it lies in there: the images' tens of thousands of files are written and removed in no time then.
+ * Remembers the folder in which the cluster keeps its files, so that it can be cleared without its owner. Where there
+ * is plenty of memory it lies in there: the images' tens of thousands of files are written and removed in no time then.
  */
 export function settleFolder(slot: Slot, folder: string): void {
   writeFileSync(join(slot.folder, 'files'), folder);

@@ -16,8 +16,8 @@ export interface ClusterOptions {
 }
 
 /**
- * A real cluster on this machine, beside whatever else runs there. Pods and Services are reached at their addresses, and
- * they reach this machine at `hostAddress`. Nothing of it stays; what a crash leaves is cleared by the next one.
+ * A real cluster on this machine, beside whatever else runs there. Pods and Services are reached at their addresses,
+ * and they reach this machine at `hostAddress`. Nothing of it stays; what a crash leaves is cleared by the next one.
  */
 export class Cluster implements AsyncDisposable {
   readonly plane: ControlPlane;

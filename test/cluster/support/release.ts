@@ -18,7 +18,9 @@ export interface Pod {
   readonly ready: boolean;
 }
 
-/** The chart in a namespace that enforces `restricted`, on an etcd with mutual TLS; spoken to by way of its Services. */
+/**
+ * The chart in a namespace that enforces `restricted`, on an etcd with mutual TLS; spoken to by way of its Services.
+ */
 export class Release {
   readonly namespace: string = NAMESPACE;
   readonly #cluster: Cluster;
@@ -53,7 +55,9 @@ export class Release {
     return this.#installOf(CHART, set);
   }
 
-  /** The chart as if it were one before: another version, without a disruption budget, with a default of another day. */
+  /**
+   * The chart as if it were one before: another version, without a disruption budget, with a default of another day.
+   */
   installPrevious(...set: readonly string[]): Promise<string> {
     const chart = join(this.#cluster.plane.directory, 'previous-chart');
     cpSync(CHART, chart, { recursive: true });

@@ -358,8 +358,8 @@ function changeOf({ relied, write, quiet }: Step, state: State, prefix: string):
 }
 
 /**
- * The state after the committed changes, in the order of their revisions. Those of one revision are carried out in every
- * order in turn, which must make no difference: none may write what another relies on or writes.
+ * The state after the committed changes, in the order of their revisions. Those of one revision are carried out in
+ * every order in turn, which must make no difference: none may write what another relies on or writes.
  */
 function explained(changes: readonly Change[], results: readonly CommitResult[], before: State): State {
   const byRevision = Map.groupBy(

@@ -1,7 +1,9 @@
 import { Etcd3 } from 'etcd3';
 import type { EtcdCluster } from './etcd.ts';
 
-/** Lets a user read and write under a prefix and do nothing else; from then on etcd lets nobody in without a password. */
+/**
+ * Lets a user read and write under a prefix and do nothing else; from then on etcd lets nobody in without a password.
+ */
 export async function addUser(
   cluster: EtcdCluster,
   { username, password }: { readonly username: string; readonly password: string },

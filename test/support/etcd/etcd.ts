@@ -20,7 +20,9 @@ export interface EtcdClusterOptions {
   readonly address?: string;
 }
 
-/** A real etcd on ports and in a directory of its own, which ends with the block, and with the process at the latest. */
+/**
+ * A real etcd on ports and in a directory of its own, which ends with the block, and with the process at the latest.
+ */
 export class EtcdCluster implements AsyncDisposable {
   readonly members: readonly EtcdMember[];
   readonly certificates: Certificates | undefined;

@@ -27,7 +27,8 @@ export class TcpProxy implements AsyncDisposable {
 
   private constructor(target: number) {
     this.target = target;
-    // gRPC's own sockets have no delay either; with it small messages would wait 40 ms at the proxy for acknowledgements.
+    // gRPC's own sockets have no delay either; with it small messages would wait 40 ms at the proxy for
+    // acknowledgements.
     this.server = createServer({ noDelay: true }, (socket) => this.accepted(socket));
   }
 

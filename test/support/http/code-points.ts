@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * Any code point but half a pair, as a text: what `unit: 'binary'` draws from. That one is a table of a million entries,
- * made once in each process, which takes longer than all that is tested with it.
+ * Any code point but half a pair, as a text: what `unit: 'binary'` draws from. That one is a table of a million
+ * entries, made once in each process, which takes longer than all that is tested with it.
  */
 export const codePoint = fc
   .oneof(

@@ -49,7 +49,10 @@ export class RawConnection implements AsyncDisposable {
     this.socket.resetAndDestroy();
   }
 
-  /** The next answer, 100 Continue included. Of an answer to HEAD no body is awaited. Throws when the other side ends first. */
+  /**
+   * The next answer, 100 Continue included. Of an answer to HEAD no body is awaited. Throws when the other side ends
+   * first.
+   */
   async answer(request: { method?: 'HEAD' } = {}): Promise<RawAnswer> {
     for (;;) {
       const answer = takeAnswer(this.#received, request.method === 'HEAD');

@@ -8,8 +8,8 @@ export interface PrometheusBinaries {
 }
 
 /**
- * The Prometheus to test against, from the PATH. Undefined where there is none; in CI that is a failure, since a skipped
- * test proves nothing.
+ * The Prometheus to test against, from the PATH. Undefined where there is none; in CI that is a failure, since a
+ * skipped test proves nothing.
  */
 export function findPrometheus(): PrometheusBinaries | undefined {
   const [prometheus, promtool] = [onPath('prometheus'), onPath('promtool')];

@@ -2,8 +2,8 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A directory as a kubelet mounts a Secret: each name leads through `..data` to a folder of its own, and a renewal leads
- * `..data` to the next one, so that all names change at once.
+ * A directory as a kubelet mounts a Secret: each name leads through `..data` to a folder of its own, and a renewal
+ * leads `..data` to the next one, so that all names change at once.
  */
 export class MountedSecret {
   readonly #directory: string;

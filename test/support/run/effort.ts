@@ -1,6 +1,8 @@
 import process from 'node:process';
 
-/** `MUSTER_TEST_EFFORT`: how many times the usual number of runs a property or a simulation has; 1 when it is absent. */
+/**
+ * `MUSTER_TEST_EFFORT`: how many times the usual number of runs a property or a simulation has; 1 when it is absent.
+ */
 export const EFFORT = readEffort(process.env['MUSTER_TEST_EFFORT']);
 
 /**

@@ -95,7 +95,10 @@ export const QUICK_IN_MEMORY: readonly string[] = [
   'test/domain/status-history/status-change.test.ts',
 ];
 
-/** Tests in which real processes keep real deadlines, and tests on a real Prometheus or API server (`npm run test:system`). */
+/**
+ * Tests in which real processes keep real deadlines, and tests on a real Prometheus or API server (`npm run
+ * test:system`).
+ */
 export const SYSTEM: readonly string[] = [
   'test/system/**/*.test.ts',
   'test/chaos/{chaos,planted-bugs}.test.ts',

@@ -7,8 +7,8 @@ const MEMORY = '/dev/shm';
 const FREE_BYTES_MIN = 2 ** 30;
 
 /**
- * A new, empty directory for a store whose test is not about the disk: in memory where the machine has room there, since
- * a store that syncs each commit to a disk waits for whatever else is written there.
+ * A new, empty directory for a store whose test is not about the disk: in memory where the machine has room there,
+ * since a store that syncs each commit to a disk waits for whatever else is written there.
  * @param name the beginning of its name
  */
 export const scratchDirectory = (name: string): string => mkdtempSync(join(ROOT, `${name}-`));

@@ -5,7 +5,9 @@ import { ATTEMPTS_MAX, STALL_MS_MAX, timedVerdict } from './timed-verdict.ts';
 
 /* The verdicts of `test/system` on durations: a starved machine is not a late service. */
 
-/** Attempts with these stalls beside them, one after the other; each of these outcomes is thrown where it is an error. */
+/**
+ * Attempts with these stalls beside them, one after the other; each of these outcomes is thrown where it is an error.
+ */
 async function judged(attempts: readonly { readonly stalls: Partial<Stalls>; readonly outcome: unknown }[]) {
   let made = 0;
   let repeated = 0;

@@ -52,7 +52,9 @@ export interface Followed extends AsyncDisposable {
   readonly logged: string[];
   /** Time goes on, so that pauses end, until it is ready. */
   ready(): Promise<void>;
-  /** Resolves when memory holds all that was written before; on a busy machine the first look may still find it behind. */
+  /**
+   * Resolves when memory holds all that was written before; on a busy machine the first look may still find it behind.
+   */
   caughtUp(): Promise<void>;
 }
 

@@ -7,7 +7,9 @@ export interface Backend {
   readonly name: 'sqlite' | 'etcd';
   /** A Muster on a store that is empty at first, and its own. */
   fresh(options?: MusterOptions): Promise<Muster>;
-  /** `MUSTER_STORE` and its prefix for an etcd of this run, under a prefix that nobody has; only where `name` is etcd. */
+  /**
+   * `MUSTER_STORE` and its prefix for an etcd of this run, under a prefix that nobody has; only where `name` is etcd.
+   */
   place(): Pick<MusterOptions, 'store' | 'env'>;
 }
 
@@ -51,7 +53,9 @@ const ONCE: Readonly<Record<Backend['name'], (title: string, suite: () => void) 
   etcd: () => undefined,
 };
 
-/** Runs the suite on the first back-end alone: for the shapes of requests and answers, in which the store plays no part. */
+/**
+ * Runs the suite on the first back-end alone: for the shapes of requests and answers, in which the store plays no part.
+ */
 export function describeOnce({ name }: Backend, title: string, suite: () => void): void {
   ONCE[name](title, suite);
 }

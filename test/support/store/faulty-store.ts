@@ -49,8 +49,9 @@ export class FaultyStore implements Store {
   /** While true no watch delivers anything, without an error; a watch that missed something stays silent afterwards. */
   deaf = false;
   /**
-   * Names the keys that no plan touches: they are not counted, intercepted, stalled, nor given a fate; `down` is for all
-   * keys. By default these are the shared rate windows, whose reads and writes no test of a request's commit can plan.
+   * Names the keys that no plan touches: they are not counted, intercepted, stalled, nor given a fate; `down` is for
+   * all keys. By default these are the shared rate windows, whose reads and writes no test of a request's commit can
+   * plan.
    */
   isAside: (key: string) => boolean = (key) => key.startsWith('rate/');
   /** Replaces the answer of `head`. */

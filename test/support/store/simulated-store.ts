@@ -36,8 +36,9 @@ interface Watching {
 const CALL_MS = 1800;
 
 /**
- * The part of a store that the rate window needs, on a network in simulated time. It stands where the real back-ends cannot: in
- * a thousand minutes of trouble. `test/service/replicas/rate-window.test.ts` runs the same code on a real one.
+ * The part of a store that the rate window needs, on a network in simulated time. It stands where the real back-ends
+ * cannot: in a thousand minutes of trouble. `test/service/replicas/rate-window.test.ts` runs the same code on a real
+ * one.
  */
 export class SimulatedStore {
   readonly #timeline: Timeline;

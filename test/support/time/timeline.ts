@@ -17,7 +17,9 @@ interface Event {
   readonly act: () => void;
 }
 
-/** Simulated time: events happen in the order of their instants, and at the same instant in the order of their planning. */
+/**
+ * Simulated time: events happen in the order of their instants, and at the same instant in the order of their planning.
+ */
 export class Timeline {
   now = 0;
   /** Whether the last event may have resolved a promise. */

@@ -7,8 +7,8 @@ const INTERVAL_MS = 5;
 const LOOKS_MAX = 3_600_000 / INTERVAL_MS;
 
 /**
- * Resolves once the condition holds. It is checked in every turn of the event loop at first, then every 5 ms; the test's
- * own time limit bounds it. Simulated timers stand still meanwhile.
+ * Resolves once the condition holds. It is checked in every turn of the event loop at first, then every 5 ms; the
+ * test's own time limit bounds it. Simulated timers stand still meanwhile.
  */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {

@@ -94,7 +94,9 @@ function instantOn(random: Random, { first }: Days, offset: number): { day: stri
   return { day, at: startOfDay(day) + 2 * HOUR_MS + whole(random, 20 * HOUR_MS) };
 }
 
-/** Created, and enrolled; of three one stays, one is revoked, and one is deleted, each on a later day than it enrolled. */
+/**
+ * Created, and enrolled; of three one stays, one is revoked, and one is deleted, each on a later day than it enrolled.
+ */
 function appWrites(
   random: Random,
   days: Days,

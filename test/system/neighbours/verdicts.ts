@@ -88,7 +88,8 @@ const STALL_MS = 500;
 
 /**
  * The history with just those marks in which a replica may have taken units along. One that ends in order gives them
- * back: nobody is refused early over an upgrade. Where this process did not run, a replica beside it may not have either.
+ * back: nobody is refused early over an upgrade. Where this process did not run, a replica beside it may not have
+ * either.
  */
 export const troubledHistory = (history: History): History => ({
   calls: history.calls,

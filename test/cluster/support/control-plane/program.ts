@@ -12,7 +12,10 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One program of a cluster, which a test may stop, kill, freeze and start again. It ends with this process at the latest. */
+/**
+ * One program of a cluster, which a test may stop, kill, freeze and start again. It ends with this process at the
+ * latest.
+ */
 export class Program implements AsyncDisposable {
   readonly name: string;
   readonly #options: ProgramOptions;

@@ -90,7 +90,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** A suite that needs Kubernetes: skipped with its reason where that is missing; a failure in CI, where it must not be. */
+/**
+ * A suite that needs Kubernetes: skipped with its reason where that is missing; a failure in CI, where it must not be.
+ */
 export function describeOn(need: Need, title: string, suite: () => void): void {
   const reason = missingFor(need);
   if (reason !== undefined && process.env['CI'])

@@ -17,7 +17,10 @@ export interface Subject {
   readonly hosts?: readonly string[];
 }
 
-/** A certificate authority of a cluster's own, in a folder of its own, valid for two days; the one that is there, if any. */
+/**
+ * A certificate authority of a cluster's own, in a folder of its own, valid for two days; the one that is there, if
+ * any.
+ */
 export class Authority {
   readonly certificate: string;
   readonly key: string;

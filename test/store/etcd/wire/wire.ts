@@ -18,7 +18,9 @@ export interface Wire extends AsyncDisposable {
 /** In real time, where nothing depends on when a call gives up. */
 const PATIENT_MS = 20_000;
 
-/** Both under a prefix that nobody has. @param deadlineMs of the store over the wire; production's where it is absent */
+/**
+ * Both under a prefix that nobody has. @param deadlineMs of the store over the wire; production's where it is absent
+ */
 export async function openWire(cluster: EtcdCluster, deadlineMs?: number): Promise<Wire> {
   const prefix = `${randomUUID()}/`;
   const proxy = await TcpProxy.before(cluster.member.port);
