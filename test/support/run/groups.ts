@@ -96,8 +96,8 @@ export const QUICK_IN_MEMORY: readonly string[] = [
 ];
 
 /**
- * Tests in which real processes keep real deadlines, and tests on a real Prometheus or API server (`npm run
- * test:system`).
+ * Tests in which real processes keep real deadlines, and tests on a real Prometheus or API server
+ * (`npm run test:system`).
  */
 export const SYSTEM: readonly string[] = [
   'test/system/**/*.test.ts',
