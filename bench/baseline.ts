@@ -5,8 +5,8 @@ import { Etcd3 } from 'etcd3';
 import express from 'express';
 
 /*
- * What Muster is measured against, in a process of its own: a bare Express hello, a raw node:http hello, and an Express
- * that makes one plain npm-etcd3 transaction per request (where an etcd is given).
+ * The baselines that Muster is compared with, in a process of its own: a bare Express hello, a raw node:http hello, and
+ * an Express that makes one plain npm-etcd3 transaction per request (where an etcd is given).
  */
 const hello = { hello: 'world' };
 const listening = (server: ReturnType<typeof createServer>): Promise<number> =>

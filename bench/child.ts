@@ -19,20 +19,20 @@ export class Child<Ports> implements AsyncDisposable {
   static async start<Ports>(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child<Ports>> {
     const child = fork(new URL(file, import.meta.url), args, { env: { ...process.env, ...env }, stdio: 'inherit' });
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`${file} ended with ${code}`)));
-    // Once it has begun, an end is what was asked for.
+    // Once the server runs, its end is asked for, and no fault.
     ended.catch(() => undefined);
     const [ports] = (await Promise.race([once(child, 'message'), ended])) as [Ports];
     return new Child(child, ports);
   }
 
-  /** What it answers to any message. */
+  /** Sends a message, and resolves with the answer. */
   async ask<Told>(): Promise<Told> {
     this.#process.send('cost');
     const [told] = (await once(this.#process, 'message')) as [Told];
     return told;
   }
 
-  /** Processor time so far, in microseconds. */
+  /** The processor time so far, in microseconds. */
   async cpuMicros(): Promise<number> {
     const cost = await this.ask<Cost>();
     return cost.cpu.user + cost.cpu.system;

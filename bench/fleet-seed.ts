@@ -10,15 +10,15 @@ const random = systemRandom();
 const APPS_PER_ACCOUNT = 1000;
 const WRITES_PER_COMMIT = 120;
 const COMMITS_AT_ONCE = 64;
-/** So many accounts have stored an OTel configuration: one in ten. */
+/** One account in so many has stored an OTel configuration. */
 const CONFIGURED_EVERY = 10;
 
-/** A SHA-256 as the records have it; of what does not matter here. */
+/** A random SHA-256 in the form of the records. */
 const anyHash = (): string => randomBytes(32).toString('base64url');
 
 /**
  * Writes a fleet straight into the store: accounts of 1000 apps, each enrolled with one credential, in key order, so
- * that a million take a minute or two. Nobody knows the credentials' words, only their hashes.
+ * that a million take a minute or two. The credentials themselves are unknown; only their hashes exist.
  */
 export async function seedFleet(store: Store, apps: number, told: (apps: number) => void): Promise<void> {
   await settleFormat(store);

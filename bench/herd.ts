@@ -9,9 +9,9 @@ import { load, request, type LoadResult, type Shot } from './load.ts';
 import { polls, seed, type Seeded } from './seed.ts';
 
 /*
- * `npm run bench:herd`: what owners notice of a flood on the device listener of the same process. Rounds with and
- * without it take turns; the ratio is of the medians. The owners' clients are a few, the flood's are thousands, each of
- * which polls again as soon as it is answered.
+ * `npm run bench:herd`: measures how a flood on the device listener slows the owners' requests in the same process.
+ * Rounds with and without it take turns; the ratio is of the medians. The owners' clients are a few, the flood's are
+ * thousands, each of which polls again as soon as it is answered.
  */
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
@@ -42,7 +42,7 @@ function env(dataDir: string, store: string): NodeJS.ProcessEnv {
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-/** Each account in its turn, so that none meets its window. */
+/** Takes each account in its turn, so that none reaches the limit of its rate window. */
 function inTurn(accounts: readonly Seeded[], shot: (account: Seeded) => Shot): () => Shot {
   const shots = accounts.map(shot);
   let turn = 0;

@@ -6,7 +6,7 @@ export interface Shot {
   readonly status: number;
 }
 
-/** @param connection its number, for those who keep to one */
+/** @param connection its number, for callers that bind requests to a connection */
 export type NextShot = (connection: number) => Shot;
 
 export interface LoadResult {
@@ -18,9 +18,9 @@ export interface LoadResult {
 }
 
 /**
- * Closed loop over keep-alive connections, one request in flight on each, written and read as bytes: it must cost less
- * than any server that it measures. Throws when an answer has another status than expected: a benchmark of refusals
- * is none.
+ * Runs a closed loop over keep-alive connections, one request in flight on each, written and read as bytes: it must
+ * cost less than any server that it measures. Throws when an answer has another status than expected: a benchmark of
+ * refusals is worthless.
  */
 export async function load(port: number, connections: number, ms: number, next: NextShot): Promise<LoadResult> {
   const until = performance.now() + ms;
@@ -72,7 +72,7 @@ function connection(port: number, until: number, next: () => Shot, times: number
   });
 }
 
-/** Bytes of the whole answer. The head is small and comes in one piece; of the rest only the bytes are counted. */
+/** The bytes of the whole answer. The head is small and comes in one piece; only the bytes of the rest are counted. */
 function answerLength(chunk: Buffer): number {
   const end = chunk.indexOf('\r\n\r\n');
   const head = chunk.toString('latin1', 0, end);

@@ -70,7 +70,8 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 async function compare(contender: Contender, baseline: Contender, wanted: number): Promise<void> {
   if (!contender.name.includes(filter)) return;
   const rounds: [Measured, Measured][] = [];
-  // What has not been compiled yet costs twice as much: both have served tens of thousands of requests by then.
+  // Code that is not compiled yet costs twice as much: after the warm-up both have served tens of thousands of
+  // requests.
   await measure(contender, WARM_UP_MS);
   await measure(baseline, WARM_UP_MS);
   for (let round = 0; round < ROUNDS; round += 1) rounds.push([await measure(contender), await measure(baseline)]);
@@ -93,7 +94,7 @@ async function compare(contender: Contender, baseline: Contender, wanted: number
 
 const read1 = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** Each in turn, so that no account meets its rate window and no device its guard. */
+/** Takes each in turn, so that no account reaches the limit of its rate window and no device its rate limit. */
 function rotate<T>(items: readonly T[], shot: (item: T) => Shot): () => Shot {
   const shots = items.map(shot);
   let turn = 0;
@@ -140,7 +141,7 @@ async function embedded(dataDir: string, baseline: Child<Baseline>): Promise<voi
   await compare({ ...own, name: 'embedded GET /v1/apps of 1000', next: rotate(large, list) }, express, 0.5);
 }
 
-/** One daemon on each connection, as daemons are. */
+/** Measures polls with one daemon on each connection, as daemons connect. */
 async function embeddedPolls(
   dataDir: string,
   muster: Child<Ports>,

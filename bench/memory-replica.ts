@@ -35,7 +35,7 @@ export interface Figures {
     readonly waitedMs: number;
     readonly appliedMs: number;
   };
-  /** Beyond what the process had before. */
+  /** The memory beyond what the process had before. */
   readonly filled: Held;
   readonly polled: Held;
   readonly written: Held;
@@ -66,7 +66,7 @@ async function held(before: Held | undefined): Promise<Held> {
     collect();
     const { user, system } = process.cpuUsage(used);
     cpu.push((user + system) / 1000);
-    // What a collection took is told in a turn of its own.
+    // The duration of a collection is reported in a turn of its own.
     await sleep(20);
   }
   const { heapUsed, external } = process.memoryUsage();
@@ -115,7 +115,9 @@ function watched(inner: Store): Watched {
   return figures;
 }
 
-/** As api/device/poll-config.ts does it, but for HTTP and the credential's own hash. @returns microseconds a poll */
+/**
+ * Polls as api/device/poll-config.ts does, without HTTP and the hashing of the credential. @returns microseconds a poll
+ */
 async function pollAll(store: Store, poll: (hash: string) => void): Promise<number> {
   let [polls, ms] = [0, 0];
   let after: string | undefined;
@@ -180,7 +182,7 @@ const polled = await held(before);
 await heartbeats.flush();
 await settled(fleet, memory.appCount);
 const written = await held(before);
-// What polls left behind is held until here.
+// This call keeps the memory of the polls alive until here.
 poll((await inner.list({ prefix: KEYS.credential(''), limit: 1 })).entries[0]?.key.slice(5) ?? '');
 process.send?.({
   apps: memory.appCount,

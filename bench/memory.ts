@@ -10,13 +10,13 @@ import { seedFleet } from './fleet-seed.ts';
 import type { Figures, Held } from './memory-replica.ts';
 
 /*
- * `npm run bench:memory [-- sqlite|etcd]`: what a replica needs for a fleet (`BENCH_APPS`, a million unless it is set):
- * seconds until its memory is filled from an idle store, bytes per app, the longest full collection, and what a
- * million polls add. A process of its own measures, so that nothing of the seeding is counted.
+ * `npm run bench:memory [-- sqlite|etcd]`: measures what a replica needs for a fleet (`BENCH_APPS`, a million unless it
+ * is set): seconds until its memory is filled from an idle store, bytes per app, the longest full collection, and what
+ * a million polls add. A process of its own measures, so that nothing of the seeding is counted.
  */
 
 const APPS = Number(process.env['BENCH_APPS'] ?? 1_000_000);
-/** Starts are measured so often, each in a new process. */
+/** The number of starts that are measured, each in a new process. */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 1);
 const SEED_DEADLINE_MS = 60_000;
 const QUOTA_BYTES = 8 * 1024 ** 3;

@@ -22,9 +22,9 @@ import { findEtcd } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 
 /*
- * `npm run bench:metering`: seconds and extra memory of a night, worked off in one go; and the p99 of commits while a
- * night is metered at its pace, against without. Accounts have 1000 apps each. The apps lie in memory alone: of them a
- * night reads nothing else.
+ * `npm run bench:metering`: measures the seconds and the extra memory of a night that is metered in one go, and the p99
+ * of commits while a night is metered at its pace, compared with none. Accounts have 1000 apps each. The apps are in
+ * memory alone, since a night reads them nowhere else.
  */
 
 const SIZES = [10_000, 100_000, 1_000_000];
@@ -34,7 +34,7 @@ const WRITERS_MS = Number(process.env['BENCH_WRITERS_MS'] ?? 3000);
 const DAY = '2026-06-01';
 const NOON = endOfDay(DAY) - 43_200_000;
 
-/** As late as it must be for so many nights to be due; goes on as the machine's does. */
+/** A clock that is so late that this many nights are due; it goes on as the machine's does. */
 function clockAfter(nights: number): Clock {
   const ahead = endOfDay(DAY) + (nights - 1) * DAY_MS + 360_000 - Date.now();
   return { ...systemClock, now: () => Date.now() + ahead };
@@ -50,7 +50,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
   const store = await openStore(choice);
   const memory = new FleetMemory({ onUnreadable: (error) => process.stderr.write(`${String(error)}\n`) });
   const [clock, log, metrics] = [clockAfter(nights), createLog('error'), createMetrics('bench')];
-  // Without the consistency check: what is put into memory beside the store must stay there.
+  // There is no consistency check: records that are put into memory beside the store must stay there.
   const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   watchCache.start();
   while (!watchCache.ready) await sleep(1);
@@ -100,7 +100,7 @@ function seed(memory: FleetMemory, apps: number): void {
   memory.settled();
 }
 
-/** Rounds until all nights that are due are metered; seconds. */
+/** Runs rounds until all nights that are due are metered. @returns seconds */
 async function meter({ store, deps }: Bench, pauseMs?: number): Promise<number> {
   const options = pauseMs === undefined ? deps : { ...deps, meteringPauseMs: pauseMs };
   const loop = meteringReconciler(options, { fence: [] });
@@ -112,7 +112,7 @@ async function meter({ store, deps }: Bench, pauseMs?: number): Promise<number> 
 
 const mebibytes = (bytes: number): string => (bytes / 1_048_576).toFixed(0);
 
-/** The most that the process held more than before while the work ran. */
+/** Measures by how much the memory of the process grew at most while the work ran, in bytes. */
 async function extraMemory<T>(work: () => Promise<T>): Promise<{ result: T; rss: number; heap: number }> {
   const collect = (globalThis as { gc?: () => void }).gc;
   collect?.();
@@ -137,7 +137,10 @@ async function unpaced(name: string, choice: () => StoreChoice): Promise<void> {
   }
 }
 
-/** Closed loops of one commit each, as a revocation makes it; milliseconds of each until told to stop. */
+/**
+ * Runs closed loops of one commit each, as a revocation makes it, until told to stop. @returns the milliseconds of each
+ * commit
+ */
 async function writers(store: Store, over: () => boolean): Promise<number[]> {
   const times: number[] = [];
   let number = 0;
@@ -164,7 +167,7 @@ async function alone(store: Store): Promise<number[]> {
 const p99 = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
 
 async function paced(name: string, choice: () => StoreChoice, apps: number): Promise<void> {
-  // Small nights are over in a moment: several of them, so that there is something to measure.
+  // Small nights are over in a moment: several are metered, so that there is something to measure.
   const nights = Math.min(25, 1_000_000 / apps);
   await using bench = await open(choice(), nights);
   seed(bench.memory, apps);

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /*
- * What a poll costs at the least on node:http: the checks that Muster makes of one, and its answer, written down for
- * nothing else. No store, no metrics, no log, no deadline, no bound.
+ * The least that a poll can cost on node:http: only the checks that Muster makes of a poll, and its answer, without a
+ * store, metrics, a log, a deadline or a bound.
  */
 interface Known {
   readonly etag: string;

@@ -2,7 +2,7 @@ import { readConfig } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
 import { startService } from '../src/service/service.ts';
 
-/** Muster as configured by the environment, in a process of its own, telling its ports and what it costs. */
+/** Runs Muster as the environment configures it, in a process of its own, and reports its ports and its cost. */
 const config = readConfig(process.env);
 const service = await startService({ config, log: createLog(config.logLevel) });
 process.on('message', (message) => {

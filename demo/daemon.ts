@@ -17,7 +17,10 @@ export interface Enrollment {
 export class Daemon {
   readonly #urls: Urls;
   readonly #counters: Tally;
-  /** Of its own making: the service learns its hash alone, and a lost answer to the enrollment burns nothing. */
+  /**
+   * The credential that the daemon generates itself: the service gets its hash alone, and a lost answer to the
+   * enrollment costs no code.
+   */
   readonly #credential = `mst_dev_${randomBytes(32).toString('base64url')}`;
   #etag = '';
   #version = 0;
@@ -33,7 +36,7 @@ export class Daemon {
     while ((await this.#poll(signal)) !== 'cut off') this.#counters.polls += 1;
   }
 
-  /** Says a newer version of itself with its next poll. */
+  /** Reports a newer version with its next poll. */
   upgrade(): void {
     this.#version += 1;
     this.#counters.upgrades += 1;

@@ -38,7 +38,7 @@ class Fleet {
     }));
   }
 
-  /** Rejects when the signal aborts, as all that is under way then does. */
+  /** Rejects when the signal aborts, as all work that is under way does. */
   async run(): Promise<void> {
     const { apps } = (await this.#owner(200, '/v1/apps')) as { apps: { appId: string; name: string }[] };
     const known = new Map(apps.map(({ name, appId }) => [name, appId]));
@@ -56,7 +56,7 @@ class Fleet {
     member.appId = enrollment.appId;
     member.daemon = new Daemon(this.#urls, this.#counters);
     member.ended = member.daemon.run(enrollment, this.#signal);
-    // Whoever waits for the end hears of it; while nobody waits it is no unhandled fault.
+    // A caller that waits for the end gets the error; while none waits, it is no unhandled rejection.
     member.ended.catch(() => undefined);
   }
 
@@ -78,7 +78,7 @@ class Fleet {
     await this.#owner(200, '/v1/otel-config', { method: 'PUT', body });
   }
 
-  /** Cut off, deleted, and another machine in its place. */
+  /** Cuts a daemon off, deletes its app, and sets another machine up in its place. */
   async #replace(member: Member): Promise<void> {
     await this.#owner(200, `/v1/apps/${member.appId}/revoke`, { method: 'POST' });
     const answered = performance.now();

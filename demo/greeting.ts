@@ -2,7 +2,9 @@ import type { Urls } from './http.ts';
 
 const field = (name: string): string => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`;
 
-/** Three lines for any POSIX shell, to be pasted one after the other: each leaves to the next what it needs. */
+/**
+ * Three lines for any POSIX shell, to be pasted one after the other: each leaves the values that the next one needs.
+ */
 export function curlLines({ api, device }: Urls, apiKey: string): readonly [string, string, string] {
   const poll = `curl -sS ${device}/device/v1/config -H "Authorization: Bearer $CREDENTIAL"; echo`;
   const enrollment = `'{"appId":"'$APP_ID'","enrollCode":"'$CODE'","platform":"linux","agentVersion":"1.0.0","connection":"cloud"}'`;

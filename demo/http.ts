@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../src/service/service.ts';
 
-/** Where the three listeners are, as a client on this machine writes it. */
+/** The addresses of the three listeners for a client on this machine. */
 export interface Urls {
   readonly api: string;
   readonly device: string;
@@ -35,7 +35,7 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** One request, as any client would send it; status 0 where no answer came. */
+/** Sends one request, as any client would; the status is 0 where no answer came. */
 export async function ask(url: string, { method = 'GET', token, body, headers, signal }: Asked): Promise<Answer> {
   try {
     const response = await fetch(url, {
@@ -53,7 +53,7 @@ export async function ask(url: string, { method = 'GET', token, body, headers, s
   }
 }
 
-/** What a client answers with another attempt, in a while. */
+/** The statuses after which a client tries again after a while. */
 const PASSING: ReadonlySet<number> = new Set([0, 429, 502, 503]);
 const PAUSE_SECONDS = 1;
 
@@ -61,7 +61,7 @@ export async function pause({ headers }: Answer, signal: AbortSignal): Promise<v
   await sleep((Number(headers.get('retry-after')) || PAUSE_SECONDS) * 1000, undefined, { signal });
 }
 
-/** As `ask`, until the answer has this status; one that says that it never will is a fault of the demo's. */
+/** As `ask`, until the answer has this status; any final answer with another status is a fault of the demo. */
 export async function insist(status: number, url: string, asked: Asked): Promise<Answer['body']> {
   for (;;) {
     const answer = await ask(url, asked);

@@ -3,7 +3,7 @@ import process from 'node:process';
 const TTY_EVERY_MS = 250;
 const PLAIN_EVERY_MS = 5000;
 
-/** What the fleet has done so far. */
+/** Counts what the fleet has done so far. */
 export class Tally {
   enrolled = 0;
   polls = 0;
@@ -13,10 +13,10 @@ export class Tally {
   acknowledged = 0;
   upgrades = 0;
   revoked = 0;
-  /** From the answer to a revocation until the daemon had been refused. */
+  /** The longest time from the answer to a revocation until the daemon was refused. */
   slowestCutOffMs = 0;
 
-  /** The least telling comes last: a narrow terminal cuts it off. */
+  /** The least important number comes last: a narrow terminal cuts it off. */
   toString(): string {
     const cutOff =
       this.revoked === 0 ? '0 cut off' : `${this.revoked} cut off (≤ ${Math.ceil(this.slowestCutOffMs)} ms)`;
@@ -27,7 +27,7 @@ export class Tally {
   }
 }
 
-/** A line that tells how far things are: rewritten in place on a terminal, else a line every few seconds. */
+/** A line that shows the progress: rewritten in place on a terminal, else a new line every few seconds. */
 export class LiveLine implements Disposable {
   readonly #counters: { toString(): string };
   #timer: NodeJS.Timeout | undefined;

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** What came back; `undefined` in its place where none did. */
+/** The answer to a request; `undefined` takes its place where none came. */
 export interface Reply {
   readonly status: number;
   /** Status line and headers, latin1. */
@@ -11,8 +11,8 @@ export type Done = (reply: Reply | undefined) => void;
 
 /**
  * Requests over a bounded number of keep-alive connections, one in flight on each, the others in their order behind
- * them. Written and read as bytes: a client must cost less than the service that it drives, and node's own costs more.
- * It understands what Muster answers: HTTP/1.1 with a Content-Length, or without a body.
+ * them. They are written and read as bytes: a client must cost less than the service that it drives, and node's own
+ * costs more. It understands the answers of Muster alone: HTTP/1.1 with a Content-Length, or without a body.
  */
 export class Connections {
   readonly #host: string;
@@ -44,7 +44,7 @@ export class Connections {
     return new Promise((resolve) => this.send(request, resolve));
   }
 
-  /** Whoever still waits gets no answer. */
+  /** Requests that still wait get no answer. */
   close(): void {
     this.#closed = true;
     for (const line of this.#open) line.close();

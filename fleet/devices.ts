@@ -4,7 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 export class Devices {
   readonly count: number;
   readonly #seed = randomBytes(32).toString('base64url');
-  /** Seconds, as told at the enrollment; 0 while there was none. */
+  /** The poll interval in seconds, from the enrollment; 0 before it. */
   readonly #interval: Uint32Array;
   readonly #tag: Uint32Array;
   readonly #tags: string[] = [''];
@@ -16,7 +16,7 @@ export class Devices {
     this.#tag = new Uint32Array(count);
   }
 
-  /** Of its own making: the service learns its hash alone. */
+  /** The credential that the device generates itself: the service gets its hash alone. */
   credential(device: number): string {
     return `mst_dev_${hash('sha256', `${this.#seed}/${device}`, 'base64url')}`;
   }
@@ -29,12 +29,12 @@ export class Devices {
     this.#interval[device] = intervalSeconds;
   }
 
-  /** 0 where it is not enrolled. */
+  /** The poll interval in seconds; 0 where the device is not enrolled. */
   intervalSeconds(device: number): number {
     return this.#interval[device] ?? 0;
   }
 
-  /** The ETag of what it has; empty where it has nothing. */
+  /** The ETag of the configuration that the device has; empty where it has none. */
   tag(device: number): string {
     return this.#tags[this.#tag[device] ?? 0] ?? '';
   }

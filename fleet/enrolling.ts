@@ -4,7 +4,8 @@ import type { Devices } from './devices.ts';
 import { pauseFor } from './pauses.ts';
 
 /**
- * An account takes 600 requests a minute: so many of its devices are set up at a time, in turn with the other accounts.
+ * An account takes 600 requests a minute: this many of its devices are set up at a time, in turn with the other
+ * accounts.
  */
 const PER_TURN = 500;
 const PER_ACCOUNT_MAX = 1000;
@@ -24,7 +25,7 @@ export interface Enrolling {
   readonly operatorToken: string;
   readonly devices: Devices;
   readonly signal: AbortSignal;
-  /** Called for each device that is through. */
+  /** Called for each device that is enrolled or has failed. */
   readonly progress: (enrolled: number, failed: number) => void;
 }
 
@@ -35,7 +36,9 @@ export interface Enrolled {
   readonly seconds: number;
 }
 
-/** Makes accounts, apps and daemons, as operator, owner and machine would. An aborted one tells what it did so far. */
+/**
+ * Makes accounts, apps and daemons, as operator, owner and machine would. An aborted call returns what it did so far.
+ */
 export async function enrollAll(enrolling: Enrolling): Promise<Enrolled> {
   const { urls, devices, signal, progress } = enrolling;
   const api = new Connections(urls.api, AT_ONCE);
@@ -67,9 +70,7 @@ export async function enrollAll(enrolling: Enrolling): Promise<Enrolled> {
   return { accounts: apiKeys.length, enrolled, failed, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/**
- * Every device with its account, a turn of each account after the other. Shared by all workers: each takes the next.
- */
+/** Yields every device with its account, in turns of one account after the other. All workers share the generator. */
 function* inTurns(devices: number, accounts: number): Generator<{ readonly device: number; readonly account: number }> {
   const per = Math.ceil(devices / accounts);
   for (let turn = 0; turn * PER_TURN < per; turn += 1) {
@@ -122,7 +123,7 @@ async function enrollOne({ api, plane, devices, signal }: Plant, device: number,
   return true;
 }
 
-/** Not answered, or told to come again. */
+/** The statuses of requests that had no answer (0), or are to be repeated. */
 const PASSING: ReadonlySet<number> = new Set([0, 429, 502, 503]);
 const ATTEMPTS_MAX = 20;
 

@@ -1,12 +1,12 @@
 import type { Target } from './service.ts';
 
-/** What the service, and an etcd that was started with it, tell of themselves. */
+/** The figures that the service, and an etcd that was started with it, report. */
 export interface Figures {
   readonly residentBytes: number;
   readonly heapBytes: number;
   readonly storeRequests: number;
   readonly heartbeatRecords: number;
-  /** By method; empty where the etcd is not ours to ask. */
+  /** The requests by method; empty where the etcd was not started here. */
   readonly etcdRequests: ReadonlyMap<string, number>;
 }
 
@@ -22,7 +22,7 @@ export async function figuresOf({ urls, etcdUrls }: Target): Promise<Figures> {
   };
 }
 
-/** Over all series of that name, whatever their labels. */
+/** Sums all series of that name, whatever their labels. */
 function sum(metrics: string, name: string): number {
   const values = metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'));
   return [...values].reduce((total, [, value]) => total + Number(value), 0);

@@ -1,9 +1,9 @@
-/** Each bucket is so much longer than the one before: what is read back is off by a percent at most. */
+/** Each bucket is so much longer than the one before: a value that is read back is off by a percent at most. */
 const GROWTH = Math.log(1.02);
 const SHORTEST_MS = 0.01;
 const BUCKETS = 900;
 
-/** How long things took, in little memory however many they were. */
+/** A histogram of durations in little memory, however many they are. */
 export class Latencies {
   readonly #counts = new Float64Array(BUCKETS);
   #count = 0;

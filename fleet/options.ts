@@ -5,7 +5,7 @@ export interface FleetOptions {
   readonly devices: number;
   /** Seconds. */
   readonly interval: number;
-  /** Seconds of polling; undefined: until Ctrl-C. */
+  /** Seconds of polling; where undefined, until Ctrl-C. */
   readonly duration: number | undefined;
   readonly store: 'sqlite' | 'etcd';
   readonly connections: number;
@@ -26,7 +26,7 @@ function httpUrl(text: string): string {
   throw new InvalidArgumentError('It must be http://HOST:PORT.');
 }
 
-/** @throws CommanderError for what cannot be meant, and after --help */
+/** @throws CommanderError for wrong options, and after --help */
 export function fleetOptions(args: readonly string[]): FleetOptions {
   const program = new Command('npm run fleet --')
     .description('Enrolls very many daemons with a Muster and lets them poll; tells what that came to.')

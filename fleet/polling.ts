@@ -8,13 +8,13 @@ import { Wheel } from './wheel.ts';
 const TURN_MS = 1;
 const UNANSWERED = 'no answer';
 
-/** What the polls came to. */
+/** The results of the polls. */
 export class Polls {
   readonly latencies = new Latencies();
-  /** By status, or `no answer`. */
+  /** The answers by status, or `no answer`. */
   readonly answers = new Map<string, number>();
   count = 0;
-  /** Devices that were told 401 and poll no more. */
+  /** The number of devices that got 401 and poll no more. */
   cutOff = 0;
   seconds = 0;
 
@@ -39,7 +39,7 @@ export interface Polling {
   readonly urls: Urls;
   readonly devices: Devices;
   readonly connections: number;
-  /** Undefined: until the signal aborts. */
+  /** Seconds of polling; where undefined, until the signal aborts. */
   readonly seconds: number | undefined;
   readonly signal: AbortSignal;
   readonly polls: Polls;
@@ -47,7 +47,7 @@ export interface Polling {
 
 /**
  * Every enrolled device polls in its interval, from a moment of its own. The time of a poll counts from when it was
- * due: one that had to wait, here or there, has waited.
+ * due: time that it waited, in this process or in the service, counts.
  */
 export async function pollAll({ urls, devices, connections, seconds, signal, polls }: Polling): Promise<void> {
   const plane = new Connections(urls.device, connections);
@@ -62,7 +62,7 @@ export async function pollAll({ urls, devices, connections, seconds, signal, pol
   const isOver = (): boolean => signal.aborted || (seconds !== undefined && elapsed() >= seconds * 1000);
   const poll = (device: number): void => {
     plane.send(pollText(devices, device), (reply) => {
-      // What the end of the run has cut off says nothing of the service.
+      // A poll that the end of the run cut off says nothing about the service.
       if (reply === undefined && isOver()) return;
       const now = elapsed();
       polls.add(String(reply?.status ?? UNANSWERED), now - wheel.dueMs(device));
@@ -79,7 +79,7 @@ export async function pollAll({ urls, devices, connections, seconds, signal, pol
   plane.close();
 }
 
-/** Its interval, or what it is told; undefined where it must not come again. */
+/** The time until the device's next poll: its interval, or the Retry-After; undefined where it must not poll again. */
 function nextPollMs(devices: Devices, device: number, reply: Reply | undefined): number | undefined {
   if (reply?.status === 401) return undefined;
   if (reply?.status === 200) devices.received(device, headerOf(reply.head, 'etag') ?? '');

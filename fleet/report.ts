@@ -5,7 +5,7 @@ import type { Polls } from './polling.ts';
 export interface Report {
   readonly enrolled: Enrolled;
   readonly polls: Polls;
-  /** Before anything was enrolled, and before and after the polls. */
+  /** The figures before anything was enrolled, and before and after the polls. */
   readonly figures: readonly [empty: Figures, before: Figures, after: Figures];
 }
 

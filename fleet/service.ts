@@ -15,19 +15,19 @@ import { guard } from '../test/support/run/guard.ts';
 import type { FleetOptions } from './options.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
-/** etcd's own bound of 2 GiB, with all of its history, is soon met by a million devices. */
+/** A million devices soon reach etcd's own bound of 2 GiB, which includes its history. */
 const ETCD_QUOTA_BYTES = 8_589_934_592;
 const READY_EVERY_MS = 50;
 
-/** What the fleet is enrolled with. */
+/** The service that the fleet enrolls with. */
 export interface Target extends AsyncDisposable {
   readonly urls: Urls;
   readonly operatorToken: string;
-  /** Of the members of an etcd that was started here, for their metrics. */
+  /** The URLs of the members of an etcd that was started here, for their metrics. */
   readonly etcdUrls: readonly string[];
 }
 
-/** A service of one's own, with a store of its own that goes with it; or the one that was named. */
+/** Starts a service with a store of its own, which ends with it; or takes the service that the options name. */
 export async function openTarget(options: FleetOptions): Promise<Target> {
   if (options.urls) return named(options.urls);
   await using opened = new AsyncDisposableStack();
@@ -48,7 +48,7 @@ export async function openTarget(options: FleetOptions): Promise<Target> {
     MUSTER_API_LISTEN: '127.0.0.1:0',
     MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
     MUSTER_OPS_LISTEN: '127.0.0.1:0',
-    // The line that tells the ports is of this level.
+    // The log line with the ports has this level.
     MUSTER_LOG_LEVEL: 'info',
   });
   const whole = opened.move();
@@ -72,9 +72,9 @@ async function startEtcd(): Promise<EtcdCluster> {
   return await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${ETCD_QUOTA_BYTES}`] });
 }
 
-/** A process of its own: what is measured is the service and not the fleet beside it. */
+/** Starts the service in a process of its own, so that it is measured without the fleet. */
 async function startService(opened: AsyncDisposableStack, env: NodeJS.ProcessEnv): Promise<Urls> {
-  // In a group of its own: Ctrl-C is for the fleet, which then ends the service, once it has its figures.
+  // The process has a group of its own: Ctrl-C is for the fleet, which ends the service once it has its figures.
   const child = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', 'inherit'], env, detached: true });
   guard(child);
   opened.defer(() => end(child));
@@ -92,7 +92,7 @@ async function listening(child: ChildProcess & { readonly stdout: NodeJS.Readabl
     });
   });
   lines.close();
-  // Its log is nobody's business here, but must not stop it.
+  // Its log is not needed here, but must be read, so that a full pipe does not stop the service.
   child.stdout.on('data', () => undefined).resume();
   return urls;
 }

@@ -1,7 +1,7 @@
 const SLOT_MS = 1;
 const NONE = -1;
 
-/** When each of very many devices is due next: sixteen bytes each, and no timer of its own. */
+/** Knows when each of very many devices is due next, with sixteen bytes and no timer for each. */
 export class Wheel {
   /** The devices of a slot are a list through `#after`. */
   readonly #first: Int32Array;
@@ -9,19 +9,19 @@ export class Wheel {
   readonly #dueMs: Float64Array;
   #slot = 0;
 
-  /** @param horizonMs about the longest wait; a longer one is looked at now and then, and put back */
+  /** @param horizonMs about the longest wait; a longer one is checked now and then, and put back */
   constructor(devices: number, horizonMs: number) {
     this.#first = new Int32Array(Math.ceil(horizonMs / SLOT_MS) + 1).fill(NONE);
     this.#after = new Int32Array(devices).fill(NONE);
     this.#dueMs = new Float64Array(devices);
   }
 
-  /** When it was last put to, in milliseconds from the start. */
+  /** The instant that was put last for the device, in milliseconds from the start. */
   dueMs(device: number): number {
     return this.#dueMs[device] ?? 0;
   }
 
-  /** @param dueMs from the start; in the past means with the next turn */
+  /** @param dueMs milliseconds from the start; an instant in the past means with the next turn */
   put(device: number, dueMs: number): void {
     this.#dueMs[device] = dueMs;
     this.#insert(device);
