@@ -30,13 +30,15 @@ function rowOf(name: string, schema: z.ZodType): readonly string[] {
   return [`\`${name}\``, defaultOf(schema) ?? unset, description, ruleOf(name, schema)];
 }
 
-/** As it would stand in the environment. */
+/** The default as it would stand in the environment. */
 function defaultOf(schema: z.ZodType): string | undefined {
   const { def } = schema as { def: { type: string; defaultValue?: unknown } };
   return def.type === 'prefault' ? `\`${String(def.defaultValue)}\`` : undefined;
 }
 
-/** What a wrong value is told: the empty text is one for every variable. */
+/**
+ * The rule of a variable, in the words of the message for a wrong value; the empty text is wrong for every variable.
+ */
 function ruleOf(name: string, schema: z.ZodType): string {
   const messages = schema.safeParse('').error?.issues.map(({ message }) => message) ?? [];
   if (messages.length === 0) throw new Error(`${name} takes the empty text`);

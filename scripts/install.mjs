@@ -10,7 +10,7 @@ import process from 'node:process';
 const ROOT = resolve(import.meta.dirname, '..');
 const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
-/** What a lock file says of each package; undefined where there is none. */
+/** The packages of a lock file; undefined where there is no such file. */
 function packagesOf(lockFile) {
   try {
     return JSON.parse(readFileSync(join(ROOT, lockFile), 'utf8')).packages;
@@ -19,7 +19,10 @@ function packagesOf(lockFile) {
   }
 }
 
-/** In words what is to be installed for; undefined when all is there. npm writes its own lock when it has finished. */
+/**
+ * The reason for an installation, in words; undefined when every package is there. npm writes its own lock when it has
+ * finished.
+ */
 function reason() {
   const wanted = packagesOf('package-lock.json');
   const installed = packagesOf('node_modules/.package-lock.json');

@@ -6,7 +6,7 @@ const REQUESTS = 'muster_http_request_duration_seconds';
 const LISTENERS = ['api', 'device'] as const;
 const recorded = (name: string, more: string): string => `sum(muster:${name}{${INSTALLATION},${more}})`;
 
-/** The share that was good within three days, of one listener. */
+/** The share of good requests of one listener within three days. */
 const objective = (listener: string, bad: string, all: string, words: Pick<Panel, 'title' | 'description'>): Panel =>
   number(
     { ...words, unit: 'percentunit', max: 1, steps: atLeast(bad === 'errors' ? 0.999 : 0.99) },

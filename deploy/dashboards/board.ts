@@ -3,7 +3,7 @@ import type { Panel, Row, Step } from './panel.ts';
 /* A board of Grafana as the JSON that it loads (schema version 39: Grafana 11 and newer). */
 
 export interface Board {
-  /** Name of the file, and part of the address. */
+  /** The name of the file, and a part of the address. */
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -6,5 +6,5 @@ import { rateBoard } from './rate-board.ts';
 
 export const BOARDS: readonly Board[] = [apiBoard, rateBoard, fleetBoard, controlPlaneBoard];
 
-/** What the file of a board has. */
+/** The text of a board's file. */
 export const boardText = (board: Board): string => `${JSON.stringify(boardJson(board), undefined, 2)}\n`;

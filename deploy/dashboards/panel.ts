@@ -1,8 +1,8 @@
-/* A panel in few words: what it shows, in which unit, and why somebody would look at it. */
+/* A panel in few words: what it shows, in which unit, and when it is useful. */
 
 export interface Target {
   readonly expr: string;
-  /** Of the series: text with `{{label}}`; `''` where there is one. */
+  /** The name of each series: text with `{{label}}`; `''` where there is one series. */
   readonly legend: string;
 }
 
@@ -16,7 +16,10 @@ export interface Panel {
   readonly type: 'timeseries' | 'stat';
   readonly title: string;
   readonly description: string;
-  /** Of Grafana's: https://github.com/grafana/grafana/blob/main/packages/grafana-data/src/valueFormats/categories.ts */
+  /**
+   * A unit of Grafana:
+   * https://github.com/grafana/grafana/blob/main/packages/grafana-data/src/valueFormats/categories.ts
+   */
   readonly unit: string;
   readonly targets: readonly Target[];
   readonly steps: readonly Step[];
@@ -36,7 +39,7 @@ type Words = Pick<Panel, 'title' | 'description' | 'unit'> &
 
 const CALM: readonly Step[] = [{ color: 'green', from: null }];
 
-/** Lines over time, half as wide as the board. */
+/** Draws lines over time, half as wide as the board. */
 export const lines = (words: Words, ...targets: Target[]): Panel => ({
   type: 'timeseries',
   steps: CALM,
@@ -46,7 +49,7 @@ export const lines = (words: Words, ...targets: Target[]): Panel => ({
   targets,
 });
 
-/** One number, of which four to six stand side by side. */
+/** Shows one number; four to six stand side by side. */
 export const number = (words: Words, expr: string, legend = ''): Panel => ({
   type: 'stat',
   steps: CALM,

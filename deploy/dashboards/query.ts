@@ -1,6 +1,6 @@
 /* Queries over the replicas that the variables of a board select. */
 
-/** Labels of what recording rules sum up: of no replica. */
+/** The labels of series that recording rules sum up: they belong to no replica. */
 export const INSTALLATION = 'namespace=~"$namespace",job=~"$job"';
 const REPLICAS = `${INSTALLATION},instance=~"$instance"`;
 
@@ -17,9 +17,9 @@ export const max = (inner: string, ...by: string[]): string => over('max', inner
 const over = (operator: string, inner: string, by: readonly string[]): string =>
   by.length === 0 ? `${operator}(${inner})` : `${operator} by (${by.join(', ')}) (${inner})`;
 
-/** Of a histogram: the value that this share of what came lately stays below. */
+/** A quantile of a histogram: the value that this share of the recent observations stays below. */
 export const quantile = (share: number, name: string, more = '', ...by: string[]): string =>
   `histogram_quantile(${share}, ${sum(rate(`${name}_bucket`, more), ...by, 'le')})`;
 
-/** 0 where there is nothing of the kind, as long as there is anything of the whole. */
+/** The part, or 0 where it has no series while the whole has some. */
 export const orNone = (part: string, whole: string): string => `(${part} or 0 * ${whole})`;
