@@ -21,6 +21,7 @@ export const STORE_RESULTS = [
 ] as const;
 export type StoreResult = (typeof STORE_RESULTS)[number];
 
+/** The verb by which every call of the store is counted and timed. */
 export interface StoreCallMetrics {
   /** @param seconds from the call to its end */
   storeCallEnded(operation: StoreOperation, result: StoreResult, seconds: number): void;

@@ -45,10 +45,14 @@ export interface Change {
 export type CommitResult =
   { readonly outcome: 'committed'; readonly revision: number } | { readonly outcome: 'conflict' };
 
+/** The most expectations of a commit, and the most writes. */
 export const COMMIT_OPERATIONS_MAX = 127;
+/** The most entries of a page. */
 export const PAGE_ENTRIES_MAX = 1000;
+/** The longest time to live of a held key, in milliseconds. */
 export const HOLD_TTL_MS_MAX = 3_600_000;
 
+/** A question for the entries whose keys start with a prefix. */
 export interface PageRequest {
   readonly prefix: string;
   /** Begin after this key (exclusive); the `next` of the page before. */
@@ -104,6 +108,7 @@ export interface WatchListener {
   onEnd(reason: WatchEnd): void;
 }
 
+/** A store. Disposing of it ends its watches and holds; a call afterwards throws StoreUnavailable `closed`. */
 export interface Store extends AsyncDisposable {
   readonly backend: 'sqlite' | 'etcd';
 
@@ -222,6 +227,7 @@ export interface Held {
 /** Keeps a revision from being compacted until it is disposed of. Idempotent. */
 export type Retained = Disposable;
 
+/** An open watch. */
 export interface Watch {
   /** Ends the watch; `onEnd('closed')` follows unless it has ended already. Idempotent. */
   close(): void;
@@ -254,4 +260,5 @@ export type StoreTrouble = 'timeout' | 'unreachable' | 'full' | 'refused' | 'clo
  * range, so that one watch sees both (docs/ARCHITECTURE.md).
  */
 export const CACHED_PREFIX = 'd/';
+/** The key of `head`. */
 export const HEAD_KEY = 'd/head';

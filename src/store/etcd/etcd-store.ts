@@ -29,6 +29,7 @@ import { decodeRange, type FoundRange } from './wire/range-codec.ts';
 import { checkVersions, versionReader, type ReadVersion } from './wire/server-version.ts';
 import { EtcdWatch } from './wire/watch.ts';
 
+/** The settings of a store on etcd. */
 export interface EtcdOptions {
   /** All of the form `http://host:port`, or all `https://host:port`. */
   readonly endpoints: readonly string[];

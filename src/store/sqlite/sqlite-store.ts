@@ -27,6 +27,7 @@ import { type HolderNote, SqliteHolds } from './holds.ts';
 import { pageNow, pageThen } from './pages.ts';
 import { Watches } from './watches.ts';
 
+/** The bounds of an embedded store; those that are absent have defaults. */
 export interface SqliteOptions {
   /** The bound of the file in bytes; a commit that needs more throws `full`. Where absent, the disk is the bound. */
   readonly bytesMax?: number;

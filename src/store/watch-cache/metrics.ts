@@ -7,6 +7,7 @@ export type ConsistencyVerdict = (typeof CONSISTENCY_VERDICTS)[number];
 /** How the watch that feeds memory ends. */
 export const WATCH_ENDS = ['compacted', 'disconnected', 'closed'] as const;
 
+/** The verbs by which the watch cache reports its state. */
 export interface WatchCacheMetrics {
   /** Memory has applied the store up to this revision. */
   cacheApplied(revision: number): void;

@@ -27,6 +27,7 @@ const DEFERRED_MAX = 5000;
 const SILENT_MS = 5000;
 const CHECK_EVERY_MS = 300_000;
 
+/** Whether memory is as new as the store was, or behind it. */
 export type Freshness = 'fresh' | 'behind';
 
 /** `head` as the store told it, and what memory knew when it was asked. */

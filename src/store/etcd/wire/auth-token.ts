@@ -2,6 +2,7 @@ import type { Metadata } from '@grpc/grpc-js';
 import { AuthClient } from 'etcd3';
 import { deadlineIn, type TimedOptions } from './deadline.ts';
 
+/** A user of etcd. */
 export interface UserAndPassword {
   readonly username: string;
   readonly password: string;

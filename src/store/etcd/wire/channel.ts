@@ -8,6 +8,7 @@ import type { Session } from './auth-token.ts';
 import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
 import { isGrpcTrouble, refusesToken } from './errors.ts';
 
+/** The certificates of a connection to etcd, as PEM. */
 export interface Tls {
   readonly ca?: Buffer;
   readonly certificate?: Buffer;

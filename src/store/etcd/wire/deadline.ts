@@ -19,8 +19,10 @@ export interface TimedOptions extends CallOptions {
   readonly until: Deadline;
 }
 
+/** The deadline that lies so many milliseconds ahead. */
 export const deadlineIn = (ms: number): Deadline => (systemClock.monotonic() + ms) as Deadline;
 
+/** The latest of some deadlines. */
 export const latest = (deadlines: readonly Deadline[]): Deadline => Math.max(...deadlines) as Deadline;
 
 /** Whole milliseconds until the deadline; 0 once it has passed. A timer of that length does not end before it. */

@@ -25,10 +25,14 @@ export function says(error: unknown, words: string): boolean {
   return isGrpcTrouble(error) && error.details.includes(words);
 }
 
+/** Whether etcd refused a read because its revision is compacted. */
 export const isCompacted = (error: unknown): boolean => says(error, 'required revision has been compacted');
+/** Whether etcd refused a read because it has not reached the revision. */
 export const isFuture = (error: unknown): boolean => says(error, 'required revision is a future revision');
 
+/** Whether etcd refused a call because the lease does not exist any more. */
 export const isLeaseGone = (error: unknown): boolean => says(error, 'requested lease not found');
+/** Whether etcd refused to grant a lease because one of that id exists. */
 export const isLeaseThere = (error: unknown): boolean => says(error, 'lease already exists');
 
 /** The token expired, was lost in a restart, or is older than the last change of users: a fresh one will do. */

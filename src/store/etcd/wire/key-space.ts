@@ -35,15 +35,18 @@ export class KeySpace {
   }
 }
 
+/** The range request of etcd for a page. */
 export function pageRange(keys: KeySpace, { prefix, after, limit, keysOnly }: PageRequest): IRangeRequest {
   return { ...keys.range(prefix, after), limit, keys_only: keysOnly === true };
 }
 
+/** The page of a range that was found at the revision. */
 export function pageOf({ entries, more }: FoundRange, revision: number): Page {
   const last = entries.at(-1);
   return more && last ? { entries, revision, next: last.key } : { entries, revision };
 }
 
+/** The entry of a key of etcd, without the prefix. @throws StoreUnavailable where the revision is no safe integer */
 export function entryOf(keys: KeySpace, { key, value, mod_revision }: IKeyValue): Entry {
   return { key: keys.key(key), value: value.toString(), revision: revisionFrom(mod_revision) };
 }
