@@ -95,4 +95,5 @@ export interface Deadlines {
   readonly storeMs: number;
 }
 
+/** The deadlines of production. */
 export const DEADLINES: Deadlines = { requestMs: LIMITS.requestDeadlineMs, storeMs: LIMITS.storeDeadlineMs };

@@ -11,6 +11,7 @@ import { NO_COUNTERS, type AccountRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountCreation, accountTransition, type TransitionDeps } from '../status-history/status-change.ts';
 
+/** An account as the operator API shows it. Times are milliseconds since 1970. */
 export interface Account extends Pick<
   AccountRecord,
   'name' | 'entitlement' | 'disabled' | 'createdAt' | 'adoptableBy' | 'managedBy'
@@ -18,6 +19,7 @@ export interface Account extends Pick<
   readonly accountId: string;
 }
 
+/** The fields of an account that a change names; an absent field stays as it is. */
 export interface AccountPatch {
   readonly name?: string | undefined;
   readonly entitlement?: AccountRecord['entitlement'] | undefined;
@@ -43,6 +45,7 @@ export interface Accounts {
 
 export interface AccountsDeps extends MutationDeps, Pick<TransitionDeps, 'clockWatch'> {}
 
+/** Creates the operations on accounts; see `Accounts`. */
 export function createAccounts(deps: AccountsDeps): Accounts {
   return {
     create(origin, account) {
@@ -58,6 +61,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   };
 }
 
+/** The account of a record, as the operator API shows it. */
 export function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
   const { name, entitlement, disabled, createdAt, adoptableBy, managedBy } = record;
   return { accountId: id, name, entitlement, disabled, createdAt, adoptableBy, managedBy };

@@ -12,6 +12,7 @@ import type { ApiKeyRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
 
+/** An API key as the operator API shows it, without its text. */
 export interface ApiKey {
   readonly keyId: string;
   readonly name: string;
@@ -35,6 +36,7 @@ export interface ApiKeys {
   revoke(origin: Origin, accountId: string, keyId: string, precondition?: Precondition): Promise<void>;
 }
 
+/** Creates the operations on API keys; see `ApiKeys`. */
 export function createApiKeys(deps: MutationDeps): ApiKeys {
   return {
     create: (origin, accountId, name) => create(deps, origin, accountId, name),

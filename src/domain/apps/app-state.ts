@@ -87,6 +87,7 @@ export function revoked(app: AppRecord, statusAt: number): AppRecord {
 /** Voids all codes, as a restore does: a code that was open when the backup was made may have been used since. */
 export const codesVoided = (app: AppRecord): AppRecord => spend(app, app.codes, 'voided');
 
+/** Whether an app is revoked and has no open code that could bring it back (A8). */
 export const isFullyRevoked = (app: AppRecord): boolean => app.status === 'revoked' && app.codes.length === 0;
 
 export interface Enrollment {

@@ -25,6 +25,7 @@ export interface Caller {
   readonly origin: Origin;
 }
 
+/** An enrollment code that was issued. Its text is in this result alone. */
 export interface IssuedCode {
   readonly enrollCode: Secret;
   readonly expiresAt: number;
@@ -32,11 +33,13 @@ export interface IssuedCode {
   readonly replayed: boolean;
 }
 
+/** An app that was created, with its first enrollment code. */
 export interface CreatedApp extends IssuedCode {
   readonly appId: string;
   readonly name: string;
 }
 
+/** The owner's operations on apps. */
 export interface Apps {
   /**
    * Section 4.1: creates an app with an enrollment code. The text of the code is in this result alone.
@@ -67,6 +70,7 @@ export interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly idempotency: IdempotencyRecords;
 }
 
+/** Creates the operations on apps; see `Apps`. */
 export function createApps(deps: AppsDeps): Apps {
   return {
     create: (caller, name, idempotency) => create(deps, caller, name, idempotency),

@@ -11,6 +11,7 @@ import { instantOf } from '../records/audit-records.ts';
  */
 export type AuditTampering = 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
 
+/** A fault that the verification of an audit found. */
 export interface AuditFault {
   readonly what: AuditTampering;
   /** The number of the block with the fault; undefined where no block has the entry. */

@@ -15,6 +15,7 @@ export interface AuditEntries {
   list(accountId: string, page: PageOf): Promise<Listed<AuditRecord>>;
 }
 
+/** Creates the list of audit entries; see `AuditEntries`. */
 export function createAuditEntries(deps: { readonly store: Store; readonly fleet: Fleet }): AuditEntries {
   return {
     async list(accountId, { limit, after }) {

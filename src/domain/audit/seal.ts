@@ -25,6 +25,7 @@ export interface Due {
   readonly upTo: number;
 }
 
+/** The result of sealing an account's new entries. */
 export interface Sealed {
   /** How many entries were sealed. */
   readonly entries: number;

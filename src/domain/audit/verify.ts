@@ -137,11 +137,13 @@ function judgeBeginning(createdAt: number, { oldestAt }: Counts, faults: FaultLi
 /** Verifications run one at a time, as each may have a window of entries in memory; this many may wait. */
 const WAITING_MAX = 8;
 
+/** Verifies the audits of accounts, one at a time. */
 export interface AuditVerifier {
   /** @throws Refusal `not_found`; StoreUnavailable; Busy where too many verifications wait already */
   verify(accountId: string, signal: AbortSignal): Promise<AuditVerification>;
 }
 
+/** Creates the verification of audits; see `AuditVerifier`. */
 export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fleet }): AuditVerifier {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;

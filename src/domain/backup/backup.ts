@@ -23,6 +23,7 @@ export interface Backup extends AsyncDisposable {
   pieces(): AsyncGenerator<string, void>;
 }
 
+/** Makes backups of the store. */
 export interface Backups {
   /**
    * Begins a backup of the store as it is now. Only one runs at a time: `busy` while another one is not disposed of.

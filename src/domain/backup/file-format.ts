@@ -9,6 +9,7 @@ import type { Entry } from '../../store/port.ts';
  */
 
 export const BACKUP_FORMAT = 1;
+/** The media type of a backup: one JSON text a line. */
 export const BACKUP_MEDIA_TYPE = 'application/x-ndjson';
 /** Larger than any record, so that a file that is no backup cannot fill memory. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;

@@ -12,6 +12,7 @@ import { isLeftOut } from './backup.ts';
  * How each entry of a backup is written to another store. Nearly all are written as they are; this file has the others.
  */
 
+/** The choices of a restore, and the source of its new tags. */
 export interface RestoreRules {
   readonly random: RandomSource;
   /** Whether open codes, and the idempotency records that hold codes, stay valid; otherwise the restore voids them. */

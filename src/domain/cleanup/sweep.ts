@@ -18,6 +18,7 @@ export const CLEANED = [
   'past_credentials',
   'audit_entries',
 ] as const;
+/** A kind of records that the clean-up removes. */
 export type Cleaned = (typeof CLEANED)[number];
 
 export interface SweepDeps {

@@ -34,6 +34,7 @@ export interface Enrolled {
   readonly credential: Secret | undefined;
 }
 
+/** The services, clock and metrics of enrollments. */
 export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<TransitionDeps, 'clockWatch'> {
   readonly metrics: MutationDeps['metrics'] & EnrollmentMetrics;
 }

@@ -41,6 +41,7 @@ const CONCURRENT_FLUSHES = 16;
 const STORE_WIDE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
 const endsRound = (error: unknown): boolean => error instanceof StoreUnavailable && STORE_WIDE.has(error.reason);
 
+/** Creates the collector of contacts; see `Heartbeats`. */
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   let pending = new Map<string, PackedNumbers>();
 

@@ -6,6 +6,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { stillBound } from './authenticate.ts';
 
+/** The platform and the version that a poll reports; undefined where it reports none. */
 export interface Reported {
   readonly platform: string | undefined;
   readonly agentVersion: string | undefined;

@@ -42,6 +42,7 @@ export interface AccountReader extends Versioned<AccountRecord> {
   readonly appsVersion: number | undefined;
 }
 
+/** An app with its account, both from one reader. */
 export interface FoundApp {
   readonly account: AccountReader;
   readonly app: AppEntry;

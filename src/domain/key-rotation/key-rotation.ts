@@ -51,6 +51,7 @@ export interface KeyStatus {
   readonly removable: readonly number[];
 }
 
+/** The operator's operations on the key-encryption keys. */
 export interface KeyRotation {
   /** @throws StoreUnavailable; BadRecord */
   status(): Promise<KeyStatus>;
@@ -67,6 +68,7 @@ export interface KeyRotation {
 /** How many idempotency records one status counts: more would take longer than an answer may. */
 const ANSWERS_COUNTED_MAX = 20_000;
 
+/** Creates the operations on keys; see `KeyRotation`. */
 export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
   return { status: () => status(deps), rotate: (origin) => rotate(deps, origin) };
 }

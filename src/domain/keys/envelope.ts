@@ -61,6 +61,7 @@ export interface Envelope {
   rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
 }
 
+/** Creates the envelope encryption with the keys of a ring, which may be replaced meanwhile; see `Envelope`. */
 export function createEnvelope(keyRing: KeyRing, random: RandomSource): Envelope {
   function wrap(dataKey: Buffer, context: string, keyNumber: number): string {
     const wrapping = keyRing.key(keyNumber);

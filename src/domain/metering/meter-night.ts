@@ -22,6 +22,7 @@ export interface NightDeps extends LedgerDeps {
   readonly pauseMs: number;
 }
 
+/** A night that is being metered: its day (`YYYY-MM-DD`), and the price that holds for it. */
 export interface Night {
   readonly day: string;
   readonly price: Price;

@@ -19,6 +19,7 @@ export interface UsageDeps {
   readonly price: Price;
 }
 
+/** A question for the usage of a month. */
 export interface UsageQuestion {
   /** `YYYY-MM`, 1970 or later. */
   readonly month: string;
@@ -26,6 +27,7 @@ export interface UsageQuestion {
   readonly of: { readonly accountId: string } | PageOf | 'all';
 }
 
+/** The nights of one account in a month, with their amount. */
 export interface AccountUsage extends Amount {
   readonly accountId: string;
   readonly name: string;
@@ -33,6 +35,7 @@ export interface AccountUsage extends Amount {
   readonly nights: readonly LedgerRecord[];
 }
 
+/** The usage of a month (M5). */
 export interface Usage {
   readonly month: string;
   readonly currency: string;
@@ -50,6 +53,7 @@ export interface Usage {
 /** Bounds one step of many against the store. */
 export type InTime = <T>(work: Promise<T>) => Promise<T>;
 
+/** Reads the usage of months from the ledger. */
 export interface Usages {
   /**
    * Reads the bill of a month (M5). The ledger alone counts, not the state of an account or an app now.
@@ -66,6 +70,7 @@ export interface Usages {
  */
 export const USAGE_ACCOUNTS_MAX = 2000;
 
+/** Creates the reports of usage; see `Usages`. */
 export function createUsages({ store, accounts, clock, price }: UsageDeps): Usages {
   return {
     async read({ month, of }, inTime) {

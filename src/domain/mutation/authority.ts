@@ -23,9 +23,10 @@ export interface Precondition {
    */
   recheck(): Promise<void>;
 }
+/** The precondition of a change that is not made for a custom resource. */
 export const NO_PRECONDITION: Precondition = { expect: [], write: [], recheck: async () => undefined };
 
-/** The step with what the precondition adds to its commit. */
+/** The step with the expectations and writes of the precondition. */
 export const relyingOn = <T>(precondition: Precondition, step: Step<T>): Step<T> => ({
   ...step,
   expect: [...step.expect, ...precondition.expect],

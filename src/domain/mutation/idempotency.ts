@@ -19,6 +19,7 @@ export interface IdempotencyKey {
   readonly question: string;
 }
 
+/** The recorded answers to requests with an Idempotency-Key (H19). */
 export interface IdempotencyRecords {
   /**
    * Looks for the record of a request that was answered before.
@@ -45,10 +46,12 @@ export type RecordAnswer = (
   answer: Secret,
 ) => Promise<{ expect: readonly Expectation[]; write: readonly Write[]; counters: CountersRecord }>;
 
+/** The encryption context of a recorded answer. Its text is older than the name and never changes. */
 export const answerContext = (accountId: string, name: string): string => `kept-answer:${accountId}:${name}`;
 const nameOf = (asked: IdempotencyKey): string => hash('sha256', `${asked.path}\n${asked.key}`, 'base64url');
 const questionOf = (asked: IdempotencyKey): string => hash('sha256', asked.question, 'base64url');
 
+/** Creates the idempotency records of a store; see `IdempotencyRecords`. */
 export function createIdempotencyRecords(store: Store, envelope: Envelope): IdempotencyRecords {
   return {
     async find(accountId, asked, at, reader) {

@@ -26,6 +26,7 @@ export type MutationAction = (typeof MUTATION_ACTIONS)[number];
 export const COMMIT_REPEATS = ['conflict', 'unknown'] as const;
 export type CommitRepeat = (typeof COMMIT_REPEATS)[number];
 
+/** The verbs by which mutations are counted. */
 export interface MutationMetrics {
   mutationCommitted(action: MutationAction): void;
   commitRepeated(why: CommitRepeat): void;

@@ -14,6 +14,7 @@ import type { MutationAction, MutationMetrics } from './metrics.ts';
  * instant of a request are generated once, before the first attempt.
  */
 
+/** The services, clock and metrics of a mutation. */
 export interface MutationDeps {
   readonly store: Store;
   readonly fleet: Fleet;

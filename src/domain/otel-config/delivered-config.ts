@@ -18,6 +18,7 @@ export interface DeviceConfig {
   readonly body: () => string;
 }
 
+/** The configurations as daemons get them. */
 export interface DeviceConfigs {
   /**
    * Returns the configuration of an app's daemon (section 4.10, O11).
@@ -30,6 +31,7 @@ export interface DeviceConfigs {
 
 const SPREAD = 0.1;
 
+/** Creates the configurations of daemons, with the poll interval in seconds from which each one's own is spread. */
 export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: number): DeviceConfigs {
   /** The delivered part of a configuration, by its record; it is dropped when the keys change. */
   let delivered = new WeakMap<Versioned<OtelRecord>, Delivered>();

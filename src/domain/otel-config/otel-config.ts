@@ -47,6 +47,7 @@ export function openHeader(envelope: Envelope, accountId: string, record: OtelRe
   return sealed && envelope.open(sealed, headerContext(accountId));
 }
 
+/** The owner's operations on the configuration of an account. */
 export interface OtelConfigs {
   /**
    * Section 4.7. The caller checks the account's entitlement before.
@@ -74,6 +75,7 @@ export interface OtelDeps extends MutationDeps {
   readonly envelope: Envelope;
 }
 
+/** Creates the operations on configurations; see `OtelConfigs`. */
 export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
   return {
     async read({ reader, accountId }) {

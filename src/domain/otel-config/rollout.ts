@@ -24,6 +24,7 @@ export interface RolloutFailure {
   readonly at: number;
 }
 
+/** How far the current configuration of an account has come. */
 export interface Rollout extends RolloutCounts {
   /** The revision of the configuration, or of its purge; 0 where none was ever stored. */
   readonly revision: number;
@@ -81,6 +82,7 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
 
 const receives = ({ status, connection }: AppEntry): boolean => status === 'active' && connection === 'cloud';
 
+/** Reads how far configurations have come. */
 export interface Rollouts {
   /** Reads the rollout of an account's configuration. @throws Refusal `not_found`; StoreUnavailable */
   of(accountId: string): Promise<Rollout>;

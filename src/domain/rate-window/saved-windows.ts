@@ -5,6 +5,7 @@ import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { LocalRateWindow } from './local-window.ts';
 
+/** The window of an account as the embedded store keeps it over a restart. */
 export const savedSchema = z.looseObject({ instants: z.array(z.number()).max(600) });
 
 /*

@@ -39,6 +39,7 @@ export type ChainRecord = z.infer<typeof chainSchema>;
 
 /** The name of an entry in a block: the part of its key that follows the account's prefix. */
 export const suffixOf = (accountId: string, key: string): string => key.slice(KEYS.audits(accountId).length);
+/** The key of an audit entry, by the last part of it. */
 export const auditKey = (accountId: string, suffix: string): string => `${KEYS.audits(accountId)}${suffix}`;
 
 /** The instant that an entry's key begins with; `NaN` where the service did not make the key. */

@@ -10,6 +10,7 @@ import { sealedSchema } from './sealed.ts';
 
 /** The format of all records together. A change that an older program could not live with raises it (format.ts). */
 export const FORMAT = 1;
+/** `format`: the format of all records of the store. */
 export const formatSchema = z.looseObject({
   format: z.int().min(1),
   /** Present while records of this earlier format may be left: the migration is under way, or was interrupted. */
@@ -18,6 +19,7 @@ export const formatSchema = z.looseObject({
 
 const instant = z.int().min(0);
 
+/** An account. */
 export const accountSchema = z.looseObject({
   name: z.string(),
   entitlement: z.enum(['standard', 'enterprise']),
@@ -30,6 +32,7 @@ export const accountSchema = z.looseObject({
 });
 export type AccountRecord = z.infer<typeof accountSchema>;
 
+/** An API key of an account. */
 export const apiKeySchema = z.looseObject({
   name: z.string(),
   /** SHA-256 of the whole key, base64url. */
@@ -41,6 +44,7 @@ export type ApiKeyRecord = z.infer<typeof apiKeySchema>;
 const openCodeSchema = z.looseObject({ hash: z.string(), issuedAt: instant, expiresAt: instant });
 const spentCodeSchema = z.looseObject({ hash: z.string(), why: z.enum(['used', 'voided', 'expired']) });
 
+/** An app of an account. */
 export const appSchema = z.looseObject({
   name: z.string(),
   status: z.enum(['pending', 'active', 'revoked']),
@@ -65,6 +69,7 @@ export const appSchema = z.looseObject({
 export type AppRecord = z.infer<typeof appSchema>;
 export type AppStatus = AppRecord['status'];
 
+/** The configuration of an account, or what a purge leaves of it. */
 export const otelSchema = z.looseObject({
   /** Grows with every change, a purge too, so that a daemon's acknowledgement names one content. */
   revision: z.int().min(1),
@@ -106,6 +111,7 @@ export const ackSchema = z.looseObject({
 });
 export type AckRecord = z.infer<typeof ackSchema>;
 
+/** An entry of an account's audit. */
 export const auditSchema = z.looseObject({
   at: instant,
   /** `operator`, `key:<keyId>`, `device:<appId>`, `muster` or `kubernetes:<namespace>/<kind>/<name>`. */
@@ -125,10 +131,12 @@ export const idempotencyRecordSchema = z.looseObject({
   question: z.string(),
   answer: sealedSchema,
 });
+/** A slot in the ring of an account's idempotency records: it names the record that has the slot. */
 export const idempotencySlotSchema = z.looseObject({ key: z.string() });
 
 /** Leads from a key id, or from the hash of a credential, to its account. */
 export const keyLocatorSchema = z.looseObject({ accountId: z.string() });
+/** `cred/…`: leads from the hash of a credential to its app. */
 export const credentialSchema = z.looseObject({ accountId: z.string(), appId: z.string() });
 
 /** A purge whose older revisions are still in the store's history; `keyNumber` where it held a secret. */
@@ -143,6 +151,7 @@ export type CompactionRecord = z.infer<typeof compactionSchema>;
 /** The leader, for people to see; the fence is the record's revision. */
 export const leaderSchema = z.looseObject({ replicaId: z.string(), since: instant });
 
+/** The instant of the last audit entry about a refused enrollment of an app. */
 export const noteSchema = z.looseObject({ at: instant });
 
 /** The counters of an account that has none yet. */

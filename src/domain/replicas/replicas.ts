@@ -60,8 +60,10 @@ export interface ReplicasDeps {
 
 /** A replica that is silent for this long, three announcements, is not live any more. */
 const TTL_MS = 15_000;
+/** The pause between two announcements of a replica. */
 export const ANNOUNCE_EVERY_MS = 5000;
 
+/** Creates the registry as this replica uses it; see `Replicas`. */
 export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
 
 /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */

@@ -34,8 +34,10 @@ export const bindingSchema = z.looseObject({
   code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
 });
 export type BindingRecord = z.infer<typeof bindingSchema>;
+/** A binding as it was read, with its revision. */
 export type Binding = Versioned<BindingRecord>;
 
+/** Reads and writes the bindings of custom resources. */
 export interface Bindings {
   /** Reads the binding as it is now. @throws StoreUnavailable, BadRecord */
   get(uid: string): Promise<Binding | undefined>;

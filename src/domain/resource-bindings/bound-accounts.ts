@@ -44,6 +44,7 @@ export interface BoundAccountsDeps extends AccountsDeps {
   readonly store: Store;
 }
 
+/** Creates the operations on accounts for custom resources; see `BoundAccounts`. */
 export function createBoundAccounts(deps: BoundAccountsDeps): BoundAccounts {
   return {
     create: (origin, accountId, account, precondition) =>

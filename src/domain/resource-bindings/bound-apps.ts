@@ -47,6 +47,7 @@ export interface BoundAppsDeps extends MutationDeps {
   readonly queues: AccountQueues;
 }
 
+/** Creates the operations on apps for custom resources; see `BoundApps`. */
 export function createBoundApps(deps: BoundAppsDeps): BoundApps {
   return {
     create: (caller, appId, name) => create(deps, caller, appId, name),

@@ -29,6 +29,7 @@ export interface BoundKeys {
   register(origin: Origin, accountId: string, key: GeneratedKey, precondition: Precondition): Promise<void>;
 }
 
+/** Creates the operations on API keys for custom resources; see `BoundKeys`. */
 export function createBoundKeys(deps: MutationDeps): BoundKeys {
   return { register: (origin, accountId, key, precondition) => register(deps, origin, accountId, key, precondition) };
 }

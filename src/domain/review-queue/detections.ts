@@ -16,6 +16,7 @@ export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity'
   readonly id: string;
 }
 
+/** The verb by which dropped detections are counted. */
 export interface DetectionMetrics {
   /** @param count of entries that were dropped to make room for newer ones */
   detectionsDropped(count: number): void;

@@ -9,6 +9,7 @@ import { entryIdOf, reviewKey, reviewSchema, type ReviewRecord, type ReviewStatu
 import { Refusal } from '../refusal.ts';
 import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 
+/** An entry of the review queue as the operator API shows it. */
 export interface ReviewEntry extends ReviewRecord {
   readonly entryId: string;
   readonly appId: string;
@@ -39,6 +40,7 @@ export interface ReviewQueue {
   decide(origin: Origin, accountId: string, entryId: string, decision: Decision): Promise<ReviewEntry>;
 }
 
+/** Creates the operator's access to review queues; see `ReviewQueue`. */
 export function createReviewQueue(deps: MutationDeps): ReviewQueue {
   return {
     list: (accountId, page) => list(deps, accountId, page),

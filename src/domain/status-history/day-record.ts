@@ -6,6 +6,7 @@ import { KEYS } from '../records/keys.ts';
 
 /** The day (`YYYY-MM-DD`) that lies this many days before, or after where the number is negative. */
 export const daysBefore = (day: string, days: number): string => dayAt(startOfDay(day) - days * DAY_MS);
+/** The day after this one (`YYYY-MM-DD`). */
 export const dayAfter = (day: string): string => dayAt(endOfDay(day));
 
 /** The day that a change belongs to, its instant within that day, and what its commit must expect and write for it. */

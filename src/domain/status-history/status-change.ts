@@ -19,6 +19,7 @@ import { stampDay, type DayStamp } from './day-record.ts';
  * it was pending before.
  */
 
+/** The store and the judgement of the clock that status changes need. */
 export interface TransitionDeps {
   readonly store: Pick<Store, 'get'>;
   readonly clockWatch: Pick<ClockWatch, 'trusts'>;
