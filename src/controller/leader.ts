@@ -17,6 +17,7 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
+/** The store, clock and names by which a replica leads. */
 export interface LeaderDeps {
   readonly store: Store;
   readonly clock: Clock;

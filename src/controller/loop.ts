@@ -17,6 +17,7 @@ export interface Reconciler {
   reconcile(signal: AbortSignal): Promise<void>;
 }
 
+/** The clock, log and metrics of a loop. */
 export interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;

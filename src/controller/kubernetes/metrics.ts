@@ -9,6 +9,7 @@ export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];
 /** The status of the condition Ready. */
 export const READY_STATUSES = ['True', 'False', 'Unknown'] as const;
 
+/** The verbs of the operator of custom resources. */
 export interface OperatorMetrics extends InformerMetrics, KubeClientMetrics {
   /** @param seconds that the reconciliation took */
   reconciled(kind: string, outcome: ReconcileOutcome, seconds: number): void;
@@ -16,6 +17,7 @@ export interface OperatorMetrics extends InformerMetrics, KubeClientMetrics {
   operatorGauges(read: OperatorGauges | undefined): void;
 }
 
+/** The numbers that the operator's gauges read at each scrape. */
 export interface OperatorGauges {
   /** Seconds since the API server was last heard of a resource: those of the namespace that has waited longest. */
   readonly informerAges: () => Iterable<readonly [resource: string, seconds: number]>;

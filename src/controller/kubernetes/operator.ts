@@ -18,6 +18,7 @@ import { createSecrets } from './runtime/secrets.ts';
 import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
 
+/** The clients, services and settings of the operator of custom resources. */
 export interface OperatorDeps {
   readonly api: KubeApi;
   readonly namespaces: readonly string[];
@@ -40,6 +41,7 @@ export interface OperatorHealth {
   /** Says in words what is wrong; undefined while the server is heard, or where the operator does not run here. */
   trouble: () => string | undefined;
 }
+/** The health of an operator that does not run yet. */
 export const operatorHealth = (): OperatorHealth => ({ trouble: () => undefined });
 
 const CONCURRENCY = 16;

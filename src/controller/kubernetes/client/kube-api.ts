@@ -120,5 +120,6 @@ function reasonOf(status: number, statusReason: string): KubeErrorReason {
   return status >= 500 ? 'unavailable' : 'refused';
 }
 
+/** Whether an error is a KubeError, with one of the reasons where any are given. */
 export const isKubeError = (error: unknown, ...reasons: readonly KubeErrorReason[]): error is KubeError =>
   error instanceof KubeError && (reasons.length === 0 || reasons.includes(error.reason));

@@ -9,12 +9,14 @@ export interface ConditionState {
   readonly message: string;
 }
 
+/** A condition with the status `True`. */
 export const isTrue = (type: string, reason: string, message: string): ConditionState => ({
   type,
   status: 'True',
   reason,
   message,
 });
+/** A condition with the status `False`. */
 export const isFalse = (type: string, reason: string, message: string): ConditionState => ({
   type,
   status: 'False',

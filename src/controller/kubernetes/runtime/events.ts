@@ -14,6 +14,7 @@ export interface EventRecorderDeps {
   readonly instance: string;
 }
 
+/** Writes events of Kubernetes about custom resources. */
 export interface EventRecorder {
   /**
    * Writes an event about the resource. An event that cannot be written is dropped, and one that was written for this
@@ -27,6 +28,7 @@ const REPEATED_AFTER_MS = 600_000;
 const REMEMBERED_MAX = 10_000;
 const NOTE_CHARACTERS_MAX = 1000;
 
+/** Creates the recorder of one term of the leader. */
 export function createEventRecorder({ api, clock, log, instance }: EventRecorderDeps): EventRecorder {
   /** The instant at which each event was written, on the monotonic clock; oldest first. */
   const written = new Map<string, number>();

@@ -27,6 +27,7 @@ import type { Secrets } from './secrets.ts';
  * when no step is left the status is written. Each step is safe to repeat, and the process may end between any two.
  */
 
+/** One kind of custom resource: its schema, and its gather, decide and act. */
 export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, Step extends { readonly do: string }> {
   readonly schema: KindSchema<Spec, Status>;
   /** Reads what the decision depends on; changes nothing. @throws KubeError, StoreUnavailable, BadRecord */
@@ -67,6 +68,7 @@ export interface Refused {
 /** Either one step to do, or the status of a resource for which no step is left. */
 export type Decision<Step, Status> = { readonly step: Step } | Settled<Status>;
 
+/** The result of a decision when no step is left. */
 export interface Settled<Status> {
   readonly settled: {
     /** All of the status but its conditions: a field that is not named is removed. */

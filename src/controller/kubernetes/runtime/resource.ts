@@ -28,6 +28,7 @@ export interface Resource<Spec, Status> {
 /** Keeps a deleted resource until Muster has cleaned up what it stands for. */
 export const FINALIZER = 'muster.dev/cleanup';
 
+/** The type of the objects of a kind, for the paths of the API server. */
 export const resourceTypeOf = ({ plural }: Pick<KindSchema, 'plural'>): ResourceType => ({
   group: GROUP,
   version: VERSION,
@@ -59,11 +60,13 @@ export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
   };
 }
 
+/** Whether Muster's finalizer is on the object. */
 export const hasFinalizer = (object: KubeObject): boolean => object.metadata.finalizers.includes(FINALIZER);
 
 /** The key of the work queue: `Kind/namespace/name`. */
 export const workKey = (kind: KindName, namespace: string, name: string): string => `${kind}/${namespace}/${name}`;
 
+/** The parts of a key that `workKey` made. */
 export function parseWorkKey(key: string): { kind: string; namespace: string; name: string } {
   const [kind = '', namespace = '', name = ''] = key.split('/');
   return { kind, namespace, name };
