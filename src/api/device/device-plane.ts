@@ -14,6 +14,7 @@ interface DeviceRoute {
   readonly refused?: (error: unknown, deps: DeviceDeps) => void;
 }
 
+/** The routes of the device plane, by path. */
 export const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
   ['/device/v1/config', { method: 'GET', handle: pollConfig, refused: countRefusedPoll }],
   ['/device/v1/config/ack', { method: 'POST', handle: acknowledgeConfig }],

@@ -13,6 +13,7 @@ export const POLL_RESULTS = [
 ] as const;
 export type PollResult = (typeof POLL_RESULTS)[number];
 
+/** The verbs by which the device plane counts polls. */
 export interface PollMetrics {
   pollEnded(result: PollResult): void;
   /** A daemon is told a revision for the first time. @param seconds since the revision was stored */

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 
+/** The content encodings that a request's body may have. */
 export type Encoding = 'identity' | 'gzip' | 'deflate' | 'br';
 
 const ENCODINGS = new Map<string, Encoding>([

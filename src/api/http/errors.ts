@@ -42,6 +42,7 @@ export const ERRORS = {
   invalid_token: { status: 401, message: 'The operator token is missing or wrong.' },
 } as const satisfies Record<RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'overloaded', ErrorRow>;
 
+/** The codes of all errors that a response may have. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** The JSON text of an error. @param message replaces the sentence of the table */

@@ -10,6 +10,7 @@ import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
 import { requestIdOf, sendResponse } from './response.ts';
 import { sendPieces } from './stream.ts';
 
+/** The verb by which every exchange is counted and timed. */
 export interface RequestMetrics {
   /**
    * @param route the template, or `(none)`

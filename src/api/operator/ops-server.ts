@@ -30,6 +30,7 @@ export interface OpsDeps extends ExchangeDeps {
   readonly services: OperatorServices;
 }
 
+/** The operations of `/operator/v1`. */
 export const ROUTES = [
   createAccount,
   listAccounts,

@@ -3,6 +3,7 @@ import { LIMITS } from '../../domain/limits.ts';
 import type { RateDecision, RateWindow } from '../../domain/rate-window/local-window.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 
+/** The verb by which decisions on the rate limit are counted. */
 export interface RateDecisionMetrics {
   rateDecided(admitted: boolean): void;
 }
