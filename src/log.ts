@@ -8,6 +8,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
  */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
+/** Creates the log of the process; `destination` is stdout where it is absent. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   const options = {
     level,

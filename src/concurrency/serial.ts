@@ -1,3 +1,4 @@
+/** Runs the work after all work that was given before. Resolves or rejects as the work does. */
 export type SerialExecutor = <T>(run: () => Promise<T>) => Promise<T>;
 
 /**

@@ -4,6 +4,7 @@ import { environment, operatorToken, VARIABLES, type Environment, type Role } fr
 
 /* Configuration is read once, here, from the environment; environment.ts has each variable with its rule. */
 
+/** An address to listen on; port 0 lets the system choose. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -15,6 +16,7 @@ export interface CertificatePaths {
   readonly key: string;
 }
 
+/** The addresses, credentials and rules of an etcd that the service uses. */
 export interface EtcdConfig {
   readonly kind: 'etcd';
   readonly endpoints: readonly string[];
@@ -25,6 +27,7 @@ export interface EtcdConfig {
   readonly auth: { readonly username: string; readonly password: string } | undefined;
 }
 
+/** The settings of the role `kubernetes`. */
 export interface KubernetesConfig {
   /** The path of a kubeconfig file; where undefined, the pod's own service account is used. */
   readonly kubeconfig: string | undefined;
@@ -33,6 +36,7 @@ export interface KubernetesConfig {
   readonly deviceUrl: string;
 }
 
+/** The configuration of the service, parsed and checked. */
 export interface Config {
   readonly store: { readonly kind: 'sqlite'; readonly path: string } | EtcdConfig;
   readonly dataDir: string;

@@ -48,6 +48,7 @@ const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<
   });
 
 const ROLES = ['api', 'device', 'controller', 'kubernetes'] as const;
+/** A part of the service that a process may run (`MUSTER_ROLES`). */
 export type Role = (typeof ROLES)[number];
 
 const roles = z.string().transform((value, ctx): ReadonlySet<Role> => {
@@ -261,6 +262,7 @@ export const SECTIONS = {
   'Custom resources, with the role `kubernetes`': following,
 } as const;
 
+/** The schema of all variables together. */
 export const environment = z.object({
   ...storing,
   ...onEtcd,
@@ -269,6 +271,7 @@ export const environment = z.object({
   ...working,
   ...following,
 });
+/** The values of the variables, parsed. */
 export type Environment = z.infer<typeof environment>;
 
 /** The names of all variables that the service reads. */

@@ -15,6 +15,7 @@ import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
  * app ids go to the log. docs/METRICS.md is made from the definitions here.
  */
 
+/** The verbs of all rooms, and the registry that a scrape reads. */
 export interface Metrics
   extends ProcessMetrics, RequestMetrics, RateMetrics, FleetMetrics, StoreMetrics, ControllerMetrics, OperatorMetrics {
   readonly registry: Registry;
