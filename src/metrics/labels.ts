@@ -1,6 +1,6 @@
 /*
  * The closed sets of labels whose values the metrics make themselves, from a flag, a name in the configuration or a
- * number. The other sets belong to the rooms that count with them. What a request brings along never becomes a label.
+ * number. The other sets belong to the rooms that count with them. No content of a request becomes a label.
  */
 
 export const LISTENERS = ['api', 'device', 'ops'] as const;

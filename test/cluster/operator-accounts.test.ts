@@ -77,7 +77,7 @@ describeOn('control plane', 'FleetAccount', () => {
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { disabled: true });
     await team.ready('facct', name, 'ChangedOutside');
     await team.told(name, 'ChangedOutside');
-    // Another look, for other drift, does not enable it either.
+    // Another reconciliation, for other drift, does not enable it either.
     await operatorApi(muster, `accounts/${accountId}`, 'PATCH', { name: 'drifted' });
     await team.eventually('the drift to be undone', async () => (await read(accountId))['name'] === name);
     expect(await read(accountId)).toMatchObject({ disabled: true });

@@ -7,7 +7,7 @@ export const CONTROLLER: readonly Mutant[] = [
     file: 'src/controller/leader.ts',
     search: '    await held.release();\n',
     replacement: '',
-    rule: 'Leader lease: a leader that stops is followed by the next look of another one.',
+    rule: 'Leader lease: a leader that stops is followed at the next check of another one.',
     caughtBy: ['test/controller/leader.test.ts'],
   },
   {

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 /** The gateway of `/v1` and the listeners. */
 export const HTTP: readonly Mutant[] = [
   {
-    name: 'the entitlement is looked at after the body',
+    name: 'the entitlement is checked after the body',
     file: 'src/api/v1/gateway.ts',
     search: `    if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
     return andThen(bodyOf(of, exchange), (body) => {
@@ -74,7 +74,7 @@ export const HTTP: readonly Mutant[] = [
     caughtBy: ['test/api/device/poll-config.test.ts', 'test/api/operator/probes.test.ts', 'test/api/v1/http.test.ts'],
   },
   {
-    name: 'a full account is refused before the kept answer is looked for',
+    name: 'a full account is refused before the idempotency record is looked up',
     file: 'src/domain/apps/apps.ts',
     search: `    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
@@ -84,7 +84,7 @@ export const HTTP: readonly Mutant[] = [
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
 `,
-    rule: 'H19: a kept answer is looked up before limit_reached.',
+    rule: 'H19: an idempotency record is looked up before limit_reached.',
     caughtBy: ['test/api/v1/app-limit.test.ts'],
   },
   {

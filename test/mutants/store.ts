@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 /** The store, the memory above it, and copies of it. */
 export const STORE: readonly Mutant[] = [
   {
-    name: 'a commit that writes what another one expects rides with it',
+    name: 'a commit that writes what another one expects shares its request',
     file: 'src/store/etcd/conflicts.ts',
     search: 'return this.expected.has(key) || this.writes(key);',
     replacement: 'return this.writes(key);',

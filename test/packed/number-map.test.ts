@@ -32,7 +32,7 @@ test('says what a map says', () => {
   );
 });
 
-test('what is stale goes before more room is taken; nothing else does', () => {
+test('stale values go before more room is taken; nothing else does', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(5000), fc.nat(1)), { maxLength: 2000, size: 'max' }), (pairs) => {
       const numbers = new PackedNumbers({ isStale: (v) => v === 0 });

@@ -102,7 +102,7 @@ describe('doors', () => {
   );
   const told = ({ path, to }: { readonly path: string; readonly to: string }): string => `${path} → ${to}`;
 
-  test('of the store others see the port, the pages and the watch handle; the watch cache and the back-ends have one user each', () => {
+  test('others see the port, the pages and the watch handle of the store; the watch cache and the back-ends have one user each', () => {
     const OPEN = new Set(['store/port.ts', 'store/pages.ts', 'store/watch-handle.ts']);
     const CLOSED: Readonly<Record<string, readonly string[]>> = {
       'store/watch-cache/watch-cache.ts': ['domain/fleet', 'service'],
@@ -122,7 +122,7 @@ describe('doors', () => {
     expect(new Set(backends.map(({ path }) => path))).toEqual(new Set(['service/open-store.ts']));
   });
 
-  test('of the store api, controller and cli see the port alone', () => {
+  test('api, controller and cli see the port of the store alone', () => {
     const deep = importsOfStore.filter(
       ({ path, to }) => /^(?:api|controller|cli)\//.test(path) && to !== 'store/port.ts',
     );

@@ -80,7 +80,7 @@ test('ports are bound to this machine, each once', () => {
   expect(new Set(outside).size).toBe(outside.length);
 });
 
-test('whoever is waited for is a service', () => {
+test('every service that another one waits for exists', () => {
   const waitedFor = services.flatMap(({ depends_on }) => depends_on);
   expect(waitedFor.filter((name) => !(name in compose.services))).toEqual([]);
 });

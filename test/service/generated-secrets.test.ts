@@ -58,7 +58,7 @@ test('what was made is kept, and nothing else lies there', async () => {
   expect(readdirSync(dir).sort()).toEqual(['keys', 'operator-token']);
 });
 
-test('who makes one at the same moment is not overwritten', async () => {
+test('a file that another process makes at the same moment is not overwritten', async () => {
   const racing = {
     ...random,
     bytes: (count: number) => {

@@ -19,14 +19,14 @@ test.each([
   ['device', '/device/v1/enroll', 503, 'overloaded', 400],
   ['ops', '/operator/v1/accounts', 503, 'overloaded', 400],
 ] as const)(
-  'beyond its requests in flight the %s listener sheds with %s %d %s; what is under way goes on',
+  'beyond its requests in flight the %s listener rejects with %s %d %s; what is under way goes on',
   async (name, target, status, code, answered) => {
     await using muster = await Muster.start({ bounds: { [name]: ONE } });
     const token = name === 'ops' ? OPERATOR_TOKEN : (await tenant(muster)).apiKey;
     await using first = await occupy(muster.service[name].port, target, token);
-    const shed = await call(`${muster[name]}${target}`, { method: 'POST', token, body: {} });
-    expect(shed).toMatchObject({ status, body: { error: { code } } });
-    expect(shed.headers.get('retry-after')).toMatch(/^[1-5]$/);
+    const rejected = await call(`${muster[name]}${target}`, { method: 'POST', token, body: {} });
+    expect(rejected).toMatchObject({ status, body: { error: { code } } });
+    expect(rejected.headers.get('retry-after')).toMatch(/^[1-5]$/);
     for (const probe of ['livez', 'readyz', 'metrics']) expect((await call(`${muster.ops}/${probe}`)).status).toBe(200);
     expect(await metric(muster, `muster_http_requests_in_flight{listener="${name}"}`)).toBe(name === 'ops' ? 2 : 1);
     await first.send('{}');

@@ -13,7 +13,7 @@ const ROUNDS = 3;
 onEachBackend('while the device listener is flooded', (backend) => {
   const flooded = (): Promise<Muster> =>
     backend.fresh({
-      // Far fewer places than connections: most of what comes is shed.
+      // Far fewer slots than connections: most requests are rejected.
       env: { MUSTER_DEVICE_CONCURRENCY: '20', MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
     });
 

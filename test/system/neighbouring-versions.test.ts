@@ -91,7 +91,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? title : `${title} (
           MUSTER_KEY_FILE: join(directory, 'keys'),
           MUSTER_STORE: `etcd:${cluster.urls.join()}`,
           MUSTER_ETCD_PREFIX: PREFIX,
-          // Every revision is looked at.
+          // Every revision is read.
           MUSTER_ETCD_COMPACT: 'never',
           MUSTER_METERING_DELAY_SECONDS: '5',
           MUSTER_PRICE_PER_DAEMON_MONTH: '1.50',

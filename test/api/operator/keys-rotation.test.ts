@@ -233,7 +233,7 @@ onEachBackend('key rotation', (backend) => {
     await putHeader(started, SECRET);
     await announceKeys(started, 1, 2);
     expect((await rotate(muster)).status).toBe(200);
-    // The next commit that puts a box is the rewrapping; before it gets there, the owner sets another header.
+    // The next commit that puts a box is the rewrap; before it gets there, the owner sets another header.
     store.intercept('commit', 'before', async () => putHeader(started, `${SECRET}-other`));
     await untilKeys(muster, clock, ({ removable }) => removable.includes(1));
     const record = await otelOf(started);

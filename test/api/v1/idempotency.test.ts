@@ -90,7 +90,7 @@ onEachBackend('Idempotency-Key (H19)', (backend) => {
     expectRefusal(await post(`/v1/apps/${'a'.repeat(20)}/enroll-code`, 'k'), 'not_found');
   });
 
-  test('a wrong field is told before the kept answer', async () => {
+  test('a wrong field is refused before the recorded answer is given', async () => {
     await create('k', 'a');
     expectRefusal(await post('/v1/apps', 'k', { name: 7 }), 'invalid_name');
     expectRefusal(await post('/v1/apps', 'k', 'x'.repeat(65_537)), 'payload_too_large');

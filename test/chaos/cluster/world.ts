@@ -92,7 +92,7 @@ export class World implements AsyncDisposable {
     return { state, written: this.#follower.written };
   }
 
-  /** Resolves when the suite has looked at all that was written before the call: only then is it compacted. */
+  /** Resolves when the suite has read all that was written before the call: only then is it compacted. */
   async followed(): Promise<void> {
     await this.#follower.reach((await this.store.head()).revision);
   }

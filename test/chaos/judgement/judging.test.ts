@@ -98,7 +98,7 @@ describe('a run that proves nothing', () => {
       /^nobody .* before/,
     ],
     [
-      'a revision that was not looked at',
+      'a revision that was not read',
       run(...load(ENOUGH), ...limits, ...lastWords),
       1,
       /^1 revisions .* compacted/,
@@ -123,7 +123,7 @@ describe('whether a replica leaves the rotation', () => {
     ['it stays ready while it lists', looks([1, 200], [2, 200], [2, 503], [2, 200]), /did not leave/],
     ['it was away while its store was, and is ready while it lists', looks([1, 503], [2, 200]), /did not leave/],
     ['it never comes back', looks([1, 200], [2, 503]), /did not come back/],
-    ['nobody looked', [], /did not list anew/],
+    ['nobody checked', [], /did not list anew/],
   ])('%s', (_, seen, words) => {
     expect(rotationFaults(seen, 1).join()).toMatch(words);
   });

@@ -66,11 +66,11 @@ const KINDS: Readonly<Record<string, string>> = {
 type Listed = Told & { readonly metadata: { readonly name: string } };
 
 export interface NamespaceOptions {
-  /** Called before each look at what is waited for, as a clock that moves only then. */
+  /** Called before each check of the awaited condition, for a clock that moves only then. */
   readonly looking?: () => void;
 }
 
-/** A look is one request of a few milliseconds. */
+/** A check is one request of a few milliseconds. */
 const LOOK_MS = 30;
 
 let namespaces = 0;

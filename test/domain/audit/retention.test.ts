@@ -108,7 +108,7 @@ onEachStore('the retention of the audit', (stores) => {
     expect(await left(store, KEYS.audits(ACCOUNT))).toEqual([]);
   });
 
-  test('cut while it is being verified: looked at again, and true', async () => {
+  test('cut while it is being verified: it is verified again, and true', async () => {
     await using opened = await stores.open();
     const store = faultyStore(opened);
     const clock = new FakeClock();
@@ -142,7 +142,7 @@ onEachStore('the retention of the audit', (stores) => {
     expect(await left(store, KEYS.audits(ACCOUNT))).toHaveLength(1);
   });
 
-  test('of a chain that somebody has changed nothing goes', async () => {
+  test('a chain that somebody has changed is left alone', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const [keys = []] = await sealedBlocks(store, clock, 1, 2);

@@ -131,7 +131,7 @@ onEachStore('a restore', (stores) => {
     expect(tags.size).toBe(3);
   });
 
-  test('keeps open codes and kept answers where it is told to', async () => {
+  test('keeps open codes and idempotency records where it is told to', async () => {
     await using from = await stores.open();
     await using to = await stores.open();
     expect((await restoreText(to, await source(from), { keepCodes: true })).codesVoided).toBe(0);
@@ -246,7 +246,7 @@ onEachStore('a restore', (stores) => {
     expect([...(await contentOf(to)).keys()].toSorted()).toEqual(['d/head', KEYS.format]);
   });
 
-  test('begins while a service looks at the empty store: that service does not start', async () => {
+  test('begins while a service checks the empty store: that service does not start', async () => {
     await using to = await stores.open();
     const faulty = faultyStore(to);
     faulty.intercept('commit', 'before', () => putAll(to, { [KEYS.restoring]: { at: 1 } }));

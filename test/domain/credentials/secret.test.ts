@@ -8,11 +8,11 @@ import { createLog } from '../../../src/log.ts';
 const TEXT = 'mst_live_do-not-print-me';
 const secret = new Secret(TEXT);
 
-test('who asks for it gets it', () => {
+test('reveal() returns the text', () => {
   expect(secret.reveal()).toBe(TEXT);
 });
 
-describe('who prints it does not', () => {
+describe('printing does not show it', () => {
   test.each<[string, () => string]>([
     ['String()', () => String(secret)],
     ['a template', () => `${String(secret)} and ${[secret].toString()}`],

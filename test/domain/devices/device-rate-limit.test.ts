@@ -60,7 +60,7 @@ describe('a guard that counts in minutes and weighs the one before', () => {
     if (share === 0) expect(refused).toBe(0);
   });
 
-  test('whoever waits as long as told is admitted, and not told much more than a minute', () => {
+  test('a device that waits as long as told is admitted, and is not told much more than a minute', () => {
     fc.assert(
       fc.property(limit, pauses, (perMinute, pausesMs) => {
         const clock = new FakeClock();

@@ -73,14 +73,14 @@ test('a round writes one record for all devices of an account, and nothing more 
   expect(await heartbeats.flush()).toBe(0);
 });
 
-test('of several contacts the latest counts, in whatever order they came', async () => {
+test('the latest of several contacts counts, in whatever order they came', async () => {
   const one = app(0);
   for (const at of [1000, 3000, 2000]) heartbeats.seen(one, at);
   await heartbeats.flush();
   expect(await stored()).toEqual([[0, 3000]]);
 });
 
-test('what is older than the record moves nothing and writes nothing', async () => {
+test('a contact that is older than the record moves nothing and writes nothing', async () => {
   await writtenElsewhere([[0, 5000]], true);
   heartbeats.seen(app(0), 4999);
   expect(await heartbeats.flush()).toBe(0);
@@ -146,7 +146,7 @@ test('while memory is filled anew nothing is written, since the apps that are mi
   ]);
 });
 
-test('what a store in trouble did not take is written in a later round', async () => {
+test('contacts that a store in trouble did not take are written in a later round', async () => {
   const one = app(0);
   const commit = store.commit.bind(store);
   store.commit = () => Promise.reject(new Error('out of order'));
@@ -190,7 +190,7 @@ describe('many accounts on a store in trouble', () => {
     expect(await beats.flush()).toBe(0);
   });
 
-  test('what is the trouble of one record alone does not keep the others from being written', async () => {
+  test('the fault of one record alone does not keep the others from being written', async () => {
     const { faulty, logged, beats } = many();
     const commit = faulty.commit.bind(faulty);
     faulty.commit = (change) =>

@@ -67,7 +67,7 @@ const record = fc
   .tuple(text, fc.nat(2000), hash, instant, fc.array(step, { maxLength: 8 }))
   .map(([name, slot, code, at, steps]) => steps.reduce(taken, newApp(name, slot, at, { hash: code, issuedAt: at })));
 
-test('what an app has become says at a summary what the whole record says', () => {
+test('the summary of any state of an app says what the whole record says', () => {
   fc.assert(
     fc.property(record, (app) => {
       const value = JSON.stringify(app);

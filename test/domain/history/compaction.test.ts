@@ -31,7 +31,7 @@ function replica(opened: Store, clock: FakeClock, compacts = true): Replica {
   return { store, loop: purgeLoop({ store, clock, metrics: createMetrics('test'), compacts }, term) };
 }
 
-/** Who leads looks every five seconds, and leads in turn with the others. @returns compactions by look */
+/** The leader checks every five seconds; the replicas lead in turn. @returns the compactions of each check */
 async function pass(clock: FakeClock, ms: number, replicas: readonly Replica[]): Promise<number[]> {
   const compactions: number[] = [];
   const done = (): number => replicas.reduce((sum, { store }) => sum + store.calls.compact, 0);
@@ -115,7 +115,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     await using opened = await open();
     const one = replica(opened, clock);
     const first = await overwritten(opened);
-    expect(sum(await pass(clock, LOOK_MS, [one])), 'the first look only notes the revision').toBe(0);
+    expect(sum(await pass(clock, LOOK_MS, [one])), 'the first check only notes the revision').toBe(0);
     const recent = await overwritten(opened);
     expect(sum(await pass(clock, 5 * MINUTE_MS - LOOK_MS, [one]))).toBe(0);
     expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);

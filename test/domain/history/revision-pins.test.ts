@@ -37,7 +37,7 @@ const isCounted = async (store: Store): Promise<boolean> =>
   (await store.list({ prefix: KEYS.purges, limit: 1 })).entries.length === 0;
 
 onEachStoreAlone('compaction and pins', (stores) => {
-  test('what was purged before a pin goes, what was after it goes as soon as the pin does', async () => {
+  test('a secret that was purged before a pin goes; one that was purged after it goes as soon as the pin does', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const look = compacter(store, clock);

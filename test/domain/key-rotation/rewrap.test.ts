@@ -119,8 +119,8 @@ async function seeded(store: Store, headers: number, answers: number): Promise<v
 
 const changesOf = (store: FaultyStore) => store.changes.filter(({ write }) => write.length > 0);
 
-onEachStore('the rewrapping', (stores) => {
-  test('of more than one commit: each within the bound, all opens with the new key alone', async () => {
+onEachStore('the rewrap', (stores) => {
+  test('takes more than one commit: each is within the bound, and all opens with the new key alone', async () => {
     await using store = faultyStore(await stores.open());
     await seeded(store, 120, 130);
     store.changes.length = 0;

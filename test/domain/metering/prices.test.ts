@@ -93,7 +93,7 @@ describe('recording a price', () => {
     expect(priceOfNight(record, '2026-01-10')).toEqual(eur('6'));
   });
 
-  test('what a clock left that stood far ahead does not hold for ever', () => {
+  test('an entry of a clock that stood far ahead does not hold for ever', () => {
     const record = recorded('2026-01-01T12:00Z 5', '2099-01-01T12:00Z 6');
     expect(withPrice(record, eur('6'), NOW, undefined)).toEqual(recorded('2026-01-01T12:00Z 5', '2026-01-10T12:00Z 6'));
     expect(withPrice(record, eur('5'), NOW, undefined)).toEqual(recorded('2026-01-01T12:00Z 5'));
@@ -122,7 +122,7 @@ describe('recording a price', () => {
     { minLength: 1, maxLength: 40 },
   );
 
-  test('what is merged and what goes was needed by no night', () => {
+  test('no night needed the entries that are merged or removed', () => {
     fc.assert(
       fc.property(settings, (drawn) => {
         let now = at('2026-01-01T00:00Z');
@@ -194,7 +194,7 @@ onEachStore('prices in the store', (stores) => {
     expect(await recordPrice(store, price, NOW, [{ key: KEYS.leader, revision }])).toBe('recorded');
   });
 
-  test('of two at once one records, and nothing is lost', async () => {
+  test('one of two at once records, and nothing is lost', async () => {
     const other = { price: '6.00', currency: 'EUR' };
     const outcomes = await Promise.all([price, other].map((each) => recordPrice(store, each, NOW, [])));
     expect(outcomes).toContain('recorded');

@@ -182,7 +182,7 @@ onEachBackend('a mutation', (backend) => {
     expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 
-  test('what is unknown twice is 502, with all of it or nothing', async () => {
+  test('a commit that is unknown twice is 502, with all of it or nothing', async () => {
     const it = await withTrouble();
     it.faulty.fates.push('lost before commit', 'lost before commit');
     const refused = await create(it);

@@ -43,7 +43,7 @@ test.each([
   expect(tenth).toBeLessThanOrEqual(first);
 });
 
-test('of a fleet that began together, from the tenth round on no ten seconds have more than twice their share', () => {
+test('a fleet that began together spreads: from the tenth round on no ten seconds have more than twice their share', () => {
   const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemRandom());
   const configs = createDeviceConfigs(envelope, 60);
   const random = seededRandom();

@@ -100,7 +100,7 @@ test('an account that is not Enterprise rolls out to nobody, but keeps its revis
   });
 });
 
-test('of the failures the newest 20 are named, newest first, and all are counted', () => {
+test('the newest 20 failures are named, newest first, and all are counted', () => {
   const devices = Array.from({ length: 25 }, (_, i): Device => ({
     ack: { status: 'failed', at: NOW + (i % 5), ...(i % 2 === 0 && { error: `no ${i}` }) },
   }));

@@ -10,7 +10,7 @@ const MET = new Map([['other', { revision: 1, skewMs: 0 }]]);
 
 describe('one announcement', () => {
   test.each([
-    [NOW - 5000, 0, 'written right after the look before'],
+    [NOW - 5000, 0, 'written right after the read before'],
     [NOW, 0, 'written right now'],
     [NOW + 30_000, 30_000, '30 s ahead'],
     [NOW - 5000 - 30_001, -30_001, '30.001 s behind'],

@@ -208,7 +208,7 @@ onEachStore('who may join', (stores) => {
 });
 
 onEachStore('the clocks of replicas', (stores) => {
-  /** Everybody announces and looks, `rounds` times, 5 s apart. */
+  /** Every replica announces itself and reads the others, `rounds` times, 5 s apart. */
   async function rounds(all: readonly ReturnType<typeof replica>[], count: number): Promise<void> {
     for (let n = 0; n < count; n += 1) {
       for (const { clock } of all) clock.advance(5000);
@@ -223,7 +223,7 @@ onEachStore('the clocks of replicas', (stores) => {
     expect(all.map((one) => [one.othersDisagree(), one.told.skewSeconds])).toEqual(all.map(() => [false, 0]));
   });
 
-  test('of three one that is an hour ahead is outvoted, also where it was so from its start', async () => {
+  test('one of three that is an hour ahead is outvoted, also where it was so from its start', async () => {
     await using store = await stores.open();
     const wrong = replica(store, 'c', { clock: new FakeClock(Date.UTC(2026, 5, 1, 13)) });
     const all = [replica(store, 'a'), replica(store, 'b'), wrong];
@@ -235,7 +235,7 @@ onEachStore('the clocks of replicas', (stores) => {
     for (const one of all) expect(one.told.skewSeconds).toBeGreaterThan(3500);
   });
 
-  test('of two neither knows who is wrong; set right, both are trusted again', async () => {
+  test('two replicas do not know which clock is wrong; set right, both are trusted again', async () => {
     await using store = await stores.open();
     const all = [replica(store, 'a'), replica(store, 'b')];
     const [, second] = all;

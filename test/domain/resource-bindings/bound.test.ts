@@ -89,7 +89,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     expect(await it.account(OTHER)).toBeUndefined();
   });
 
-  test('of two who carry out a wish at once one does', async () => {
+  test('one of several that carry out a request at once succeeds', async () => {
     await using it = await operated(backend);
     const ids = ['c', 'd', 'e', 'f'].map((letter) => letter.repeat(16));
     const tried = ids.map((id) =>
@@ -100,7 +100,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     expect(made.filter((account) => account !== undefined)).toHaveLength(1);
   });
 
-  test('who does not lead any more writes nothing', async () => {
+  test('a replica that does not lead any more writes nothing', async () => {
     await using it = await operated(backend);
     const held = await it.store.hold(KEYS.leader, '{}', 60_000);
     if (held === 'taken') throw new Error('somebody leads');

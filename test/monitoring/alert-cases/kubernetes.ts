@@ -20,7 +20,7 @@ export const KUBERNETES_CASES: AlertCases = {
   },
   MusterReconcilesFailing: {
     fires: {
-      why: 'nine looks of ten',
+      why: 'nine reconciliations of ten',
       series: {
         ...gauge(RECONCILES, '0+1x60', 'kind="FleetApp",outcome="settled"'),
         ...gauge(RECONCILES, '0+9x60', 'kind="FleetApp",outcome="failed"'),

@@ -223,7 +223,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     expect(rest.admitted).toBe(600 - hammered.admitted);
   });
 
-  test('the metrics have the slices, the waits, and the state of the watch', async () => {
+  test('the metrics have the allotments, the waits, and the state of the watch', async () => {
     await using running = await fleet();
     const [one, other] = running.replicas;
     await hammer(one, running.apiKey, 1);

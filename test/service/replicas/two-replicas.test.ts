@@ -70,7 +70,10 @@ type Each = <T>(all: readonly T[], act: (one: T, round: number) => Promise<void>
 const oneByOne: Each = async (all, act) => {
   for (const [round, one] of all.entries()) await act(one, round);
 };
-/** A deaf replica waits for 50 ms of each request before it reads the store itself: all rounds do so together. */
+/**
+ * A replica whose watch is silent waits for 50 ms of each request before it reads the store itself: all rounds do so
+ * together.
+ */
 const allAtOnce: Each = async (all, act) => void (await Promise.all(all.map(act)));
 
 describe.skipIf(url === undefined).each([

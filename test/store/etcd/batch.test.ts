@@ -96,7 +96,7 @@ describe('the changes that share a request of etcd', () => {
     expect(divide(waiting)).toEqual({ group: [first, last], rest: [second, reader, writer] });
   });
 
-  test('where all want one key, not all are looked at', () => {
+  test('where all changes expect one key, not all are examined', () => {
     const hot = numbered(1000, () => change([], put('t/hot')));
     const all = [...hot, ...numbered(1, creating)];
     expect(divide(all)).toEqual({ group: hot.slice(0, 1), rest: all.slice(1) });

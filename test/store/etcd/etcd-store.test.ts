@@ -200,7 +200,7 @@ describe.skipIf(binary === undefined)(binary === undefined ? `etcd [skipped: ${N
     });
   });
 
-  test('what one attempt to open learns is thrown, not found out later', async () => {
+  test('a fault that one attempt to open finds is thrown at once', async () => {
     const elsewhere = { endpoints: ['http://127.0.0.1:1'], deadlineMs: 200 };
     await expect(open(elsewhere)).rejects.toMatchObject({
       reason: 'unreachable',

@@ -98,7 +98,7 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
     expect(revisionsOf(others)).toEqual(new Set([(await store.head()).revision]));
   });
 
-  test('a lone commit is not kept waiting for long by one that etcd does not answer', async () => {
+  test('a single commit is not kept waiting for long by one that etcd does not answer', async () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { proxy, store, witness } = wire;
@@ -132,7 +132,7 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
     for (const end of [first, second, third]) expect(await end).toEqual(saying(/^unreachable/));
   });
 
-  test('of two that each rely on what the other writes, exactly one commits', async () => {
+  test('exactly one of two that each rely on what the other writes commits', async () => {
     await using store = await open();
     for (let round = 0; round < runs(8); round += 1) {
       const [a, b] = [`t/${round}/a`, `t/${round}/b`];

@@ -16,7 +16,7 @@ import { openWire, type Wire } from './wire/wire.ts';
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
 const DEADLINE_MS = 1000;
-/** What simulated time has brought about is there after as many looks; what is not would hang. */
+/** The effects of simulated time are there after as many checks; an effect that is not would hang. */
 const LOOKS_MAX = 2000;
 /** gRPC tries to connect again after a second at the latest, and a fifth of it. */
 const BACKOFF_MS = 1200;

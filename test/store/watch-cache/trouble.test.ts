@@ -8,7 +8,7 @@ import { until } from '../../support/time/until.ts';
 const A = `${CACHED_PREFIX}a/`;
 
 onEachStoreAlone('the watch cache in trouble', (stores) => {
-  test('a deaf watch: reads go to the store, the watch is opened again, and memory is fresh again', async () => {
+  test('a silent watch: reads go to the store, the watch is opened again, and memory is fresh again', async () => {
     await using store = await stores.open();
     const faulty = faultyStore(store);
     await using followed = follow(faulty);

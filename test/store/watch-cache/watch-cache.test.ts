@@ -111,7 +111,7 @@ onEachStore('the watch cache', (stores) => {
       await Promise.all([troubles, readOn]);
       expect(verdicts.size).toBeGreaterThan(0);
 
-      // By itself a deaf watch is opened again only after a while.
+      // By itself a silent watch is opened again only after a while.
       faulty.deaf = false;
       faulty.sever();
       await followed.caughtUp();

@@ -53,7 +53,7 @@ export interface Followed extends AsyncDisposable {
   /** Time goes on, so that pauses end, until it is ready. */
   ready(): Promise<void>;
   /**
-   * Resolves when memory holds all that was written before; on a busy machine the first look may still find it behind.
+   * Resolves when memory holds all that was written before; on a busy machine the first check may still find it behind.
    */
   caughtUp(): Promise<void>;
 }

@@ -72,7 +72,7 @@ export class Pair implements Replicas, AsyncDisposable {
 
   /**
    * Ends the process in order, and starts one of the build in its place once the other one leads: the new one might be
-   * faster than that one's next look.
+   * faster than that one's next check.
    * @returns its exit code
    */
   async swap(place: Place, build: Build): Promise<unknown> {

@@ -83,7 +83,7 @@ export function ledgerFaults({ recorded, expected, writes }: Ledgers): string[] 
   return faults;
 }
 
-/** A replica that stands still for longer may be passed by, and takes what it holds of a window with it. */
+/** A replica that stands still for longer may count as dead, and takes its leased units of a window with it. */
 const STALL_MS = 500;
 
 /**

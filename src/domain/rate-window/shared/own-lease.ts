@@ -21,7 +21,7 @@ export interface Unanswered {
 /** A replica's knowledge of its own leases on one account. */
 export interface OwnLeases {
   readonly lease: OwnLease | undefined;
-  /** Oldest first. Of those that expect the same revision one at most took effect. */
+  /** Oldest first. At most one of those that expect the same revision took effect. */
   readonly unanswered: readonly Unanswered[];
 }
 

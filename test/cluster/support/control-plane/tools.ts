@@ -75,7 +75,7 @@ export function missingFor(need: Need): string | undefined {
   return undefined;
 }
 
-/** The program's path; sbin is looked at too, which is not on everybody's PATH. */
+/** The program's path; sbin is searched, too, which is not on everybody's PATH. */
 export function onPath(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return folders.map((folder) => join(folder, name)).find(isExecutable);

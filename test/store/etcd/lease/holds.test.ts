@@ -41,11 +41,11 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     const leasesBefore = await leases.ids();
     const before = [...proxy.flows];
     const holding = store.hold('t/leader', 'v', TTL_MS);
-    // The lease has a connection of its own, which is opened between the look at the key and the put.
+    // The lease has a connection of its own, which is opened between the read of the key and the put.
     await until(() => proxy.flows.size > before.length);
     for (const flow of before) flow.silence = 'answers';
     await until(async () => (await witness.get('t/leader')) !== undefined);
-    // Half of the time is for the put, the other for a look at what became of it.
+    // Half of the time is for the put, the other half for a read of whether it happened.
     await timers.advance(DEADLINE_MS / 2);
     const holder = await whileTimePasses(held(holding));
     expect(await present(witness, 't/leader')).toMatchObject({ value: 'v', revision: holder.revision });
@@ -74,7 +74,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     await using wire = await wired();
     const { proxy, store } = wire;
     const holder = await held(store.hold('t/leader', 'v', TTL_MS));
-    // A listener is told without asking: reading `lost` would make the hold look at the time.
+    // A listener is told without asking: reading `lost` would make the hold read the clock.
     let isTold = false;
     holder.lost.addEventListener('abort', () => (isTold = true));
     proxy.silence = 'everything';
@@ -94,7 +94,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     const ttlMs = 1000;
     const holder = await held(store.hold('t/leader', 'v', ttlMs));
     await timers.advance(500);
-    // Renewals come in real time, and a look at the key after each. The first one may have set out before time moved.
+    // Renewals come in real time, and a read of the key after each. The first one may have set out before time moved.
     let looks = 0;
     proxy.heard = (_, bytes) => {
       if (bytes.includes('t/leader')) looks += 1;

@@ -2,7 +2,7 @@ import { LeaseClient } from 'etcd3';
 import { vi } from 'vitest';
 import { Connection } from '../../../../src/store/etcd/wire/channel.ts';
 
-/** Looks that wait for seconds leave the processor to the one that is looked at. */
+/** Checks that wait for seconds leave the processor to the process that is checked. */
 const LOOK_EVERY_MS = 50;
 /** The test's own time limit is shorter. */
 const TIMEOUT_MS = 3_600_000;
