@@ -66,7 +66,7 @@ export interface KeyRotation {
 }
 
 /** How many idempotency records one status counts: more would take longer than an answer may. */
-const ANSWERS_COUNTED_MAX = 20_000;
+const RECORDS_COUNTED_MAX = 20_000;
 
 /** Creates the operations on keys; see `KeyRotation`. */
 export function createKeyRotation(deps: KeyRotationDeps): KeyRotation {
@@ -128,10 +128,10 @@ function refuseUnlessKnown(live: readonly ReplicaRecord[], number: number, finge
 
 async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Promise<KeyStatus> {
   const reader = await fleet.current();
-  const [active, live, answers, awaitingRetirement, entry] = await Promise.all([
+  const [active, live, idempotency, awaitingRetirement, entry] = await Promise.all([
     reader.activeKey(),
     replicas.live(),
-    answersByKey(store),
+    idempotencyRecordsByKey(store),
     purgesAwaitingRetirement(store, keyRing),
     store.get(KEYS.rewrapped),
   ]);
@@ -143,14 +143,14 @@ async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Pro
     writing: number,
     known: keyRing.numbers,
     replicas: live.map(({ replicaId, keyNumbers }) => ({ replicaId, keyNumbers })),
-    sealedUnder: addHeaders(answers.counts, fleet.memory),
-    countedAll: answers.all,
+    sealedUnder: addHeaders(idempotency.counts, fleet.memory),
+    countedAll: idempotency.all,
     awaitingRetirement,
     removable: keyRing.numbers.filter(isFree),
   };
 }
 
-async function answersByKey(store: Store): Promise<{ counts: Map<number, number>; all: boolean }> {
+async function idempotencyRecordsByKey(store: Store): Promise<{ counts: Map<number, number>; all: boolean }> {
   const counts = new Map<number, number>();
   let seen = 0;
   for await (const { entries, next } of pagesOf(store, {
@@ -162,7 +162,7 @@ async function answersByKey(store: Store): Promise<{ counts: Map<number, number>
       count(counts, parseRecord(idempotencyRecordSchema, entry).record.answer.keyNumber);
     }
     seen += entries.length;
-    if (next !== undefined && seen >= ANSWERS_COUNTED_MAX) return { counts, all: false };
+    if (next !== undefined && seen >= RECORDS_COUNTED_MAX) return { counts, all: false };
   }
   return { counts, all: true };
 }

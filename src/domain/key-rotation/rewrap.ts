@@ -84,7 +84,7 @@ export function createRewrap(deps: RewrapDeps, fence: readonly Expectation[]): (
     if (!pass || isStale(pass, active.record.number, deps)) pass = begin(active.record.number, deps.envelope);
     if (pass.doneAt !== undefined) return;
     const round = new Round(deps, [...fence, { key: KEYS.activeKey, revision: active.revision }], pass);
-    if (!(await round.headers()) || !(await round.answers())) return;
+    if (!(await round.headers()) || !(await round.idempotencyRecords())) return;
     if (await round.finish(active)) pass.doneAt = deps.clock.monotonic();
     else pass = undefined;
   };
@@ -146,7 +146,7 @@ class Round {
   }
 
   /** Rewraps idempotency records. @returns whether the last page was reached */
-  async answers(): Promise<boolean> {
+  async idempotencyRecords(): Promise<boolean> {
     const { after } = this.#pass;
     const request = { prefix: KEYS.idempotencyRecordsAll, limit: PAGE_ENTRIES_MAX };
     let pages = 0;

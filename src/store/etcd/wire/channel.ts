@@ -239,18 +239,18 @@ async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
       resolve(ready);
     };
     const expiry = setTimeout(() => end(false), leftMs(deadline));
-    const look = (): void => {
+    const check = (): void => {
       if (over) return;
       try {
         const state = channel.getConnectivityState(true);
         if (stateOf(link) === READY) end(true);
-        else channel.watchConnectivityState(state, Infinity, look);
+        else channel.watchConnectivityState(state, Infinity, check);
       } catch {
         // The channel was closed meanwhile.
         end(false);
       }
     };
-    setImmediate(look);
+    setImmediate(check);
   });
 }
 
