@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { at, describeWithHelm, listAt, ofKind, podsOf, type KubeObject } from './support/render.ts';
 import { variant, VARIANTS } from './support/variants.ts';
 
-/* What holds of every rendering, whatever the values. */
+/* The rules that hold for every rendering, whatever the values. */
 
 const ALL = Object.keys(VARIANTS);
 

@@ -15,7 +15,7 @@ import {
   type Values,
 } from './support/render.ts';
 
-/* What stands beside the Deployments: definitions, rights, Jobs, the network. */
+/* The objects beside the Deployments: definitions, rights, Jobs, the network. */
 
 const names = (objects: readonly KubeObject[], kind: string): string[] =>
   ofKind(objects, kind).map(({ metadata }) => metadata.name);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { describeWithHelm, ROOT, template, type Helm } from './support/render.ts';
 
 /*
- * What the examples come to, to be read in a review. A change of the chart changes them by intent:
+ * The renderings of the examples, to be read in a review. A change of the chart changes them by intent:
  * `npx vitest run test/charts/golden.test.ts -u` writes them anew.
  */
 

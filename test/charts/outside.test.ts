@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { at, CHART, describeWithHelm, listAt, ofKind, one, render, type KubeObject } from './support/render.ts';
 
-/* Who looks at Muster, and who comes to it: monitors, rules and boards; Ingress and routes. */
+/* The clients of Muster: monitors, rules and boards, Ingress and routes. */
 
 const names = (objects: readonly KubeObject[], kind: string): string[] =>
   ofKind(objects, kind).map(({ metadata }) => metadata.name);

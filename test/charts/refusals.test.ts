@@ -15,7 +15,7 @@ import {
   type Values,
 } from './support/render.ts';
 
-/* What helm refuses, in words, and the neighbour that it takes. */
+/* The values that helm refuses, in words, and the neighbours that it takes. */
 
 const etcd = (more: Values): Values => ({
   store: { type: 'etcd', etcd: { endpoints: ['https://etcd:2379'], ...more } },

@@ -32,7 +32,7 @@ describe('values.yaml', () => {
           .join(' | '),
       );
     const expected = rows.map((row) => cellsOf(row, at(values, ...row.path.split('.')) ?? null).join(' | '));
-    // What fails here is the row to write.
+    // A failure here shows the row to write.
     expect(expected.filter((row) => !told.includes(row))).toEqual([]);
     expect(told.filter((row) => !expected.includes(row))).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { ControlPlane } from './support/control-plane/control-plane.ts';
 import { eventually } from './support/control-plane/program.ts';
 import { describeOn } from './support/control-plane/tools.ts';
 
-/* What the tests on Kubernetes rely on: an API server that refuses what a real one refuses, and that comes back. */
+/* The tests on Kubernetes rely on an API server that refuses what a real one refuses, and that comes back. */
 
 describeOn('control plane', 'a control plane', () => {
   let plane: ControlPlane;

@@ -7,7 +7,7 @@ import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
 import { Namespace, operating } from './support/operated.ts';
 
-/* As many FleetApps as an account may have, and one more. */
+/* An account has as many FleetApps as it may have, and one more. */
 
 const AT_ONCE = 20;
 

@@ -72,7 +72,8 @@ test('whatever comes when, all is done once, in order, and never more than its s
       }
       const total = arrivals.reduce((sum, count) => sum + count, 0);
       expect(record.done.map(([number]) => number)).toEqual(Array.from({ length: total }, (_, number) => number));
-      // What a turn begins with and what comes in it are counted as one: the share holds for any two that follow.
+      // The work that a turn begins with and the work that comes in it are counted as one: the share holds for any two
+      // that follow.
       const perTurn = Map.groupBy(record.done, ([, turn]) => turn);
       for (const done of perTurn.values()) expect(done.length).toBeLessThanOrEqual(2 * perTurnMax);
     }),

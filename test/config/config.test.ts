@@ -17,7 +17,7 @@ function file(content: string): string {
   return path;
 }
 
-/** What etcd needs, so that one variable can be tried at a time. */
+/** The variables that etcd needs, so that one variable can be tried at a time. */
 const onEtcd = (more: Record<string, string> = {}): Record<string, string> => ({
   MUSTER_STORE: 'etcd:http://127.0.0.1:2379',
   MUSTER_OPERATOR_TOKEN: TOKEN,

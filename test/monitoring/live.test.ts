@@ -27,7 +27,7 @@ import { until } from '../support/time/until.ts';
 const ROUNDS_MAX = 60;
 const SETUP_MS = 600_000;
 
-/** What only a process with that role or listener has; it is scraped under a job of its own. */
+/** The series that only a process with that role or listener has; they are scraped under a job of their own. */
 const APART = /muster_(?:tls|kubernetes)_/;
 
 /** The query of a panel, with All chosen but for the job. */
@@ -89,7 +89,7 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
   async function withoutData(queries: readonly string[]): Promise<string[]> {
     let missing = [...queries];
     for (let round = 0; round < ROUNDS_MAX && missing.length > 0; round += 1) {
-      // What an earlier round left is found at once.
+      // The remains of an earlier round are found at once.
       if (round > 0) {
         operator.happen();
         await Promise.all(traffic.map((each) => each.round()));

@@ -14,7 +14,7 @@ if (!binaries) process.stdout.write(`The tests on Prometheus are skipped: ${NO_P
 const promtool = (...args: string[]): string =>
   execFileSync(binaries?.promtool ?? 'promtool', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** What promtool makes of a situation: the alerts of that name that fire then. */
+/** The alerts of that name that fire in a situation, by promtool. */
 function told(alertname: string, { series, at, step = '1m' }: Situation, fires: readonly object[]): object {
   return {
     interval: step,
@@ -38,7 +38,7 @@ const reads = (expr: string, name: string): boolean => new RegExp(`${name}(?!\\w
 
 describe.skipIf(!binaries)('promtool', () => {
   let folder: string;
-  /** What promtool was asked of all situations at once: its start costs more than most of them. */
+  /** promtool is asked about all situations at once: its start costs more than most of them. */
   let allPass: boolean;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'muster-rules-'));

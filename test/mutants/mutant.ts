@@ -9,7 +9,7 @@ export interface Mutant {
   readonly file: string;
   /** Occurs exactly once in the file. */
   readonly search: string;
-  /** What stands in its place: it runs, although its types need not hold. */
+  /** The code in its place: it runs, although its types need not hold. */
   readonly replacement: string;
   /** The rule that the slip breaks, in one sentence that begins with its identifier. */
   readonly rule: string;

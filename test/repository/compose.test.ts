@@ -96,7 +96,7 @@ describe('Muster', () => {
     '$name: the service takes its configuration',
     ({ environment, secrets, ports, depends_on }) => {
       for (const variable of Object.keys(environment)) expect(VARIABLES).toContain(variable);
-      // What is handed over as a secret lies elsewhere here.
+      // Secrets lie elsewhere here.
       const env = Object.fromEntries(
         Object.entries(environment).map(([name, value]) => [name, value.replace('/run/secrets', folder)]),
       );

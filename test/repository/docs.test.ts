@@ -7,7 +7,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { HEAD_KEY } from '../../src/store/port.ts';
 import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
 
-/* What the documents say of operations, errors, limits, metrics, keys and files is what the code has. */
+/* Holds the documents to the code: operations, errors, limits, metrics, keys and files. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

@@ -1,6 +1,6 @@
 import type { EtcdCluster, EtcdMember } from '../../support/etcd/etcd.ts';
 
-/* What an operator does to etcd, over its JSON gateway. */
+/* The acts of an operator on etcd, over its JSON gateway. */
 
 const DEADLINE_MS = 10_000;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

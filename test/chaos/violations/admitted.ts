@@ -9,7 +9,7 @@ const overLimit = (admitted: number, withinMs: number): Violation => ({
     const instants = (count: number): number[] =>
       Array.from({ length: count }, (_, n) => 70_000 + (n * (withinMs - 10)) / (count - 1));
     const crowd = (count: number) => instants(count).map((at) => ({ ...read, start: at, end: at + 5 }));
-    // As many requests as the limit admits break no rule: the list itself is long over by then.
+    // A number of requests that the limit admits breaks no rule: the list itself is long over by then.
     model.calls.push(...crowd(600));
     const more = crowd(admitted).slice(600);
     return (history, outcome) => ({ history: called(history, ...more), outcome });

@@ -14,7 +14,7 @@ export const KUBE_VERSION = VERSIONS.get('kubernetes') ?? '';
 /** Values as a person would write them. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** What etcd needs, for values that are not about the store. */
+/** The values that etcd needs, for renderings that are not about the store. */
 export const ON_ETCD: Values = { store: { type: 'etcd', etcd: { endpoints: ['https://etcd:2379'] } } };
 
 export interface RenderOptions {
@@ -23,7 +23,7 @@ export interface RenderOptions {
   readonly chart?: string;
   readonly namespace?: string;
   readonly helm?: Helm;
-  /** What the cluster has beside Kubernetes' own, as `security.openshift.io/v1`. */
+  /** The APIs of the cluster beside Kubernetes' own, as `security.openshift.io/v1`. */
   readonly apiVersions?: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /** A documented value of values.yaml. */
 export interface ValueRow {
   readonly path: string;
-  /** What `# --` above it says, as one line. */
+  /** The text of `# --` above it, as one line. */
   readonly says: string;
 }
 

@@ -5,7 +5,7 @@ import { call, OPERATOR_TOKEN, type Answer, type Muster } from '../../support/se
 import type { ApiAccess, KubeAnswer } from './api-access.ts';
 import { eventually } from './control-plane/program.ts';
 
-/* What the tests of the operator have in common: a control plane with the kinds, and words to speak of resources. */
+/* The common parts of the operator's tests: a control plane with the kinds, and helpers for resources. */
 
 const CRDS = resolve(import.meta.dirname, '../../../charts/muster/files/crds');
 

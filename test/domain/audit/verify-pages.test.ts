@@ -4,7 +4,7 @@ import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } fro
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
-/* What is found in an audit is told in verify.test.ts; that it is read as each store has it, here. */
+/* verify.test.ts has the faults that are found in an audit; here an audit is read as each store has it. */
 
 onEachStore('an audit that is read in windows', (stores) => {
   test.each([100_000, 5, 1])(

@@ -22,7 +22,7 @@ interface Scene {
   readonly clock: FakeClock;
   /** By block, from 0. */
   readonly keys: string[][];
-  /** Of the neighbour. */
+  /** The key of an audit entry of another account. */
   readonly theirs: string;
 }
 

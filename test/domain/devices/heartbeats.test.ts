@@ -45,7 +45,7 @@ function app(slot: number): AppEntry {
   return appEntry(id, ACCOUNT, { record, revision: 2 });
 }
 
-/** What another replica wrote; memory learns of it only if told. */
+/** Writes as another replica would; memory learns of it only if told. */
 async function writtenElsewhere(contacts: readonly (readonly [number, number])[], learn: boolean): Promise<void> {
   const expectation = {
     key: KEYS.lastSeen(ACCOUNT),

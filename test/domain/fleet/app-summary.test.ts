@@ -6,7 +6,7 @@ import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
 import { appSchema, type AppRecord } from '../../../src/domain/records/records.ts';
 import { runs } from '../../support/run/effort.ts';
 
-/** What the schema says of the text: the summary and the credential, or that it is no record. */
+/** The result of the schema for the text: the summary and the credential, or that it is no record. */
 function bySchema(value: string): unknown {
   try {
     const { record } = parseRecord(appSchema, { key: 'k', value, revision: 1 });

@@ -155,7 +155,7 @@ test('whatever is accepted is delivered as one header that HTTP can carry, with 
       for (const [name, delivered] of entries) {
         validateHeaderName(name);
         validateHeaderValue(name, delivered);
-        // What an HTTP parser hands over has no outer spaces: it has to be what we sent.
+        // A value from an HTTP parser has no outer spaces: it has to be the value that we sent.
         expect(delivered).toBe(delivered.trim());
         expect(delivered).not.toBe('');
         expect(value.endsWith(delivered)).toBe(true);

@@ -22,7 +22,7 @@ function seededRandom(): RandomSource {
   };
 }
 
-/** Of a fleet that began in one moment: the largest share that comes within one second of the round of that number. */
+/** The largest share of a fleet, begun in one moment, that comes within one second of the round of that number. */
 function peaks(intervalSeconds: number, rounds: readonly number[]): number[] {
   const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), systemRandom());
   const configs = createDeviceConfigs(envelope, intervalSeconds);

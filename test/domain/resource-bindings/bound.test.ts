@@ -14,7 +14,7 @@ import { write } from '../../support/metering/metering.ts';
 import { openedCore, type OpenedCore } from '../../support/service/opened-core.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 
-/* What custom resources stand for is made in one commit with its binding, and by who leads alone. */
+/* Accounts, keys and apps of custom resources are made in one commit with their binding, by the leader alone. */
 
 const ACCOUNT = 'a'.repeat(16);
 const OTHER = 'b'.repeat(16);

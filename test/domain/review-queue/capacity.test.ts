@@ -6,12 +6,12 @@ import { admit } from '../../../src/domain/review-queue/capacity.ts';
 import { COMMIT_OPERATIONS_MAX } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
 
-/* What one commit takes of an app's detections: within the bounds of the app, and of a commit. */
+/* The detections of an app that one commit takes, within the bounds of the app and of a commit. */
 
 const { reviewEntriesPerAppMax: ENTRIES_MAX, reviewBytesPerAppMax: BYTES_MAX } = LIMITS;
 const bytesOf = (index: ReviewIndex): number => index.entries.reduce((sum, [, bytes]) => sum + bytes, 0);
 
-/** As many of the sizes as an app may have, the newest of them; the names tell the order. */
+/** The newest of the sizes, as many as an app may have; the names tell the order. */
 function indexOf(sizes: readonly number[]): ReviewIndex {
   const entries: [string, number][] = [];
   for (const [i, bytes] of sizes.entries()) {

@@ -1,4 +1,4 @@
-/** What the promises are tested with: a store to try, its capabilities, and small shorthands. */
+/** The harness for the tests of the promises: a store to try, its capabilities, and small shorthands. */
 import { expect, test } from 'vitest';
 import type {
   Change,

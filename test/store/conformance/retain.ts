@@ -12,7 +12,7 @@ async function threeRevisions(store: Store): Promise<[number, number, number]> {
   ];
 }
 
-/** What a listing at the revision shows of the key. */
+/** The value of the key in a listing at the revision. */
 async function valueAt(store: Store, revision: number): Promise<string | undefined> {
   const page = await store.listAt({ prefix: 't/', limit: 10 }, revision);
   return page === 'compacted' ? page : pageOf(page).entries[0]?.value;

@@ -147,7 +147,7 @@ describe.skipIf(binary === undefined)(binary === undefined ? `etcd [skipped: ${N
   });
 
   describe('comparisons', () => {
-    // What `equals` would make of it, if it let an unknown string through.
+    // The comparison that `equals` would make if it let an unknown string through.
     const unknown = { key: Buffer.from('never'), result: 'Equal', target: 'CREATE', create_revision: 5 } as object;
 
     test('npm etcd3 encodes an unknown target as another one, and the fence fails open', async () => {

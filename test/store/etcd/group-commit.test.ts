@@ -23,9 +23,9 @@ import { openWire, type Wire } from './wire/wire.ts';
 const binary = findEtcd();
 /** Where nothing depends on when a call gives up. */
 const deadlineMs = 20_000;
-/** Of a store over a wire that fails, in simulated time. */
+/** The deadline of a store over a wire that fails, in simulated time. */
 const DEADLINE_MS = 1000;
-/** So long commits wait for one that is under way before another request sets out. */
+/** Commits wait this long for a request under way before another one is sent. */
 const PATIENCE_MS = 20;
 
 const creating = (key: string): Change => ({ expect: [absent(key)], write: [put(key)] });
@@ -71,7 +71,7 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
     return commits;
   }
 
-  /** What etcd wrote to its log so far: one entry for each request that may write. */
+  /** The number of entries in etcd's log so far: one for each request that may write. */
   async function requestsTaken(): Promise<number> {
     const metrics = await (await fetch(`${cluster.member.url}/metrics`)).text();
     return Number(/^etcd_server_proposals_committed_total (\S+)/m.exec(metrics)?.[1]);

@@ -21,7 +21,7 @@ const LOOKS_MAX = 2000;
 /** gRPC tries to connect again after a second at the latest, and a fifth of it. */
 const BACKOFF_MS = 1200;
 
-/* What etcd does when it is killed or frozen, and when time is real, is told by test/system/etcd-outage.test.ts. */
+/* test/system/etcd-outage.test.ts shows what etcd does when it is killed or frozen, in real time. */
 describe.skipIf(binary === undefined)(`a wire to etcd that fails${skipped}`, () => {
   let cluster: EtcdCluster;
 

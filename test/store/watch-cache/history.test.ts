@@ -76,7 +76,7 @@ onEachStoreAlone('a store that was restored', (stores) => {
     const faulty = faultyStore(store);
     await using followed = follow(faulty);
     await followed.ready();
-    // What it held is no more: the same keys at the same revisions, written by another history.
+    // Its former content is gone: another history wrote the same keys at the same revisions.
     faulty.headAt = async (revision) => {
       const then = await store.headAt(revision);
       return typeof then === 'object' ? { ...then, epochId: 'aaaaaaaaaaaaaaaa' } : then;

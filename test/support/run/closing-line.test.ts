@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { TestModule } from 'vitest/node';
 import ClosingLine from './closing-line.ts';
 
-/* What a run ends with: the last line is read by others. */
+/* The closing line of a run, which other programs read. */
 
 interface Told {
   readonly state: 'passed' | 'failed' | 'skipped';

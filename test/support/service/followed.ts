@@ -6,7 +6,7 @@ import type { Clock } from '../../../src/time/clock.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 
-/** What the watch cache fed it, as plain entries. */
+/** The entries that the watch cache fed to it. */
 export class Shelf implements WatchCacheSink {
   readonly entries = new Map<string, Entry>();
   /** Every removal and every clearing, which must not be undone by a page that was read before. */

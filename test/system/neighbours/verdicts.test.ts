@@ -3,7 +3,7 @@ import { earlyRefusal } from '../../chaos/checkers/early-refusal.ts';
 import type { Call, History, Kind } from '../../chaos/judgement/history.ts';
 import { ledgerFaults, limitFaults, troubledHistory, vacuities } from './verdicts.ts';
 
-/* What judges neighbouring versions (test/system) notices what it is there for, and blames nobody else. */
+/* The judges of neighbouring versions (test/system) find the violations that they are there for, and no others. */
 
 let requests = 0;
 function call(kind: Kind, start: number, more: Partial<Call> = {}): Call {

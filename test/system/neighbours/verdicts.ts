@@ -3,7 +3,10 @@ import { LOOKS_BACK_MS } from '../../chaos/checkers/early-refusal.ts';
 import { isOk, latestEffect, type Call, type History, type Kind } from '../../chaos/judgement/history.ts';
 import { HAMMER } from '../../chaos/judgement/validity.ts';
 
-/* What is judged of neighbouring versions beside the rules of the chaos suite. Pure; each is a list of sentences. */
+/*
+ * The judges of neighbouring versions, beside the rules of the chaos suite. They are pure; each returns a list of
+ * sentences.
+ */
 
 /** A request without a clear answer has taken effect by then, or never will. */
 const SETTLED_MS = 30_000;

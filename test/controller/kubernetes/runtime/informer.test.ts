@@ -5,7 +5,7 @@ import { Informer } from '../../../../src/controller/kubernetes/runtime/informer
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
-/* What an informer takes for a word of the API server, and how soon it asks again. */
+/* The answers that an informer accepts from the API server, and how soon it asks again. */
 
 const TYPE = { group: '', version: 'v1', plural: 'secrets' };
 const SECOND_MS = 1000;

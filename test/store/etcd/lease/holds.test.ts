@@ -18,7 +18,7 @@ const DEADLINE_MS = 1000;
 /** In real time, where nothing depends on when a call gives up. */
 const PATIENT_MS = 20_000;
 
-/* What waits until etcd itself lets a lease expire is in test/system/etcd-holds.test.ts. */
+/* The tests that wait until etcd itself lets a lease expire are in test/system/etcd-holds.test.ts. */
 describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
   let cluster: EtcdCluster;
   let leases: Leases;

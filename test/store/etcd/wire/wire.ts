@@ -36,7 +36,7 @@ export async function openWire(cluster: EtcdCluster, deadlineMs?: number): Promi
     store,
     witness,
     async [Symbol.asyncDispose]() {
-      // What nobody answers would wait for its deadline, while time stands still.
+      // A call without an answer would wait for its deadline, while time stands still.
       proxy.silence = 'none';
       proxy.cut(({ silence }) => silence !== 'none');
       await whileTimePasses(store[Symbol.asyncDispose]());
