@@ -115,7 +115,7 @@ const keys = [
     of(sum(increase('muster_key_rotations_total')), 'rotations'),
   ),
   lines(
-    { title: 'Secrets wrapped anew', description: 'Under the key that writes, after a rotation.', unit: 'ops' },
+    { title: 'Secrets wrapped anew', description: 'Under the active key, after a rotation.', unit: 'ops' },
     of(sum(rate('muster_rewrapped_total')), 'rewrapped'),
   ),
 ];
