@@ -118,13 +118,13 @@ async function extraMemory<T>(work: () => Promise<T>): Promise<{ result: T; rss:
   collect?.();
   const before = process.memoryUsage();
   let [rss, heap] = [0, 0];
-  const look = setInterval(() => {
+  const sampling = setInterval(() => {
     const now = process.memoryUsage();
     rss = Math.max(rss, now.rss - before.rss);
     heap = Math.max(heap, now.heapUsed - before.heapUsed);
   }, 5);
   const result = await work();
-  clearInterval(look);
+  clearInterval(sampling);
   return { result, rss, heap };
 }
 

@@ -106,7 +106,7 @@ interface Plant {
 
 async function enrollOne({ api, plane, devices, signal }: Plant, device: number, apiKey: string): Promise<boolean> {
   const owner = { Authorization: `Bearer ${apiKey}` };
-  const created = await patiently(api, requestText('POST', '/v1/apps', owner, { name: `d${device}` }), signal);
+  const created = await withRetry(api, requestText('POST', '/v1/apps', owner, { name: `d${device}` }), signal);
   if (created?.status !== 201) return false;
   const { appId, enrollCode } = JSON.parse(created.body) as { appId: string; enrollCode: string };
   const body = {
@@ -117,7 +117,7 @@ async function enrollOne({ api, plane, devices, signal }: Plant, device: number,
     connection: 'cloud',
     credentialHash: devices.credentialHash(device),
   };
-  const enrolled = await patiently(plane, requestText('POST', '/device/v1/enroll', {}, body), signal);
+  const enrolled = await withRetry(plane, requestText('POST', '/device/v1/enroll', {}, body), signal);
   if (enrolled?.status !== 200) return false;
   devices.enrolled(device, (JSON.parse(enrolled.body) as { pollIntervalSeconds: number }).pollIntervalSeconds);
   return true;
@@ -127,7 +127,7 @@ async function enrollOne({ api, plane, devices, signal }: Plant, device: number,
 const PASSING: ReadonlySet<number> = new Set([0, 429, 502, 503]);
 const ATTEMPTS_MAX = 20;
 
-async function patiently(to: Connections, request: string, signal: AbortSignal): Promise<Reply | undefined> {
+async function withRetry(to: Connections, request: string, signal: AbortSignal): Promise<Reply | undefined> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const reply = await to.ask(request);
     if (!PASSING.has(reply?.status ?? 0) || signal.aborted) return reply;

@@ -18,10 +18,10 @@ test('tells what the own histogram of the library tells', async () => {
   await fc.assert(
     fc.asyncProperty(observations, async (all) => {
       const [own, theirs] = [new Registry(), new Registry()];
-      const tallied = new BufferedHistogram({ ...CONFIGURATION, registers: [own] });
+      const buffered = new BufferedHistogram({ ...CONFIGURATION, registers: [own] });
       const library = new Histogram({ ...CONFIGURATION, registers: [theirs] });
       for (const { route, status, value } of all) {
-        tallied.of(route, status).observe(value);
+        buffered.of(route, status).observe(value);
         library.observe({ route, status }, value);
       }
       expect(await own.metrics()).toBe(await theirs.metrics());
