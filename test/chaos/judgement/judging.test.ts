@@ -97,12 +97,7 @@ describe('a run that proves nothing', () => {
       0,
       /^nobody .* before/,
     ],
-    [
-      'a revision that was not read',
-      run(...load(ENOUGH), ...limits, ...lastWords),
-      1,
-      /^1 revisions .* compacted/,
-    ],
+    ['a revision that was not read', run(...load(ENOUGH), ...limits, ...lastWords), 1, /^1 revisions .* compacted/],
   ])('%s', (_, judged, missed, words) => {
     expect(invalidities(judged, missed).join()).toMatch(words);
   });
