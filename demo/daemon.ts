@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { ask, insist, pause, type Urls } from './http.ts';
-import type { Tally } from './tally.ts';
+import type { FleetCounters } from './fleet-counters.ts';
 
 /** How long the service may hold a poll: short, so that there is something to see. */
 const WAIT_SECONDS = 5;
@@ -16,7 +16,7 @@ export interface Enrollment {
  */
 export class Daemon {
   readonly #urls: Urls;
-  readonly #counters: Tally;
+  readonly #counters: FleetCounters;
   /**
    * The credential that the daemon generates itself: the service gets its hash alone, and a lost answer to the
    * enrollment costs no code.
@@ -25,7 +25,7 @@ export class Daemon {
   #etag = '';
   #version = 0;
 
-  constructor(urls: Urls, counters: Tally) {
+  constructor(urls: Urls, counters: FleetCounters) {
     this.#urls = urls;
     this.#counters = counters;
   }

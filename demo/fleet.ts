@@ -5,7 +5,7 @@ import { configured, run } from '../src/service/run.ts';
 import { demoApiKey } from './account.ts';
 import { Daemon, type Enrollment } from './daemon.ts';
 import { insist, urlsOf, type Asked, type Urls } from './http.ts';
-import { LiveLine, Tally } from './tally.ts';
+import { LiveLine, FleetCounters } from './fleet-counters.ts';
 
 /*
  * `npm run demo`: the service with 25 simulated daemons, and an owner who now and then changes the configuration, cuts
@@ -21,11 +21,11 @@ const NEW_MACHINE_AFTER_MS = 2000;
 class Fleet {
   readonly #urls: Urls;
   readonly #apiKey: string;
-  readonly #counters: Tally;
+  readonly #counters: FleetCounters;
   readonly #signal: AbortSignal;
   readonly #members: Member[];
 
-  constructor(urls: Urls, apiKey: string, counters: Tally, signal: AbortSignal) {
+  constructor(urls: Urls, apiKey: string, counters: FleetCounters, signal: AbortSignal) {
     this.#urls = urls;
     this.#apiKey = apiKey;
     this.#counters = counters;
@@ -130,7 +130,7 @@ if (config) {
     process.stdout.write(
       `${DAEMONS} daemons poll at ${urls.device}; their owner works at ${urls.api}. Ctrl-C ends it.\n`,
     );
-    const counters = new Tally();
+    const counters = new FleetCounters();
     using line = new LiveLine(counters);
     line.start();
     await new Fleet(urls, apiKey, counters, signal).run();

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { CommanderError } from 'commander';
-import { LiveLine } from '../demo/tally.ts';
+import { LiveLine } from '../demo/fleet-counters.ts';
 import { createProgress } from '../src/cli/terminal/progress.ts';
 import { Devices } from './devices.ts';
 import { enrollAll, type Enrolled } from './enrolling.ts';

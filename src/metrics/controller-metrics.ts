@@ -67,7 +67,7 @@ function loopMetrics(controller: Section): LoopsMetrics {
     }),
     cleaned: controller.counterOf({
       name: 'muster_cleaned_total',
-      help: 'Expired things that the clean-up removed, by kind.',
+      help: 'Expired records that the clean-up removed, by kind.',
       labels: { what: CLEANED },
       unit: 'things',
       since: '0.1.0',

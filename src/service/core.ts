@@ -12,7 +12,7 @@ import type { Store } from '../store/port.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
-import { keptKeyPath, keptKeyRing, keptOperatorTokens } from './generated-secrets.ts';
+import { generatedKeyPath, generatedKeyRing, generatedOperatorTokens } from './generated-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
 
@@ -89,9 +89,9 @@ async function secretsOf(
   log: Log,
   random: RandomSource,
 ): Promise<Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'>> {
-  const { dataDir, keyFile: text, keyFilePath = keptKeyPath(dataDir) } = config;
-  const tokens = config.operatorTokens ?? (await keptOperatorTokens(dataDir, random));
-  const first = text === undefined ? await keptKeyRing(dataDir, random) : configuredKeyRing(text);
+  const { dataDir, keyFile: text, keyFilePath = generatedKeyPath(dataDir) } = config;
+  const tokens = config.operatorTokens ?? (await generatedOperatorTokens(dataDir, random));
+  const first = text === undefined ? await generatedKeyRing(dataDir, random) : configuredKeyRing(text);
   const keyFile = watchedKeyFile(keyFilePath, first, log);
   return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
 }

@@ -16,17 +16,17 @@ import { writeNewFile } from './new-file.ts';
 export const TOKEN_FILE = 'operator-token';
 
 /** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
-export async function keptOperatorTokens(dataDir: string, random: RandomSource): Promise<readonly string[]> {
+export async function generatedOperatorTokens(dataDir: string, random: RandomSource): Promise<readonly string[]> {
   const path = join(dataDir, TOKEN_FILE);
   return parseOperatorTokens(await readOrMake(path, () => `${generateSecretWord(random)}\n`), path);
 }
 
 /** The path of the key file that is made where none is configured. */
-export const keptKeyPath = (dataDir: string): string => join(dataDir, 'keys');
+export const generatedKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
 /** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
-export async function keptKeyRing(dataDir: string, random: RandomSource): Promise<KeyRing> {
-  const path = keptKeyPath(dataDir);
+export async function generatedKeyRing(dataDir: string, random: RandomSource): Promise<KeyRing> {
+  const path = generatedKeyPath(dataDir);
   const text = await readOrMake(path, () => newKeyFile(random));
   try {
     return parseKeyRing(text);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { createLog } from '../../src/log.ts';
-import { keptKeyRing, keptOperatorTokens } from '../../src/service/generated-secrets.ts';
+import { generatedKeyRing, generatedOperatorTokens } from '../../src/service/generated-secrets.ts';
 import { startService } from '../../src/service/service.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
@@ -51,9 +51,9 @@ describe('it makes only what is missing', () => {
 });
 
 test('what was made is kept, and nothing else lies there', async () => {
-  const first = [await keptOperatorTokens(dir, random), (await keptKeyRing(dir, random)).key(1)];
+  const first = [await generatedOperatorTokens(dir, random), (await generatedKeyRing(dir, random)).key(1)];
   const text = readFileSync(join(dir, 'keys'), 'utf8');
-  expect([await keptOperatorTokens(dir, random), (await keptKeyRing(dir, random)).key(1)]).toEqual(first);
+  expect([await generatedOperatorTokens(dir, random), (await generatedKeyRing(dir, random)).key(1)]).toEqual(first);
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(text);
   expect(readdirSync(dir).sort()).toEqual(['keys', 'operator-token']);
 });
@@ -66,14 +66,14 @@ test('a file that another process makes at the same moment is not overwritten', 
       return random.bytes(count);
     },
   };
-  await keptKeyRing(dir, racing);
+  await generatedKeyRing(dir, racing);
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(KEY_FILE_TEXT);
   expect(readdirSync(dir)).toEqual(['keys']);
 });
 
 test('the kept token file may hold several, for rotation', async () => {
   kept('operator-token', `${'a'.repeat(32)}\n\n${'b'.repeat(40)}\r\n`);
-  expect(await keptOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
+  expect(await generatedOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
 });
 
 describe('a kept file that is wrong is refused by its path and the rule, never by what stands there', () => {
@@ -93,7 +93,7 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
     [`${OPERATOR_TOKEN}\nhunter2 ${'x'.repeat(40)}\n`, /line 2 must be printable ASCII without spaces/, 'a space'],
   ])('operator-token: %j (%s, %s)', async (text, rule) => {
     kept('operator-token', text);
-    const words = await refusal(() => keptOperatorTokens(dir, random));
+    const words = await refusal(() => generatedOperatorTokens(dir, random));
     expect(words).toContain(`${join(dir, 'operator-token')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toContain('hunter2');
@@ -104,7 +104,7 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
     ['1:hunter2\n', /line 1: expected/],
   ])('keys: %j', async (text, rule) => {
     kept('keys', text);
-    const words = await refusal(() => keptKeyRing(dir, random));
+    const words = await refusal(() => generatedKeyRing(dir, random));
     expect(words).toContain(`${join(dir, 'keys')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toMatch(/hunter2|MUSTER_KEY_FILE/);

@@ -6,7 +6,7 @@ import { systemRandom, type RandomSource } from '../../domain/credentials/random
 import { createEnvelope } from '../../domain/keys/envelope.ts';
 import { parseKeyRing } from '../../domain/keys/key-ring.ts';
 import { openHeader } from '../../domain/otel-config/otel-config.ts';
-import { keptKeyPath } from '../../service/generated-secrets.ts';
+import { generatedKeyPath } from '../../service/generated-secrets.ts';
 import { openConfiguredStore } from '../../service/open-store.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import { systemClock } from '../../time/clock.ts';
@@ -52,7 +52,7 @@ async function opened(config: Config): Promise<Store> {
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || config.store.kind !== 'sqlite' || error.reason !== 'refused')
       throw error;
-    throw new CommandFault(`${error.message}: stop the service, and restore into a new place.`);
+    throw new CommandFault(`${error.message}: stop the service, and restore into another, empty store.`);
   }
 }
 
@@ -72,7 +72,7 @@ function counting(progress: Progress, signal: AbortSignal): Reading {
 
 /** A store that was tried out has its own key 1: the number alone does not tell that it is another key. */
 function opensBy({ keyFile, dataDir }: Config, random: RandomSource): RestoreRules['opens'] {
-  const kept = keptKeyPath(dataDir);
+  const kept = generatedKeyPath(dataDir);
   const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
   if (text === undefined) return () => false;
   const envelope = createEnvelope(parseKeyRing(text), random);

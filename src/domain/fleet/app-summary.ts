@@ -25,7 +25,7 @@ export const summaryOf = ({ status, connection, slot, codes }: AppRecord): AppSu
  * @returns the summary, and the credential's hash where there is one
  * @throws BadRecord
  */
-export function summaryAt(entry: Entry): { readonly summary: AppSummary; readonly credential: string | undefined } {
+export function readSummary(entry: Entry): { readonly summary: AppSummary; readonly credential: string | undefined } {
   const spelled = SPELLED.exec(entry.value);
   if (!spelled) {
     const { record } = parseRecord(appSchema, entry);

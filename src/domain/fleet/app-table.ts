@@ -4,7 +4,7 @@ import { PackedTable, withRoom } from '../../packed/table.ts';
 import type { PackedText } from '../../packed/text-pages.ts';
 import type { Entry } from '../../store/port.ts';
 import type { AppRecord } from '../records/records.ts';
-import { summaryAt, type AppSummary } from './app-summary.ts';
+import { readSummary, type AppSummary } from './app-summary.ts';
 import type { AppEntry } from './reader.ts';
 
 /** An app as memory held it when it was asked for. Its record is parsed at the first use. */
@@ -106,7 +106,7 @@ export class AppTable {
    * @throws BadRecord, and then holds what it held before
    */
   put(row: number, account: number, appId: string, entry: Entry): number {
-    const { summary, credential } = summaryAt(entry);
+    const { summary, credential } = readSummary(entry);
     // A credential that the text spells with escapes could not be found in it.
     const isPlain = credential === undefined || entry.value.includes(credential);
     const text = isPlain ? entry.value : JSON.stringify(JSON.parse(entry.value));

@@ -158,7 +158,7 @@ export class WatchCache implements AsyncDisposable {
     this.#behindSince ??= now;
     if (now - this.#behindSince > DEAF_MS) {
       this.#behindSince = undefined;
-      log.warn('the watch is deaf, opening another');
+      log.warn('the watch is silent, opening another');
       this.#filler.closeWatch();
     }
     return 'behind';

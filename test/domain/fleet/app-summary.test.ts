@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { enrolled, newApp, revoked, withCode } from '../../../src/domain/apps/app-state.ts';
-import { summaryAt, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
+import { readSummary, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
 import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
 import { appSchema, type AppRecord } from '../../../src/domain/records/records.ts';
 import { runs } from '../../support/run/effort.ts';
@@ -19,7 +19,7 @@ function bySchema(value: string): unknown {
 
 function atAGlance(value: string): unknown {
   try {
-    return summaryAt({ key: 'k', value, revision: 1 });
+    return readSummary({ key: 'k', value, revision: 1 });
   } catch (error) {
     return error instanceof BadRecord ? 'refused' : error;
   }

@@ -25,7 +25,7 @@ onEachStoreAlone('the watch cache in trouble', (stores) => {
     await followed.caughtUp();
     expect(followed.shelf.value(`${A}unheard`)).toBe('1');
     expect(followed.counted.relisted).toBe(0);
-    expect(followed.logged.join()).toContain('the watch is deaf');
+    expect(followed.logged.join()).toContain('the watch is silent');
   });
 
   test('a watch that is late but brings something is left alone', async () => {

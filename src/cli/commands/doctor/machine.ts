@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import type { Config, ListenAddress } from '../../../config/config.ts';
 import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
-import { keptKeyPath } from '../../../service/generated-secrets.ts';
+import { generatedKeyPath } from '../../../service/generated-secrets.ts';
 import { parseCertificate } from '../../../service/tls-certificate.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { DAY_MS } from '../../../time/utc-days.ts';
@@ -39,7 +39,7 @@ export async function checkMachine(config: Config, serviceRuns: boolean, report:
 
 function checkKeyFile({ keyFilePath, dataDir }: Config, report: Report): KeyRing | undefined {
   const keyFile = finding('key file');
-  const path = keyFilePath ?? keptKeyPath(dataDir);
+  const path = keyFilePath ?? generatedKeyPath(dataDir);
   try {
     const keyRing = parseKeyRing(readFileSync(path, 'utf8'));
     const { mode: type, uid } = statSync(path);

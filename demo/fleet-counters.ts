@@ -4,7 +4,7 @@ const TTY_EVERY_MS = 250;
 const PLAIN_EVERY_MS = 5000;
 
 /** Counts what the fleet has done so far. */
-export class Tally {
+export class FleetCounters {
   enrolled = 0;
   polls = 0;
   unchanged = 0;
