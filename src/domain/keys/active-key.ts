@@ -49,7 +49,7 @@ export function keyMissing(active: ActiveKeyRecord | undefined, keyRing: KeyRing
  * rotation that checked the replicas before the announcement then conflicts, and checks again; a rotation that came
  * first is seen here. The first replica of all creates the record.
  * @returns why the replica cannot serve, as `keyMissing`; undefined when it can
- * @throws StoreUnavailable, also where the active key changed under every attempt; BadRecord
+ * @throws StoreUnavailable; BadRecord; Busy where the active key changed under every attempt
  */
 export async function joinSealing(store: Store, keyRing: KeyRing): Promise<string | undefined> {
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {

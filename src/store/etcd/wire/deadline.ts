@@ -25,7 +25,7 @@ export const deadlineIn = (ms: number): Deadline => (systemClock.monotonic() + m
 /** The latest of some deadlines. */
 export const latest = (deadlines: readonly Deadline[]): Deadline => Math.max(...deadlines) as Deadline;
 
-/** Whole milliseconds until the deadline; 0 once it has passed. A timer of that length does not end before it. */
+/** Whole milliseconds until the deadline; 0 once it has passed. A timer of that length may end a millisecond early. */
 export const leftMs = (deadline: Deadline): number =>
   // The microsecond that is taken off exceeds the rounding error of the subtraction.
   Math.max(0, Math.ceil(deadline - systemClock.monotonic() - 0.001));

@@ -66,7 +66,7 @@ const SENTENCES: Record<StoreTrouble, string> = {
 
 function reasonOf({ code, details }: GrpcTrouble): StoreTrouble {
   if (code === GRPC.deadlineExceeded || /timed out|deadline exceeded/.test(details)) return 'timeout';
-  // A stream that the other side resets ends as cancelled: no call is cancelled on this side.
+  // A stream that the other side resets ends as cancelled; what this side cancels has ended before, by its deadline.
   if (code === GRPC.unavailable || code === GRPC.cancelled) return 'unreachable';
   // "Received message larger than max" and "too many requests" have the same code and are not a full store.
   if (code === GRPC.resourceExhausted) return details.includes('database space exceeded') ? 'full' : 'failed';
