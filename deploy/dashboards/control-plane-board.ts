@@ -47,7 +47,7 @@ const metering = [
   lines(
     {
       title: 'Nights metered',
-      description: 'One a day; late ones were rebuilt from recorded transitions, as exactly.',
+      description: 'One a day; late ones were rebuilt from recorded status changes, as exactly.',
       unit: 'short',
     },
     of(`sum by (late) (increase(${series('muster_metering_nights_total')}[1d]))`, 'late: {{late}}'),

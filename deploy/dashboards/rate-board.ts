@@ -78,7 +78,7 @@ const windows = [
 const shared = [
   lines(
     {
-      title: 'Parts of windows',
+      title: 'Allotments of windows',
       description:
         'With MUSTER_RATE_WINDOW=shared: taken ahead, returned in time, and settled only after their end (a replica that was paused or cut off).',
       unit: 'ops',

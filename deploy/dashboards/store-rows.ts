@@ -71,7 +71,7 @@ const memory = [
   lines(
     {
       title: 'Behind the store',
-      description: 'Revisions, at the last look. For moments it is normal.',
+      description: 'Revisions, at the last read. For moments it is normal.',
       unit: 'short',
       steps: rising(1, 100),
     },
@@ -115,7 +115,7 @@ const keys = [
     of(sum(increase('muster_key_rotations_total')), 'rotations'),
   ),
   lines(
-    { title: 'Secrets wrapped anew', description: 'Under the active key, after a rotation.', unit: 'ops' },
+    { title: 'Secrets rewrapped', description: 'Under the active key, after a rotation.', unit: 'ops' },
     of(sum(rate('muster_rewrapped_total')), 'rewrapped'),
   ),
 ];
@@ -135,11 +135,11 @@ const kubernetes = [
     of(max(series('muster_kubernetes_informer_age_seconds'), 'resource'), '{{resource}}'),
   ),
   lines(
-    { title: 'Looks at resources', description: 'By how they ended.', unit: 'ops' },
+    { title: 'Reconciliations', description: 'By how they ended.', unit: 'ops' },
     of(sum(rate('muster_kubernetes_reconcile_duration_seconds_count'), 'kind', 'outcome'), '{{kind}} {{outcome}}'),
   ),
   lines(
-    { title: 'Time of a look, p99', description: 'By kind of resource.', unit: 's' },
+    { title: 'Time of a reconciliation, p99', description: 'By kind of resource.', unit: 's' },
     of(quantile(0.99, 'muster_kubernetes_reconcile_duration_seconds', '', 'kind'), '{{kind}}'),
   ),
   lines(
@@ -147,7 +147,7 @@ const kubernetes = [
     of(sum(rate('muster_kubernetes_requests_total'), 'method', 'answer'), '{{method}} {{answer}}'),
   ),
   lines(
-    { title: 'Waiting to be looked at', description: 'Resources in the queue of the leader.', unit: 'short' },
+    { title: 'Waiting to be reconciled', description: 'Resources in the queue of the leader.', unit: 'short' },
     of(sum(series('muster_kubernetes_queued')), 'queued'),
   ),
 ];

@@ -78,14 +78,14 @@ describe('audit', () => {
   });
 });
 
-test('keys: what writes, and that there is nothing to rotate to', async () => {
+test('keys: which is active, and that there is nothing to rotate to', async () => {
   const status = await run('keys', 'status');
-  expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^ *1 +\d+ +0 +1 of 1 +writes$/m)]);
+  expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^ *1 +\d+ +0 +1 of 1 +active$/m)]);
   const rotated = await run('keys', 'rotate');
   expect([rotated.code, rotated.stdout, rotated.stderr]).toEqual([
     0,
     '',
-    expect.stringMatching(/Key 1 writes already: add a line/),
+    expect.stringMatching(/Key 1 is active already: add a line/),
   ]);
 });
 

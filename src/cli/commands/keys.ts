@@ -40,10 +40,10 @@ function tableOf(status: KeyStatus): string {
 }
 
 function stateOf(number: number, status: Pick<KeyStatus, 'writing' | 'known' | 'removable'>): string {
-  if (number === status.writing) return 'writes';
+  if (number === status.writing) return 'active';
   if (!status.known.includes(number)) return 'not in the key file';
   if (status.removable.includes(number)) return 'may be removed';
-  return number > status.writing ? 'ready for `muster keys rotate`' : 'reads';
+  return number > status.writing ? 'ready for `muster keys rotate`' : 'opens only';
 }
 
 /**
@@ -55,7 +55,8 @@ export async function rotateKeys(env: NodeJS.ProcessEnv): Promise<void> {
   const { writing, before } = await client.json<{ writing: number; before: number }>('/operator/v1/keys/rotation', {
     method: 'POST',
   });
-  if (writing === before) say(`Key ${writing} writes already: add a line with a greater number to the key file first.`);
-  else say(`Key ${writing} writes from now on; what key ${before} sealed is rewrapped in the background.`);
+  if (writing === before)
+    say(`Key ${writing} is active already: add a line with a greater number to the key file first.`);
+  else say(`Key ${writing} is active from now on; what key ${before} sealed is rewrapped in the background.`);
   say('`muster keys status` tells when older lines may be removed.');
 }

@@ -92,7 +92,7 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     });
     if (outcome === 'committed') {
       metrics.keyRotated();
-      log.info({ requestId: origin.requestId, before, writing: newest }, 'another key is active');
+      log.info({ requestId: origin.requestId, before, active: newest }, 'another key is active');
       return { writing: newest, before };
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);

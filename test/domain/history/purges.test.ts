@@ -79,7 +79,7 @@ async function awaiting({ muster, clock }: Started): Promise<number> {
   return Number(/^muster_purges_awaiting_key_retirement (\d+)$/m.exec(text)?.[1]);
 }
 
-/** The newest key writes from now on, and seals all that there is. */
+/** The newest key is active from now on, and seals all that there is. */
 async function rotate({ muster, clock }: Started): Promise<void> {
   const keys = `${muster.ops}/operator/v1/keys`;
   const rotated = await call(`${keys}/rotation`, { method: 'POST', token: OPERATOR_TOKEN });

@@ -65,7 +65,7 @@ const everybodyKnows =
   ({ replicas }: KeysShown): boolean =>
     replicas.every(({ keyNumbers }) => keyNumbers.includes(number));
 
-/** The first replica of the fleet, on which key 1 writes. Further keys come to its file later. */
+/** The first replica of the fleet, on which key 1 is active. Further keys come to its file later. */
 async function first(...numbers: readonly number[]): Promise<Replica> {
   const one = await replica('one', [1]);
   const known = numbers.length > 0 ? numbers : [1, 2];

@@ -62,8 +62,8 @@ async function checkToken(env: NodeJS.ProcessEnv, report: Report): Promise<void>
     const client = new ServiceClient(connectionOf(env));
     const { writing, known } = await client.json<{ writing: number; known: number[] }>('/operator/v1/keys');
     report(token.ok('the service takes the operator token'));
-    if (known.includes(writing)) report(keys.ok(`key ${writing} writes, and the service knows it`));
-    else report(keys.fail(`key ${writing} writes, and the service's key file does not have it: add its line`));
+    if (known.includes(writing)) report(keys.ok(`key ${writing} is active, and the service knows it`));
+    else report(keys.fail(`key ${writing} is active, and the service's key file does not have it: add its line`));
   } catch (error) {
     report(token.fail(wordsOf(error)));
   }

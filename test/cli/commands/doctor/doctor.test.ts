@@ -87,7 +87,7 @@ test('a running service is asked: it is ready, takes the token, knows its key, a
   for (const says of [
     /service .* is ready/,
     /token .* takes/,
-    /keys .* key 1 writes/,
+    /keys .* key 1 is active/,
     /store .* held by the running/,
   ]) {
     expect(findings.filter((line) => says.test(line))).toHaveLength(1);
