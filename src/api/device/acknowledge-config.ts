@@ -24,7 +24,7 @@ const refuse = { revision: 'invalid_request', status: 'invalid_request', error: 
 
 /**
  * POST /device/v1/config/ack.
- * @throws Refusal, HttpRefusal, StoreUnavailable
+ * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
 export async function acknowledgeConfig(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const found = await authenticated(exchange, deps);

@@ -30,7 +30,7 @@ const refuse = {
 
 /**
  * POST /device/v1/enroll.
- * @throws Refusal, HttpRefusal, StoreUnavailable
+ * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
 export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');

@@ -45,7 +45,7 @@ const refuse = { events: 'invalid_request' } as const;
 
 /**
  * POST /device/v1/detections.
- * @throws Refusal, HttpRefusal, StoreUnavailable
+ * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
 export async function reportDetections(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const found = await authenticated(exchange, deps);

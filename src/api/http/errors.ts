@@ -50,7 +50,7 @@ export const errorBody = (code: ErrorCode, message: string = ERRORS[code].messag
   JSON.stringify({ error: { code, message } });
 
 /**
- * The `Retry-After` of a row in seconds, drawn from its range, so that clients that were refused together do not return
+ * The `Retry-After` of a row in seconds, at random from its range, so that clients that were refused together do not return
  * together.
  * @param random gives a number in [0, 1)
  */

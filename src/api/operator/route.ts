@@ -63,8 +63,8 @@ export interface OperatorRequest<Body> extends PathIds {
 }
 
 /**
- * One operation of the operator API. Every wrong field is `invalid_request`. Its handler throws Refusal and
- * StoreUnavailable.
+ * One operation of the operator API. Every wrong field is `invalid_request`. Its handler throws Refusal,
+ * StoreUnavailable and Busy.
  */
 export interface OperatorRoute<Shape extends z.core.$ZodShape> {
   readonly method: 'get' | 'post' | 'patch' | 'delete';

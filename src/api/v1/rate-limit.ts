@@ -12,7 +12,7 @@ const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindow
 
 /**
  * H13, H14: charges the account, and adds the fields of the rate limit to the response of this exchange.
- * @throws HttpRefusal `rate_limited`, with the seconds until a request is free; StoreUnavailable
+ * @throws HttpRefusal `rate_limited`, with the seconds until a request is free; StoreUnavailable, Busy
  */
 export function chargeAccount(
   exchange: Exchange,

@@ -25,8 +25,8 @@ export interface V1Request<Body> {
 }
 
 /**
- * A route is a value: schema, refusal codes and handler of one operation. Its handler throws Refusal and
- * StoreUnavailable.
+ * A route is a value: schema, refusal codes and handler of one operation. Its handler throws Refusal,
+ * StoreUnavailable and Busy.
  */
 export interface Route<Shape extends z.core.$ZodShape> {
   readonly method: 'get' | 'post' | 'put' | 'delete';

@@ -22,7 +22,7 @@ import type { Resource } from './resource.ts';
 import type { Secrets } from './secrets.ts';
 
 /*
- * A kind of custom resource (docs/adr/0020) gathers facts, decides from them in a pure function, and acts. A
+ * A kind of custom resource (ADR 0020) gathers facts, decides from them in a pure function, and acts. A
  * reconciliation repeats this: as long as a step is to be done, that one step is done and the facts are gathered anew;
  * when no step is left the status is written. Each step is safe to repeat, and the process may end between any two.
  */
@@ -40,8 +40,7 @@ export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, S
   ): Decision<Step, z.infer<Status>>;
   /**
    * Does one step; safe to repeat.
-   * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, StaleRead where it is to be tried
-   * again
+   * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, Busy, StaleRead: to be tried again
    */
   act(
     step: Step,

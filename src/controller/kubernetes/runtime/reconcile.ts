@@ -15,8 +15,8 @@ export interface KindReconciler {
   /**
    * Reconciles one resource: adds the finalizer, does step after step until none is left, and writes the status.
    * @returns the milliseconds after which to reconcile again; undefined: when the resource changes
-   * @throws KubeError, StoreUnavailable, StaleRead: to be tried again; ZodError where the spec is none of this version;
-   *   Error where the steps do not come to an end
+   * @throws KubeError, StoreUnavailable, Busy, StaleRead: to be tried again; ZodError where the spec is none of this
+   *   version; Error where the steps do not come to an end
    */
   reconcile(object: KubeObject, frame: Frame): Promise<number | undefined>;
 }
