@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -91,6 +91,39 @@ test('the lines that npm start prints work when pasted, and a second start keeps
   await again.until('Ctrl-C ends it.');
   expect(keyIn(again.output())).toBe(keyIn(demo.output()));
   expect(await again.interrupt()).toBe(0);
+});
+
+/** The commands of a section of a document, in their order. */
+function commandsOf(document: string, section: string): string {
+  const text = readFileSync(join(import.meta.dirname, '../..', document), 'utf8');
+  const part = text.split(/^## /m).find((candidate) => candidate.startsWith(`${section}\n`)) ?? '';
+  return [...part.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands = '']) => commands).join('');
+}
+
+test('the walk of README.md works word for word, but for the addresses and folders', async () => {
+  using directory = dataDirectory();
+  await using demo = start('start.ts', directory.path);
+  await demo.until('Ctrl-C ends it.');
+  const [api = '', device = '', ops = ''] = demo.output().match(/http:\/\/127\.0\.0\.1:\d+/g) ?? [];
+  const walk = commandsOf('README.md', 'A walk with curl')
+    .replace('http://127.0.0.1:8080', api)
+    .replace('http://127.0.0.1:8081', device)
+    .replace('http://127.0.0.1:8082', ops)
+    .replaceAll('/tmp/polled.json', join(directory.path, 'polled.json'))
+    .replace('.muster/operator-token', join(directory.path, 'operator-token'));
+
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', walk]);
+  expect(stderr).toBe('');
+  const lines = stdout.trim().split(/\r?\n/);
+  const [created, stored, polled, listed, revoked] = lines.slice(0, 5).map((line) => JSON.parse(line) as unknown);
+  expect(created).toMatchObject({ status: 'pending', name: 'edge 1' });
+  expect(stored).toMatchObject({ enabled: true, authHeaderSet: true });
+  expect(polled).toMatchObject({ revision: 1, otel: { headers: { Authorization: 'Bearer collector-secret' } } });
+  expect(listed).toMatchObject({ apps: [{ status: 'active', platform: 'linux' }] });
+  expect(revoked).toMatchObject({ status: 'revoked' });
+  expect(lines[5]).toBe('HTTP/1.1 401 Unauthorized');
+  expect(lines.at(-1)).toContain('"invalid_credential"');
+  expect(await demo.interrupt()).toBe(0);
 });
 
 test('the daemons of npm run demo enroll, receive and acknowledge, and it ends with 0', async () => {
