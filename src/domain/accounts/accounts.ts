@@ -62,7 +62,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 }
 
 /** The account of a record, as the operator API shows it. */
-export function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
+function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
   const { name, entitlement, disabled, createdAt, adoptableBy, managedBy } = record;
   return { accountId: id, name, entitlement, disabled, createdAt, adoptableBy, managedBy };
 }

@@ -14,7 +14,7 @@ export const BACKUP_MEDIA_TYPE = 'application/x-ndjson';
 /** Larger than any record, so that a file that is no backup cannot fill memory. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
-export const backupHeaderSchema = z.looseObject({
+const backupHeaderSchema = z.looseObject({
   muster: z.literal('backup'),
   format: z.int().min(1),
   /** The `FORMAT` of the records. */

@@ -25,7 +25,7 @@ export type FleetAccountStep =
   | { readonly do: 'release' }
   | { readonly do: 'forget' };
 
-export const COUNTS_EVERY_MS = 60_000;
+const COUNTS_EVERY_MS = 60_000;
 
 export const accountNameOf = ({ spec, name }: FleetAccountResource): string => spec.displayName ?? name;
 

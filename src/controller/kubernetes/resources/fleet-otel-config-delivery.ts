@@ -3,7 +3,7 @@ import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import type { FleetOtelConfigFacts } from './fleet-otel-config-facts.ts';
 
 /** Counts move with every acknowledgement: they are written once a minute, and when the revision is another one. */
-export const DELIVERY_EVERY_MS = 50_000;
+const DELIVERY_EVERY_MS = 50_000;
 
 type Delivery = NonNullable<FleetOtelConfigStatus['delivery']>;
 

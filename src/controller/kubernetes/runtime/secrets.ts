@@ -11,7 +11,7 @@ import type { Informer } from './informer.ts';
 
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 /** The label of every Secret that Muster creates. */
-export const OWNED_LABEL = 'app.kubernetes.io/managed-by';
+const OWNED_LABEL = 'app.kubernetes.io/managed-by';
 export const OWNED_SELECTOR: string = `${OWNED_LABEL}=muster`;
 /** The label of a Secret whose values Muster may read to send them to collectors. */
 export const HEADER_LABEL = 'muster.dev/auth-header';

@@ -56,7 +56,7 @@ export function spendUnit(lease: OwnLease, now: ClockInterval, rules: WindowRule
   lease.spent += 1;
 }
 
-export const spendsOf = (lease: OwnLease | undefined): readonly Spent[] =>
+const spendsOf = (lease: OwnLease | undefined): readonly Spent[] =>
   lease ? [...lease.spends].map(([at, units]) => ({ at, units })) : [];
 
 /** The own leases by a record that was read: after a lost answer the nonce tells whether the commit took effect. */
