@@ -11,11 +11,11 @@ export const CONTROLLER: readonly Mutant[] = [
     caughtBy: ['test/controller/leader.test.ts'],
   },
   {
-    name: 'a code that was drawn before a revocation is registered after it',
+    name: 'a code that was generated before a revocation is registered after it',
     file: 'src/controller/kubernetes/resources/fleet-app-decide.ts',
     search: `if (pending && !issue) return`,
     replacement: `if (pending && !issue && app.status !== 'revoked') return`,
-    rule: 'Kubernetes: an app that was revoked outside is not brought back by a code that was drawn before.',
+    rule: 'Kubernetes: an app that was revoked outside is not brought back by a code that was generated before.',
     caughtBy: ['test/controller/kubernetes/resources/fleet-app-decide.test.ts'],
   },
   {

@@ -39,7 +39,7 @@ describe('formats', () => {
     expect([isCredential(key), isCredential(code)]).toEqual([false, false]);
   });
 
-  test('none is drawn twice', () => {
+  test('none is generated twice', () => {
     expect(new Set(Array.from({ length: 2000 }, enrollCode)).size).toBe(2000);
   });
 

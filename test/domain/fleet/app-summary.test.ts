@@ -17,7 +17,7 @@ function bySchema(value: string): unknown {
   }
 }
 
-function atAGlance(value: string): unknown {
+function bySummary(value: string): unknown {
   try {
     return readSummary({ key: 'k', value, revision: 1 });
   } catch (error) {
@@ -71,8 +71,8 @@ test('the summary of any state of an app says what the whole record says', () =>
   fc.assert(
     fc.property(record, (app) => {
       const value = JSON.stringify(app);
-      expect(atAGlance(value)).toEqual(bySchema(value));
-      expect(atAGlance(value)).not.toBe('refused');
+      expect(bySummary(value)).toEqual(bySchema(value));
+      expect(bySummary(value)).not.toBe('refused');
     }),
     { numRuns: runs(200) },
   );
@@ -110,7 +110,7 @@ test('a text that is damaged or spelled otherwise is judged as the schema judges
         const from = at % value.length;
         value = value.slice(0, from) + put + value.slice(from + length);
       }
-      expect(atAGlance(value)).toEqual(bySchema(value));
+      expect(bySummary(value)).toEqual(bySchema(value));
     }),
     { numRuns: runs(600) },
   );
@@ -130,5 +130,5 @@ test.each([
   const told = { platform: 'p', agentVersion: 'v', connection: 'private', at: 1 } as const;
   const value = spell(JSON.stringify(enrolled(before, { code: 'code', credential: 'credential-hash', ...told })));
   expect(value).not.toBe(JSON.stringify(enrolled(before, { code: 'code', credential: 'credential-hash', ...told })));
-  expect(atAGlance(value)).toEqual(bySchema(value));
+  expect(bySummary(value)).toEqual(bySchema(value));
 });

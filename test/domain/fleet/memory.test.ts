@@ -70,7 +70,7 @@ test('while memory is filled anew nobody is told anything; then each account of 
   expect(new Set(changes)).toEqual(new Set([ACCOUNT, gone, fresh].map((accountId) => [accountId, undefined])));
 });
 
-/** Two accounts with apps of their own, and credentials that wander between them. */
+/** Two accounts with apps of their own, and credentials that move between them. */
 const ACCOUNTS = [ACCOUNT, 'other678abcdefgh'];
 const CREDENTIALS = ['c', 'd', 'e'].map((letter) => letter.repeat(43));
 const appStep = fc.record({

@@ -79,11 +79,11 @@ export class FaultyStore implements Store {
 
   /** Has the calls of an operation hang until the returned function is called. */
   stall(operation: Operation): () => void {
-    const gate = Promise.withResolvers<void>();
-    this.#stalled.set(operation, gate);
+    const latch = Promise.withResolvers<void>();
+    this.#stalled.set(operation, latch);
     return () => {
       this.#stalled.delete(operation);
-      gate.resolve();
+      latch.resolve();
     };
   }
 
@@ -145,7 +145,7 @@ export class FaultyStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const gate of this.#stalled.values()) gate.resolve();
+    for (const latch of this.#stalled.values()) latch.resolve();
     await this.#store[Symbol.asyncDispose]();
   }
 

@@ -76,7 +76,7 @@ describe('from nothing to a code in a Secret', () => {
     [
       { binding: bindingOf({ pending: { hash: 'h1' } }), app: pending, secret: undefined },
       { do: 'issue' },
-      'the process ended before the Secret was written: another is drawn',
+      'the process ended before the Secret was written: another is generated',
     ],
     [
       { binding: bindingOf({ pending: { hash: 'h2' } }), app: pending },

@@ -57,17 +57,17 @@ test('a key that is added while it is worked on is worked on again, and never tw
 test('no more keys than the concurrency are worked on at a time', async () => {
   let together = 0;
   let most = 0;
-  const gate = Promise.withResolvers<void>();
+  const latch = Promise.withResolvers<void>();
   await using it = running(async () => {
     together += 1;
     most = Math.max(most, together);
-    await gate.promise;
+    await latch.promise;
     together -= 1;
     return undefined;
   }, 3);
   for (let i = 0; i < 20; i += 1) it.queue.add(`key-${i}`);
   await until(() => together === 3);
-  gate.resolve();
+  latch.resolve();
   await until(() => it.queue.idle);
   expect(most).toBe(3);
 });
@@ -145,14 +145,14 @@ test('a key that is forgotten does not come back', async () => {
 });
 
 test('the queue ends when the work under way has ended', async () => {
-  const gate = Promise.withResolvers<void>();
+  const latch = Promise.withResolvers<void>();
   const ending = new AbortController();
   const queue = new WorkQueue({ clock: new FakeClock(), random: () => 1, concurrency: 1 });
   let over = false;
   queue.add('a');
   const ended = queue
     .run(async () => {
-      await gate.promise;
+      await latch.promise;
       return undefined;
     }, ending.signal)
     .then(() => (over = true));
@@ -160,6 +160,6 @@ test('the queue ends when the work under way has ended', async () => {
   ending.abort();
   await new Promise((resolve) => setImmediate(resolve));
   expect(over).toBe(false);
-  gate.resolve();
+  latch.resolve();
   await ended;
 });
