@@ -48,8 +48,10 @@ export interface AccountsDeps extends MutationDeps, Pick<TransitionDeps, 'clockW
 /** Creates the operations on accounts; see `Accounts`. */
 export function createAccounts(deps: AccountsDeps): Accounts {
   return {
-    create(origin, account) {
+    create(origin, { name, entitlement }) {
       const accountId = generateAccountId(deps.random);
+      // Named one by one: a binding is not the operator's to set, whatever else the object that was handed over has.
+      const account = { name, entitlement };
       return mutate(deps, origin, (reader) => creationStep(deps, reader, accountId, account, origin.at));
     },
     async read(accountId) {
