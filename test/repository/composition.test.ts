@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sourceTree, withoutComments } from '../support/repository/source-tree.ts';
 
@@ -22,6 +23,7 @@ function constructorsIn(code: string): readonly string[] {
   return [...new Set(fromDomain.match(/\bcreate[A-Z]\w*/g))].filter((name) => CONSTRUCTORS.has(name));
 }
 
+const roomOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 const users = tree
   .filter(({ path }) => !path.startsWith('domain/'))
   .map(({ path, code }) => ({ path, names: constructorsIn(code) }))
@@ -30,6 +32,27 @@ const users = tree
 test('the services of the domain are constructed in one file', () => {
   const elsewhere = users.filter(({ path }) => path !== ROOT_OF_COMPOSITION && !(path in EXCEPTIONS));
   expect(elsewhere.map(({ path, names }) => `${path}: ${names.join(', ')}`)).toEqual([]);
+});
+
+test('no room of the domain constructs a service of another one', () => {
+  const across = tree
+    .filter(({ path }) => path.startsWith('domain/'))
+    .flatMap(({ path, code }) => {
+      const imports = code.matchAll(/^(?:import|export)\s([^;]*?)from '([^']*)'/gm);
+      return [...imports].flatMap(([, names = '', from = '']) => {
+        const room = roomOf(join('/', roomOf(path), from)).slice(1);
+        const constructors = (names.match(/\bcreate[A-Z]\w*/g) ?? []).filter((name) => CONSTRUCTORS.has(name));
+        return room === roomOf(path) ? [] : constructors.map((name) => `${path}: ${name}`);
+      });
+    });
+  expect(across).toEqual([]);
+});
+
+test('no file takes a file of the domain as a whole, in which a constructor could not be seen', () => {
+  const whole = /\bimport\([^)]*\/domain\/|^(?:import|export) \*[^;]*?from '[^']*\/domain\//m;
+  expect(
+    tree.filter(({ path, code }) => !path.startsWith('domain/') && whole.test(code)).map(({ path }) => path),
+  ).toEqual([]);
 });
 
 test('the composition root constructs many services, and each exception constructs one', () => {
