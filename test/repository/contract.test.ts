@@ -31,7 +31,14 @@ const files = (patterns: readonly string[]): readonly File[] =>
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 
 const documents = files(['*.md', 'docs/**/*.md', 'charts/**/*.md', 'examples/**/*.md']);
-const code = files(['{src,test,bench,demo,fleet,scripts,deploy}/**/*.ts', 'charts/muster/**/*.{yaml,tpl,txt}']);
+const code = files([
+  '{src,test,bench,demo,fleet,scripts,deploy}/**/*.ts',
+  '{bin,scripts}/*.mjs',
+  '.ci/**/{run,*.sh,*.go}',
+  '*.{json,ts}',
+  'deploy/**/*.{yaml,yml}',
+  'charts/muster/**/*.{yaml,tpl,txt}',
+]);
 
 describe('the rules', () => {
   test('are told from the document', () => {

@@ -138,6 +138,39 @@ function devicePaths(): string[] {
   return routes.map(([, path = '', method = '']) => `${method} ${path}`);
 }
 
+test('every file that documents and comments of src name is there, but the one of an example', () => {
+  const all = [
+    'bench',
+    'bin',
+    'charts',
+    'demo',
+    'deploy',
+    'docs',
+    'examples',
+    'fleet',
+    'scripts',
+    'src',
+    'test',
+  ].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `/${folder}/${path}`),
+  );
+  const sources = all.filter((path) => path.startsWith('/src/') && path.endsWith('.ts'));
+  const told = [
+    ...DOCUMENTS.flatMap((path) => codesIn(withoutFences(textOf(path))).map((name) => ({ path, name }))),
+    ...sources.flatMap((path) =>
+      [...textOf(path).matchAll(/^\s*(?:\/?\*|\/\/).*$/gm)].flatMap(([comment]) =>
+        [...comment.matchAll(/[\w./-]+/g)].map(([name]) => ({ path, name })),
+      ),
+    ),
+  ];
+  const named = told.filter(({ name }) => /^[a-z][\w-]*(?:\/[\w.-]+)*\/[\w.-]+\.(?:ts|mjs|sh)$/.test(name));
+  expect(named.length).toBeGreaterThan(100);
+  const missing = named.filter(({ name }) => !all.some((path) => path.endsWith(`/${name}`)));
+  expect(missing.map(({ path, name }) => `${path}: ${name}`)).toEqual([
+    'docs/ARCHITECTURE.md: src/api/v1/operations/rename-app.ts',
+  ]);
+});
+
 test('every metric that the documents name exists', () => {
   const exist = new Set(cataloguedSeries().map(({ name }) => name));
   const named = DOCUMENTS.flatMap((path) =>
