@@ -166,7 +166,7 @@ const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 function kubernetesOf(values: Environment, kubeconfig: string | undefined): KubernetesConfig | undefined {
   if (!values.MUSTER_ROLES.has('kubernetes')) return undefined;
   if (!values.MUSTER_ROLES.has('controller')) {
-    throw new ConfigError('MUSTER_ROLES: kubernetes needs the role controller beside it: it runs on who leads');
+    throw new ConfigError('MUSTER_ROLES: kubernetes needs the role controller beside it: it runs on the leader');
   }
   const deviceUrl = values.MUSTER_KUBERNETES_DEVICE_URL;
   if (deviceUrl === undefined) {

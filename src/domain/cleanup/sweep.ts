@@ -32,7 +32,7 @@ export interface SweepDeps {
 export interface Piece {
   /** How many were removed. */
   readonly gone: number;
-  /** Where the next piece begins; undefined when the pass is over. */
+  /** The start of the next piece; undefined when the pass is over. */
   readonly next: string | undefined;
 }
 

@@ -15,7 +15,7 @@ const COMMITS_PER_ROUND_MAX = 50;
 export interface Pruned {
   /** Nothing is left to remove. */
   readonly all: boolean;
-  /** Where the next round goes on: until the history is compacted, a store passes over removed keys slowly. */
+  /** The start of the next round: until the history is compacted, a store passes over removed keys slowly. */
   readonly to: string | undefined;
 }
 

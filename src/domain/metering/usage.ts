@@ -46,7 +46,7 @@ export interface Usage {
   /** In the order of the account ids; also accounts without nights. */
   readonly accounts: readonly AccountUsage[];
   readonly total: Amount;
-  /** Where the next page begins; undefined after the last one. */
+  /** The start of the next page; undefined after the last one. */
   readonly next: string | undefined;
 }
 

@@ -1,9 +1,7 @@
 import { BlockList } from 'node:net';
 import type { Host } from './collector-host.ts';
 
-/**
- * Where a host is: in a private network, anywhere else, or `nowhere`, since no collector can listen at such an address.
- */
+/** The network of a host: private, public, or `nowhere` for an address at which no collector can listen. */
 export type Reach = 'private' | 'public' | 'nowhere';
 
 /**
