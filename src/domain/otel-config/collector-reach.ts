@@ -31,7 +31,7 @@ function addresses(...ranges: string[]): BlockList {
 const PRIVATE_SUFFIXES = ['.localhost', '.local', '.lan', '.internal', '.home.arpa'];
 
 /** On a machine in a cloud these answer with the machine's own credentials. */
-const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata', 'instance-data']);
+const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.azure.internal', 'metadata', 'instance-data']);
 
 function isPrivateName(name: string): boolean {
   const absolute = name.endsWith('.');
