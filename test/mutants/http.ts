@@ -28,6 +28,22 @@ export const HTTP: readonly Mutant[] = [
     ],
   },
   {
+    name: 'the body of an enrollment is inflated',
+    file: 'src/api/device/enroll.ts',
+    search: '{ unencoded: true }',
+    replacement: '{ unencoded: false }',
+    rule: 'H7: nothing is inflated for a client that is not authenticated.',
+    caughtBy: ['test/api/device/enroll-refused.test.ts'],
+  },
+  {
+    name: 'costly bodies are inflated beside each other',
+    file: 'src/api/http/content-encoding.ts',
+    search: 'await oneAfterTheOther(() => inflated(raw, encoding, bytesMax));',
+    replacement: 'await inflated(raw, encoding, bytesMax);',
+    rule: 'H7: one body at a time is inflated, so that the thread pool has threads for names and files.',
+    caughtBy: ['test/api/http/content-encoding.test.ts'],
+  },
+  {
     name: 'a malformed app ID is told apart from an unknown one',
     file: 'src/api/v1/gateway.ts',
     search: `!APP_ID.test(appId)) throw new Refusal('not_found');`,

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { INFLATING_MAX } from '../../src/api/http/content-encoding.ts';
 import { ERRORS } from '../../src/api/http/errors.ts';
 import { BODY_LIMITS } from '../../src/api/http/request-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from '../../src/api/http/response.ts';
@@ -149,6 +150,7 @@ describe('what the tables say', () => {
     COMMIT_OPERATIONS_MAX,
     DRAIN_BYTES_MAX,
     DRAIN_MS,
+    INFLATING_MAX,
     PINNED_MS_MAX,
     PRICE_ENTRIES_MAX,
     RATE_WAITING_MAX,

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { systemClock } from '../../time/clock.ts';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
 import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
@@ -11,6 +12,8 @@ export interface BodyLimits {
   /** The longest wait for the next byte. */
   readonly stallMs: number;
   readonly totalMs: number;
+  /** H7: no content encoding is known, so that nothing is inflated for a client that is not authenticated. */
+  readonly unencoded?: boolean;
 }
 
 /** H7 and H21. */
@@ -32,8 +35,9 @@ const BROKE_OFF = unreadable('The body broke off.');
 const TOO_SLOW = unreadable('The body did not come in time.');
 
 /**
- * Reads the body of a request, once. Never rejects, never holds more than the limit, and sends `100 Continue` only
- * where the client waits for it and the body will be read. `sendResponse` drains the part that is left unread.
+ * Reads the body of a request, once. Never holds more than the limit, and sends `100 Continue` only where the client
+ * waits for it and the body will be read. `sendResponse` drains the part that is left unread.
+ * @throws Busy where too many bodies wait to be inflated
  */
 export function readBody(
   request: IncomingMessage,
@@ -65,7 +69,8 @@ function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Enc
     return unreadable('The Transfer-Encoding is not supported.');
   }
   const encoding = encodingOf(headers['content-encoding']);
-  if (encoding === undefined) return unreadable('The Content-Encoding is not supported.');
+  if (encoding === undefined || (limits.unencoded === true && encoding !== 'identity'))
+    return unreadable('The Content-Encoding is not supported.');
   return isBodyBroken(request) || request.destroyed ? BROKE_OFF : encoding;
 }
 
@@ -119,10 +124,13 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
   request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
 }
 
-function decode(raw: Buffer, encoding: Encoding, limits: BodyLimits): ReadBody {
-  if (raw.length > limits.bytesMax) return TOO_LARGE;
+function decode(raw: Buffer, encoding: Encoding, { bytesMax }: BodyLimits): MaybePromise<ReadBody> {
+  if (raw.length > bytesMax) return TOO_LARGE;
   if (raw.length === 0) return EMPTY;
-  const bytes = encoding === 'identity' ? raw : inflate(raw, encoding, limits.bytesMax);
+  return encoding === 'identity' ? judgeBytes(raw) : inflate(raw, encoding, bytesMax).then(judgeBytes);
+}
+
+function judgeBytes(bytes: Buffer | 'too_large' | 'corrupt'): ReadBody {
   if (bytes === 'too_large') return TOO_LARGE;
   if (bytes === 'corrupt') return unreadable('The body does not decompress.');
   if (bytes.length === 0) return EMPTY;

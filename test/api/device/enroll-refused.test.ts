@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exchange } from '../../support/http/raw-http.ts';
 import {
@@ -12,6 +13,7 @@ import {
   sendEnroll,
 } from '../../support/service/daemon.ts';
 import {
+  call,
   createApp,
   enroll,
   poll,
@@ -252,10 +254,31 @@ onEachBackend('a refused enrollment', (backend) => {
       expect(tooLarge).toMatchObject({ status: 413, body: { error: { code: 'payload_too_large' } } });
     });
 
+    test.each<[string, (bytes: Buffer) => Buffer]>([
+      ['gzip', gzipSync],
+      ['deflate', deflateSync],
+      ['br', brotliCompressSync],
+      ['identity, gzip', gzipSync],
+    ])('H7: a body in %s, since nothing is inflated for a stranger', async (encoding, pack) => {
+      const body = pack(Buffer.from(JSON.stringify(app)));
+      const refused = await call(`${muster.device}/device/v1/enroll`, {
+        method: 'POST',
+        body,
+        headers: { 'content-encoding': encoding },
+      });
+      expect(refused).toMatchObject(INVALID_REQUEST);
+      expect(refused.text).toContain('The Content-Encoding is not supported.');
+    });
+
     test('the code is good after all that, with the longest fields and the largest body', async () => {
       const body = { ...app, platform: '~'.repeat(128), agentVersion: ' '.repeat(128), unknown: { field: true } };
       const padding = 'x'.repeat(65_536 - JSON.stringify({ ...body, padding: '' }).length);
-      expect((await sendEnroll(muster, { ...body, padding })).status).toBe(200);
+      const enrolled = await call(`${muster.device}/device/v1/enroll`, {
+        method: 'POST',
+        body: { ...body, padding },
+        headers: { 'content-encoding': 'identity' },
+      });
+      expect(enrolled.status).toBe(200);
     });
   });
 

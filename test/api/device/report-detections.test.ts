@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -303,6 +304,21 @@ onEachBackend('detections', (backend) => {
         status: 413,
         body: { error: { code: 'payload_too_large' } },
       });
+    });
+
+    test('H7: a body in gzip or deflate is inflated, and one in br is 400', async () => {
+      const { credential } = await daemon();
+      const plain = Buffer.from(JSON.stringify({ events: [detection({})] }));
+      const sent = (encoding: string, body: Buffer): Promise<Answer> =>
+        call(`${muster.device}/device/v1/detections`, {
+          method: 'POST',
+          token: credential,
+          body,
+          headers: { 'content-encoding': encoding },
+        });
+      expect((await sent('gzip', gzipSync(plain))).status).toBe(202);
+      expect((await sent('deflate', deflateSync(plain))).status).toBe(202);
+      expect(await sent('br', brotliCompressSync(plain))).toMatchObject(INVALID_REQUEST);
     });
   });
 

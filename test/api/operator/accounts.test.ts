@@ -1,3 +1,4 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../../src/domain/limits.ts';
 import type { Store } from '../../../src/store/port.ts';
@@ -95,6 +96,20 @@ onEachBackend('the operator API', (backend) => {
     test('a body above 64 KiB is 413', async () => {
       const tooLarge = await post('/accounts', { name: 'a', entitlement: 'standard', padding: 'x'.repeat(65_536) });
       expect(tooLarge).toMatchObject({ status: 413, body: { error: { code: 'payload_too_large' } } });
+    });
+
+    test('H7: a body in gzip is inflated for a valid token alone, and one in br is 400', async () => {
+      const plain = Buffer.from(JSON.stringify({ name: 'packed', entitlement: 'standard' }));
+      const sent = (token: string, encoding: string, body: Buffer): Promise<Answer> =>
+        call(`${muster.ops}/operator/v1/accounts`, {
+          method: 'POST',
+          token,
+          body,
+          headers: { 'content-encoding': encoding },
+        });
+      expect((await sent(OPERATOR_TOKEN, 'gzip', gzipSync(plain))).status).toBe(201);
+      expect((await sent(OPERATOR_TOKEN, 'br', brotliCompressSync(plain))).status).toBe(400);
+      expect((await sent('wrong', 'gzip', Buffer.from('no gzip'))).status).toBe(401);
     });
 
     test('the list comes in pages, to the end, each account once and in order', async () => {

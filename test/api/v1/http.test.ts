@@ -147,7 +147,6 @@ describe('HTTP of /v1', () => {
   test.each<[string, (bytes: Buffer) => Buffer]>([
     ['gzip', gzipSync],
     ['deflate', deflateSync],
-    ['br', brotliCompressSync],
     ['identity', (bytes) => bytes],
   ])('H7: %s is unpacked, and bounded by what it unpacks to', async (encoding, pack) => {
     const headers = { 'content-encoding': encoding };
@@ -161,7 +160,7 @@ describe('HTTP of /v1', () => {
     ['zstd', NAMED],
     ['gzip, gzip', gzipSync(gzipSync(NAMED))],
     ['gzip', NAMED],
-    ['br', gzipSync(NAMED)],
+    ['br', brotliCompressSync(NAMED)],
   ])('H7: %s that cannot be unpacked is a body that is no JSON', async (encoding, body) => {
     expectRefusal(await post(body, { 'content-encoding': encoding }), 'invalid_name');
   });
