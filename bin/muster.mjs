@@ -16,7 +16,7 @@ const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 
 const NODE_MAJOR = 24;
 
 function runWith(node) {
-  const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, ['--disable-sigusr1', MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends its signals to both; what is sent to this process alone is passed on.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {

@@ -47,6 +47,8 @@ export async function run(config: Config, work?: Work): Promise<void> {
   const failed = (what: string, error: unknown): undefined => end(what, { err: error });
   // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
+  // Node would open its inspector, through which whoever may signal the process would read every secret.
+  process.on('SIGUSR1', () => undefined);
   // The process never goes on after an uncaught fault: requests in flight are completed, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 

@@ -43,7 +43,7 @@ describeOn('image', 'the image', () => {
     const { container } = await running('65532:0');
     await using _ = container;
     const first = await container.exec('cat', '/proc/1/cmdline');
-    expect(first.split('\0')).toEqual(['node', '/app/bin/muster.mjs', 'serve', '']);
+    expect(first.split('\0')).toEqual(['node', '--disable-sigusr1', '/app/bin/muster.mjs', 'serve', '']);
     const processes = await container.exec('sh', '-c', 'for p in /proc/[0-9]*; do cat $p/cmdline; echo; done');
     expect(processes.match(/muster\.mjs/g)).toHaveLength(1);
   });

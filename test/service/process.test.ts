@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ROOT } from '../support/repository/source-tree.ts';
 import { MainProgram } from '../support/service/main-program.ts';
 import { call, KEY_FILE_TEXT, Muster } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
@@ -112,5 +113,28 @@ describe('its files and its log', () => {
     silent.kill('SIGTERM');
     await silent.exited;
     expect([silent.stdout, silent.stderr]).toEqual([[], '']);
+  });
+});
+
+describe('SIGUSR1', () => {
+  test('opens no inspector, through which whoever may send signals would read every secret', async () => {
+    await using program = start();
+    const { ops } = await program.listening;
+    program.kill('SIGUSR1');
+    // The signal is handled in a turn of the event loop, as each of these is.
+    for (let calls = 0; calls < 20; calls += 1) expect((await call(`${ops}/livez`)).status).toBe(200);
+    program.kill('SIGTERM');
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stderr).toBe('');
+  });
+
+  // A flag holds from the first instruction on; the service by itself once its program is loaded.
+  test.each([
+    ['deploy/Dockerfile', /^ENTRYPOINT \["node", "--disable-sigusr1", "\/app\/bin\/muster.mjs"\]$/m],
+    ['package.json', /"start": "exec node --disable-sigusr1 demo\/start.ts"/],
+    ['package.json', /"demo": "exec node --disable-sigusr1 demo\/fleet.ts"/],
+    ['bin/muster.mjs', /spawn\(node, \['--disable-sigusr1', MAIN,/],
+  ])('%s starts node without it', (path, started) => {
+    expect(readFileSync(join(ROOT, path), 'utf8')).toMatch(started);
   });
 });
