@@ -8,6 +8,7 @@ import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
 import type { Log } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
 import { instrumented } from '../store/instrumented.ts';
+import { Outages } from '../store/outages.ts';
 import type { Store } from '../store/port.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
@@ -49,7 +50,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
   const opening = await openWithRetry(open, { clock, log, signal: options.signal });
   let registration = (): object | undefined => undefined;
-  const store = opened.use(fencedByFormat(instrumented(wrapStore(opening), clock, metrics), () => registration()));
+  const watched = instrumented(wrapStore(opening), clock, metrics, new Outages({ clock, log }));
+  const store = opened.use(fencedByFormat(watched, () => registration()));
   await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
   const replicaId = generateMarker(random);
   const { keyRing } = secrets;

@@ -1,9 +1,10 @@
 import type { Clock } from '../time/clock.ts';
 import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts';
+import type { Outages } from './outages.ts';
 import { StoreUnavailable, type Store } from './port.ts';
 
-/** The same store, with every call counted by its result and timed in seconds. */
-export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetrics): Store {
+/** The same store, with every call counted by its result and timed in seconds, and its outages told. */
+export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetrics, outages: Outages): Store {
   async function timed<T>(
     operation: StoreOperation,
     call: Promise<T>,
@@ -14,9 +15,13 @@ export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetri
     try {
       const value = await call;
       result = resultOf(value);
+      outages.answered();
       return value;
     } catch (error) {
-      if (error instanceof StoreUnavailable) result = error.reason;
+      if (error instanceof StoreUnavailable) {
+        result = error.reason;
+        outages.failed(error, startedAt);
+      }
       throw error;
     } finally {
       metrics.storeCallEnded(operation, result, (clock.monotonic() - startedAt) / 1000);

@@ -44,6 +44,14 @@ export const HTTP: readonly Mutant[] = [
     caughtBy: ['test/api/http/content-encoding.test.ts'],
   },
   {
+    name: 'the lines of a flood that were left out are not counted',
+    file: 'src/log.ts',
+    search: 'if (second.leftOut > 0) second.tell(second.leftOut);',
+    replacement: '',
+    rule: 'H15: of any cause the log has 10 lines a second and a count.',
+    caughtBy: ['test/log.test.ts', 'test/service/outage-log.test.ts'],
+  },
+  {
     name: 'a malformed app ID is told apart from an unknown one',
     file: 'src/api/v1/gateway.ts',
     search: `!APP_ID.test(appId)) throw new Refusal('not_found');`,

@@ -11,6 +11,14 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/etcd/group-commit.test.ts', 'test/store/etcd/batch.test.ts'],
   },
   {
+    name: 'an outage is an error at every failed call',
+    file: 'src/store/outages.ts',
+    search: '    this.#told = true;\n',
+    replacement: '',
+    rule: 'H15: the log tells an outage once when it begins and once when it ends.',
+    caughtBy: ['test/store/outages.test.ts', 'test/service/outage-log.test.ts'],
+  },
+  {
     name: 'memory that is behind the store is called fresh',
     file: 'src/store/watch-cache/watch-cache.ts',
     search: 'if (filler.filled && head.revision <= filler.applied) {',

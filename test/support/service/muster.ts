@@ -4,7 +4,7 @@ import type { DestinationStream } from 'pino';
 import { inject } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import type { Deadlines } from '../../../src/domain/limits.ts';
-import { createLog } from '../../../src/log.ts';
+import { createLog, SAMPLING } from '../../../src/log.ts';
 import { startService, type Service, type ServiceOptions } from '../../../src/service/service.ts';
 import type { Store } from '../../../src/store/port.ts';
 import type { Clock } from '../../../src/time/clock.ts';
@@ -26,6 +26,8 @@ export interface MusterOptions {
   readonly bounds?: NonNullable<ServiceOptions['bounds']>;
   /** Off, its controller works unfenced, beside others. */
   readonly election?: boolean;
+  /** Lines that it logs of one cause in a second; by default all, since others use this machine, too. */
+  readonly linesPerSecond?: number;
   /** Where the data of an embedded store lies; kept when the service ends. */
   readonly dataDir?: string;
 }
@@ -78,7 +80,10 @@ export class Muster implements AsyncDisposable {
     });
     const service = await startService({
       config,
-      log: createLog('debug', destination),
+      log: createLog('debug', destination, {
+        clock: options.clock ?? SAMPLING.clock,
+        linesPerSecond: options.linesPerSecond ?? Number.POSITIVE_INFINITY,
+      }),
       deadlines: options.deadlines ?? PATIENT,
       ...(options.clock && { clock: options.clock }),
       ...(options.wrapStore && { wrapStore: options.wrapStore }),

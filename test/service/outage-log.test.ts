@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SAMPLING } from '../../src/log.ts';
+import type { Store } from '../../src/store/port.ts';
+import { sendEnroll } from '../support/service/daemon.ts';
+import { call, tenant, type Muster } from '../support/service/muster.ts';
+import { onEachBackend } from '../support/store/backends.ts';
+import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+
+/* What a flood of failing requests leaves in the log. */
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly of?: string;
+  readonly leftOut?: number;
+}
+
+const PER_SECOND = 12;
+
+onEachBackend('the log under a flood', (backend) => {
+  const clock = new FakeClock();
+  let muster: Muster;
+  let store: FaultyStore;
+  let apiKey: string;
+  beforeAll(async () => {
+    muster = await backend.fresh({
+      clock,
+      linesPerSecond: SAMPLING.linesPerSecond,
+      wrapStore: (opened: Store) => (store = faultyStore(opened)),
+    });
+    ({ apiKey } = await tenant(muster));
+  });
+  afterAll(() => muster[Symbol.asyncDispose]());
+
+  const linesOf = async (work: () => Promise<void>): Promise<Line[]> => {
+    const from = muster.logged.length;
+    await work();
+    return muster.logged.slice(from).map((line) => JSON.parse(line) as Line);
+  };
+  const times = (lines: readonly Line[], msg: string): number => lines.filter((line) => line.msg === msg).length;
+
+  test('an outage of the store for 30 s is one error with its cause, and one line when it ends', async () => {
+    const lines = await linesOf(async () => {
+      store.outage(true);
+      for (let second = 0; second < 30; second += 1) {
+        const asked = Array.from({ length: PER_SECOND }, () =>
+          call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey }),
+        );
+        for (const { status } of await Promise.all(asked)) expect([502, 429]).toContain(status);
+        clock.advance(1000);
+      }
+      store.outage(false);
+      clock.advance(60_000);
+      await muster.ready();
+      expect((await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).status).toBe(201);
+    });
+    const errors = lines.filter(({ level }) => level === 'error');
+    expect(errors).toMatchObject([{ msg: 'the store does not answer: requests are refused with 502 until it does' }]);
+    expect(errors[0]).toHaveProperty('err.message');
+    expect(times(lines, 'the store answers again')).toBe(1);
+    expect(times(lines, 'slow or failed')).toBeLessThanOrEqual(31 * SAMPLING.linesPerSecond);
+    expect(JSON.stringify(lines)).not.toContain(apiKey);
+  });
+
+  describe('refused enrollments', () => {
+    test('are ten lines a second and a count, however many come', async () => {
+      const lines = await linesOf(async () => {
+        const body = { appId: 'a'.repeat(20), enrollCode: 'mst_code_x' };
+        for (let second = 0; second < 2; second += 1) {
+          clock.advance(1000);
+          const asked = Array.from({ length: 100 }, () => sendEnroll(muster, body));
+          for (const { status } of await Promise.all(asked)) expect(status).toBe(401);
+        }
+        clock.advance(1000);
+        await sendEnroll(muster, body);
+      });
+      expect(times(lines, 'not enrolled')).toBe(2 * SAMPLING.linesPerSecond + 1);
+      const leftOut = lines.flatMap((line) => (line.of === 'not enrolled' ? [line.leftOut] : []));
+      expect(leftOut).toEqual([90, 90]);
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { OUTAGE_MS, Outages } from '../../src/store/outages.ts';
+import { StoreUnavailable, type StoreTrouble } from '../../src/store/port.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly reason?: string;
+  readonly seconds?: number;
+  readonly failed?: number;
+}
+
+const TOLD = 'the store does not answer: requests are refused with 502 until it does';
+const OVER = 'the store answers again';
+
+function observed() {
+  const clock = new FakeClock();
+  const lines: Line[] = [];
+  const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line) as Line) });
+  const outages = new Outages({ clock, log });
+  return {
+    clock,
+    lines,
+    outages,
+    told: () => lines.map(({ level, msg }) => [level, msg]),
+    /** A call that took so long. */
+    fails: (reason: StoreTrouble = 'unreachable', tookMs = 0) =>
+      outages.failed(new StoreUnavailable(reason, 'head: no connection'), clock.monotonic() - tookMs),
+  };
+}
+
+test('thirty seconds with 600 failed calls each are one error with its cause, and one line when they end', () => {
+  const { clock, lines, outages, fails, told } = observed();
+  for (let seconds = 0; seconds < 30; seconds += 1) {
+    for (let call = 0; call < 600; call += 1) fails();
+    clock.advance(1000);
+  }
+  expect(told()).toEqual([['error', TOLD]]);
+  outages.answered();
+  outages.answered();
+  expect(told()).toEqual([
+    ['error', TOLD],
+    ['warn', OVER],
+  ]);
+  expect(lines).toMatchObject([
+    { reason: 'unreachable', seconds: 2, err: { message: 'head: no connection' } },
+    { seconds: 30, failed: 18_000 },
+  ]);
+});
+
+test('what is shorter than an outage is not told, neither its beginning nor its end', () => {
+  const { clock, outages, fails, told } = observed();
+  fails();
+  clock.advance(OUTAGE_MS - 1);
+  fails();
+  outages.answered();
+  clock.advance(OUTAGE_MS);
+  fails();
+  expect(told()).toEqual([]);
+  clock.advance(OUTAGE_MS);
+  fails();
+  expect(told()).toEqual([['error', TOLD]]);
+});
+
+test('a call that hung counts from when it began', () => {
+  const { clock, fails, told } = observed();
+  clock.advance(1800);
+  fails('timeout', 1800);
+  clock.advance(199);
+  fails('timeout', 1);
+  expect(told()).toEqual([]);
+  clock.advance(1);
+  fails('timeout', 1800);
+  expect(told()).toEqual([['error', TOLD]]);
+});
+
+test('each outage is told', () => {
+  const { clock, outages, fails, told } = observed();
+  for (let time = 0; time < 2; time += 1) {
+    fails();
+    clock.advance(OUTAGE_MS);
+    fails('refused');
+    outages.answered();
+  }
+  expect(told().map(([, msg]) => msg)).toEqual([TOLD, OVER, TOLD, OVER]);
+});
+
+test.each<[StoreTrouble, string]>([
+  ['full', 'it answers that it takes no more'],
+  ['closed', 'this process has closed it'],
+])('a store that is %s is no outage: %s', (reason) => {
+  const { clock, fails, told } = observed();
+  fails(reason);
+  clock.advance(OUTAGE_MS);
+  fails(reason);
+  expect(told()).toEqual([]);
+});
