@@ -15,7 +15,7 @@ export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromis
   const hash = credentialHashOf(exchange);
   const asked = andThen(readerFor(hash, deps), (reader) => foundAppOf(reader, hash, deps));
   return andThen(exchange.inTimeIfLate(asked), (found) => {
-    exchange.authenticated();
+    exchange.authenticated(found.account.id);
     const waitSeconds = deps.rate.refuse(found.app.id);
     if (waitSeconds !== undefined) throw rateLimited(waitSeconds, deps.jitter());
     return found;

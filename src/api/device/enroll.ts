@@ -33,9 +33,7 @@ const refuse = {
  * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
 export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
-  // H7: a stranger may send this; the code in the body is what authenticates him.
-  const sent = await readJson(exchange, body, refuse, 'invalid_request', { unencoded: true });
-  const { credentialHash: hex, ...fields } = sent;
+  const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');
   const credentialHash = hex === undefined ? undefined : hashFromHex(hex);
   const origin = exchange.origin(/^[a-z0-9]{20}$/.test(fields.appId) ? `device:${fields.appId}` : 'device');
   const { appId, credential } = await exchange.inTime(enroll(deps, { ...fields, credentialHash }, origin));

@@ -1,5 +1,5 @@
 import { gunzip, inflate as inflateZlib, inflateRaw, type InputType, type ZlibOptions } from 'node:zlib';
-import { serialExecutor } from '../../concurrency/serial.ts';
+import { FairQueue } from '../../concurrency/fair-queue.ts';
 import { Busy } from '../../domain/refusal.ts';
 
 /** The content encodings that a request's body may have. */
@@ -20,13 +20,12 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
 }
 
 /**
- * Bodies that wait to be inflated, or are. The costliest body of 64 KiB takes about 10 ms, so that a body of this queue
- * is never more than a second from its end.
+ * Bodies of one account that wait to be inflated. The costliest body of 64 KiB takes about 10 ms, so that an account
+ * waits for itself 2.6 s at most, and no longer for another one than for one body.
  */
-export const INFLATING_MAX = 64;
+export const INFLATING_MAX = 256;
 
-let inflating = 0;
-const oneAfterTheOther = serialExecutor();
+const inflating = new FairQueue(INFLATING_MAX);
 
 /**
  * Inflates a body that has arrived whole and is therefore small. Memory never holds more than `bytesMax` inflated bytes
@@ -35,24 +34,23 @@ const oneAfterTheOther = serialExecutor();
  * A body may be nothing but the headers of blocks that hold no byte; the decoder makes its tables anew for each, 64 KiB
  * of them take 10 ms, and what is inflated says nothing of it. So the work is done beside the event loop, and one body
  * at a time, which leaves the other threads of the pool to those who look up names and read files.
+ * @param principal whom the body is inflated for; each has its turn
  * @returns `corrupt` for a body that is truncated, malformed, or followed by anything else
- * @throws Busy `queue_full` where `INFLATING_MAX` bodies are waiting
+ * @throws Busy `queue_full` where `INFLATING_MAX` bodies of the principal are waiting
  */
 export async function inflate(
   raw: Buffer,
   encoding: Exclude<Encoding, 'identity'>,
-  bytesMax: number,
+  { bytesMax, principal }: { readonly bytesMax: number; readonly principal: string },
 ): Promise<Buffer | 'too_large' | 'corrupt'> {
-  if (inflating >= INFLATING_MAX) throw new Busy('queue_full', 'Too many bodies wait to be decompressed.');
-  inflating += 1;
+  const begun = inflating.tryRun(principal, () => inflated(raw, encoding, bytesMax));
+  if (begun === undefined) throw new Busy('queue_full', 'Too many bodies wait to be decompressed.');
   try {
-    const { buffer, engine } = await oneAfterTheOther(() => inflated(raw, encoding, bytesMax));
+    const { buffer, engine } = await begun;
     // zlib stops at the end of its stream and says nothing of what follows.
     return engine.bytesWritten === raw.length ? buffer : 'corrupt';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'corrupt';
-  } finally {
-    inflating -= 1;
   }
 }
 

@@ -72,6 +72,7 @@ export class Exchange {
   readonly #deps: ExchangeDeps;
   readonly #startedAt: number;
   #storeMs = 0;
+  #principal: string | undefined;
   /** Why the answer is 502, for the log. */
   #unavailable: string | undefined;
 
@@ -97,8 +98,17 @@ export class Exchange {
     };
   }
 
-  /** Marks the end of authentication: the time that it took counts against the time of the store. */
-  authenticated(): void {
+  /** Who sends the request; undefined until authentication has ended. */
+  get principal(): string | undefined {
+    return this.#principal;
+  }
+
+  /**
+   * Marks the end of authentication: the time that it took counts against the time of the store.
+   * @param principal the account, or the operator
+   */
+  authenticated(principal: string): void {
+    this.#principal = principal;
     this.#storeMs = this.#deps.clock.monotonic() - this.#startedAt;
   }
 

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { HttpRefusal, type Exchange } from './exchange.ts';
-import { BODY_LIMITS, parseJsonObject, readBody, type BodyLimits } from './request-body.ts';
+import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
 
 /** The code with which each field is refused; a field without one does not compile. */
 export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in keyof Shape]: RefusalCode };
@@ -11,7 +11,6 @@ export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in ke
  * Reads and validates a whole body before anything is done with it (H1, H2, H7). An absent body counts as `{}`, so that
  * the fields say what is missing.
  * @param broken the code for a body that is no JSON object
- * @param more bounds that only this operation has
  * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large`; Busy
  */
 export async function readJson<Shape extends z.core.$ZodShape>(
@@ -19,10 +18,9 @@ export async function readJson<Shape extends z.core.$ZodShape>(
   schema: z.ZodObject<Shape>,
   codes: FieldCodes<Shape>,
   broken: RefusalCode,
-  more: Pick<BodyLimits, 'unencoded'> = {},
 ): Promise<z.infer<z.ZodObject<Shape>>> {
-  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, ...more };
-  const body = await readBody(exchange.request, exchange.response, limits);
+  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax };
+  const body = await readBody(exchange.request, exchange.response, exchange.principal, limits);
   switch (body.kind) {
     case 'too_large':
       throw new HttpRefusal('payload_too_large');

@@ -12,8 +12,6 @@ export interface BodyLimits {
   /** The longest wait for the next byte. */
   readonly stallMs: number;
   readonly totalMs: number;
-  /** H7: no content encoding is known, so that nothing is inflated for a client that is not authenticated. */
-  readonly unencoded?: boolean;
 }
 
 /** H7 and H21. */
@@ -31,26 +29,37 @@ export type ReadBody =
 
 const EMPTY: ReadBody = { kind: 'empty' };
 const TOO_LARGE: ReadBody = { kind: 'too_large' };
+const UNKNOWN_ENCODING = unreadable('The Content-Encoding is not supported.');
 const BROKE_OFF = unreadable('The body broke off.');
 const TOO_SLOW = unreadable('The body did not come in time.');
 
 /**
  * Reads the body of a request, once. Never holds more than the limit, and sends `100 Continue` only where the client
  * waits for it and the body will be read. `sendResponse` drains the part that is left unread.
- * @throws Busy where too many bodies wait to be inflated
+ * @param principal who sends it, after authentication: without one no content encoding is known, since nothing is
+ *   inflated for a stranger (H7)
+ * @throws Busy where too many bodies of the principal wait to be inflated
  */
 export function readBody(
   request: IncomingMessage,
   response: ServerResponse,
+  principal: string | undefined,
   limits: BodyLimits = BODY_LIMITS,
 ): Promise<ReadBody> {
   const encoding = judgeHead(request, limits);
   if (typeof encoding !== 'string') return Promise.resolve(encoding);
+  if (encoding !== 'identity' && principal === undefined) return Promise.resolve(UNKNOWN_ENCODING);
+  const decode = (raw: Buffer): MaybePromise<ReadBody> => {
+    if (raw.length > limits.bytesMax) return TOO_LARGE;
+    if (raw.length === 0) return EMPTY;
+    if (encoding === 'identity' || principal === undefined) return judgeBytes(raw);
+    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal }).then(judgeBytes);
+  };
   // Most bodies have arrived when their request is authenticated.
-  if (request.complete) return Promise.resolve(decode(readAll(request), encoding, limits));
+  if (request.complete) return Promise.resolve(decode(readAll(request)));
   sendContinue(request, response);
   return new Promise((resolve) => {
-    collect(request, limits, (body) => resolve(Buffer.isBuffer(body) ? decode(body, encoding, limits) : body));
+    collect(request, limits, (body) => resolve(Buffer.isBuffer(body) ? decode(body) : body));
   });
 }
 
@@ -69,8 +78,7 @@ function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Enc
     return unreadable('The Transfer-Encoding is not supported.');
   }
   const encoding = encodingOf(headers['content-encoding']);
-  if (encoding === undefined || (limits.unencoded === true && encoding !== 'identity'))
-    return unreadable('The Content-Encoding is not supported.');
+  if (encoding === undefined) return UNKNOWN_ENCODING;
   return isBodyBroken(request) || request.destroyed ? BROKE_OFF : encoding;
 }
 
@@ -122,12 +130,6 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
 
   let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
   request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
-}
-
-function decode(raw: Buffer, encoding: Encoding, { bytesMax }: BodyLimits): MaybePromise<ReadBody> {
-  if (raw.length > bytesMax) return TOO_LARGE;
-  if (raw.length === 0) return EMPTY;
-  return encoding === 'identity' ? judgeBytes(raw) : inflate(raw, encoding, bytesMax).then(judgeBytes);
 }
 
 function judgeBytes(bytes: Buffer | 'too_large' | 'corrupt'): ReadBody {

@@ -107,8 +107,10 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
     const { path } = request;
     if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
-    if (isOperator(bearerOf(request).token)) next();
-    else exchangeOf(response).refuse('invalid_token');
+    const exchange = exchangeOf(response);
+    if (!isOperator(bearerOf(request).token)) return exchange.refuse('invalid_token');
+    exchange.authenticated('operator');
+    next();
   }
 
   function backup(request: Request, response: Response): void {

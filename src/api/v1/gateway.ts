@@ -91,7 +91,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
 
   function admit(request: IncomingMessage, exchange: Exchange): MaybePromise<Authenticated> {
     return andThen(exchange.inTimeIfLate(authenticate(request, deps.fleet)), (caller) => {
-      exchange.authenticated();
+      exchange.authenticated(caller.account.id);
       const charged = chargeAccount(exchange, caller.account.id, deps.rateWindow, deps.metrics);
       return andThen(exchange.inTimeIfLate(charged), () => caller);
     });

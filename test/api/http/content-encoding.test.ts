@@ -16,30 +16,36 @@ describe('H7: inflating', () => {
   ] as const)('the event loop turns meanwhile: %s', async (_what, raw, encoding, bytes) => {
     expect(raw.length).toBeLessThanOrEqual(MAX);
     const turns = countedTurns();
-    const inflated = await inflate(raw, encoding, MAX);
+    const inflated = await inflate(raw, encoding, { bytesMax: MAX, principal: 'one' });
     turns.end();
     expect((inflated as Buffer).length).toBe(bytes);
     expect(turns.count()).toBeGreaterThan(0);
   });
 
-  test('one body at a time, in the order in which they came', async () => {
+  test('one body at a time, and each account in its turn', async () => {
     const ended: string[] = [];
     const note = (what: string) => () => void ended.push(what);
     const costly = costlyDeflate(MAX);
+    const greedy = ['first', 'second', 'third'].map((what) =>
+      inflate(costly, 'deflate', { bytesMax: MAX, principal: 'greedy' }).then(note(what)),
+    );
     await Promise.all([
-      inflate(costly, 'deflate', MAX).then(note('first')),
-      inflate(text, 'gzip', MAX).then(note('second')),
-      inflate(Buffer.from('{}'), 'gzip', MAX).then(note('corrupt')),
-      inflate(text, 'gzip', 1).then(note('too large')),
+      ...greedy,
+      inflate(text, 'gzip', { bytesMax: MAX, principal: 'other' }).then(note('another one')),
+      inflate(Buffer.from('{}'), 'gzip', { bytesMax: MAX, principal: 'third' }).then(note('corrupt')),
+      inflate(text, 'gzip', { bytesMax: 1, principal: 'other' }).then(note('too large')),
     ]);
-    expect(ended).toEqual(['first', 'second', 'corrupt', 'too large']);
+    expect(ended).toEqual(['first', 'second', 'another one', 'corrupt', 'third', 'too large']);
   });
 
-  test(`${INFLATING_MAX} bodies may wait, and one more is given up`, async () => {
-    const waiting = Array.from({ length: INFLATING_MAX }, () => inflate(text, 'gzip', MAX));
-    await expect(inflate(text, 'gzip', MAX)).rejects.toThrow(Busy);
+  test(`${INFLATING_MAX} bodies of an account may wait, and one more is given up`, async () => {
+    const of = (principal: string) => inflate(text, 'gzip', { bytesMax: MAX, principal });
+    // The first of them is being inflated.
+    const waiting = Array.from({ length: 1 + INFLATING_MAX }, () => of('one'));
+    await expect(of('one')).rejects.toThrow(Busy);
+    expect(await of('another one')).toEqual(Buffer.from('{}'));
     expect((await Promise.all(waiting)).every((body) => Buffer.isBuffer(body))).toBe(true);
-    expect(await inflate(text, 'gzip', MAX)).toEqual(Buffer.from('{}'));
+    expect(await of('one')).toEqual(Buffer.from('{}'));
   });
 
   test.each([

@@ -15,8 +15,8 @@ const NOT_UTF8 = 'unreadable: The body is not UTF-8.';
 const BAD_ENCODING = 'unreadable: The Content-Encoding is not supported.';
 
 /** Answers what came of the body: its kind, and its text where it is short, or how long it is. */
-async function report(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await readBody(request, response);
+async function report(request: IncomingMessage, response: ServerResponse, principal?: string): Promise<void> {
+  const body = await readBody(request, response, principal);
   let text: string = body.kind;
   if (body.kind === 'unreadable') text = `unreadable: ${body.why}`;
   if (body.kind === 'bytes')
@@ -25,7 +25,7 @@ async function report(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 function openReporter(): Promise<TestListener> {
-  return openTestListener({ handle: (request, response) => void report(request, response) });
+  return openTestListener({ handle: (request, response) => void report(request, response, 'someone') });
 }
 
 function withLength(body: string | Buffer, headers = ''): Buffer {
@@ -136,6 +136,17 @@ describe('readBody', () => {
     expect((await exchange(service.port, bytes)).body).toBe(result);
   });
 
+  test.each<[string, Buffer, string]>([
+    ['gzip', encoded('gzip', gzipSync('{}')), BAD_ENCODING],
+    ['no gzip under the name of it', encoded('gzip', Buffer.from('{}')), BAD_ENCODING],
+    ['identity', encoded('identity', Buffer.from('{}')), '"{}"'],
+  ])('H7: nothing is inflated before authentication: %s', async (_what, bytes, result) => {
+    await using service = await openTestListener({
+      handle: (request, response) => void report(request, response, undefined),
+    });
+    expect((await exchange(service.port, bytes)).body).toBe(result);
+  });
+
   test.each([
     ['with a length', withLength('{"a":1}')],
     ['chunked', chunked(['{"a"', ':', '1}'])],
@@ -211,7 +222,7 @@ describe('readBody', () => {
     await using connection = await connectRaw(service.port);
     await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
     const { request, response } = await service.request(0);
-    const body = readBody(request, response);
+    const body = readBody(request, response, 'someone');
     await connection.send(`20000\r\n${'x'.repeat(131_072)}\r\n`);
     expect(await body).toEqual({ kind: 'too_large' });
     expect([request.isPaused(), request.listenerCount('data')]).toEqual([true, 0]);
@@ -238,10 +249,13 @@ describe('readBody', () => {
     await connection.send('POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc');
     const { request, response } = await service.request(0);
     const closed = once(response, 'close');
-    const early = before ? undefined : readBody(request, response);
+    const early = before ? undefined : readBody(request, response, 'someone');
     connection.reset();
     await closed;
-    expect(await (early ?? readBody(request, response))).toEqual({ kind: 'unreadable', why: 'The body broke off.' });
+    expect(await (early ?? readBody(request, response, 'someone'))).toEqual({
+      kind: 'unreadable',
+      why: 'The body broke off.',
+    });
   });
 
   test('a body that stalls for 10 s, or takes 30 s, is given up; one that only drips is not', async () => {

@@ -10,6 +10,7 @@ export const QUICK: readonly string[] = [
   'test/chaos/judgement/checkers.test.ts',
   'test/chaos/judgement/judging.test.ts',
   'test/cli/document.test.ts',
+  'test/concurrency/fair-queue.test.ts',
   'test/concurrency/turn-queue.test.ts',
   'test/controller/kubernetes/resources/fleet-account-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-api-key-decide.test.ts',
@@ -121,6 +122,7 @@ export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.te
 export const SEEDED: readonly string[] = [
   'test/api/http/text.test.ts',
   'test/chaos/judgement/checkers.test.ts',
+  'test/concurrency/fair-queue.test.ts',
   'test/domain/audit/chain.test.ts',
   'test/domain/audit/verify.test.ts',
   'test/domain/backup/file-format.test.ts',
