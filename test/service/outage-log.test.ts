@@ -2,16 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLING } from '../../src/log.ts';
 import type { Store } from '../../src/store/port.ts';
 import { sendEnroll } from '../support/service/daemon.ts';
+import { readiness } from '../support/service/loaded-muster.ts';
 import { call, tenant, type Muster } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { simulatedTimers } from '../support/time/simulated-timers.ts';
+import { until } from '../support/time/until.ts';
 
-/* What a flood of failing requests leaves in the log. */
+/* What a flood of failing requests leaves in the log. No timer runs: the clock of the test alone ends a second. */
 
 interface Line {
   readonly level: string;
   readonly msg: string;
+  readonly reason?: string;
   readonly of?: string;
   readonly leftOut?: number;
 }
@@ -41,6 +45,7 @@ onEachBackend('the log under a flood', (backend) => {
   const times = (lines: readonly Line[], msg: string): number => lines.filter((line) => line.msg === msg).length;
 
   test('an outage of the store for 30 s is one error with its cause, and one line when it ends', async () => {
+    using _ = simulatedTimers();
     const lines = await linesOf(async () => {
       store.outage(true);
       for (let second = 0; second < 30; second += 1) {
@@ -51,20 +56,25 @@ onEachBackend('the log under a flood', (backend) => {
         clock.advance(1000);
       }
       store.outage(false);
-      clock.advance(60_000);
-      await muster.ready();
+      await until(async () => {
+        clock.advance(60_000);
+        return (await readiness(muster)) === 200;
+      });
       expect((await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).status).toBe(201);
     });
     const errors = lines.filter(({ level }) => level === 'error');
     expect(errors).toMatchObject([{ msg: 'the store does not answer: requests are refused with 502 until it does' }]);
     expect(errors[0]).toHaveProperty('err.message');
     expect(times(lines, 'the store answers again')).toBe(1);
+    const reasons = lines.filter(({ msg }) => msg === 'slow or failed').map(({ reason }) => reason);
+    expect(new Set(reasons)).toEqual(new Set(['store: unreachable']));
     expect(times(lines, 'slow or failed')).toBeLessThanOrEqual(31 * SAMPLING.linesPerSecond);
     expect(JSON.stringify(lines)).not.toContain(apiKey);
   });
 
   describe('refused enrollments', () => {
     test('are ten lines a second and a count, however many come', async () => {
+      using _ = simulatedTimers();
       const lines = await linesOf(async () => {
         const body = { appId: 'a'.repeat(20), enrollCode: 'mst_code_x' };
         for (let second = 0; second < 2; second += 1) {

@@ -54,6 +54,13 @@ export class HttpRefusal extends Error {
   }
 }
 
+/** The time of a request is up: it waited for a store that hangs, or in a queue of this process. */
+class RequestLate extends StoreUnavailable {
+  constructor() {
+    super('timeout', 'The store did not answer within the deadline.');
+  }
+}
+
 const SLOW_SECONDS = 1;
 
 /**
@@ -120,7 +127,7 @@ export class Exchange {
    */
   async inTime<T>(work: Promise<T>, deadlineMs = this.#deps.deadlines.requestMs): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
-    const late = (): void => reject(new StoreUnavailable('timeout', 'The store did not answer within the deadline.'));
+    const late = (): void => reject(new RequestLate());
     const timer = setTimeout(late, Math.max(0, deadlineMs - this.#storeMs));
     try {
       return await Promise.race([work, promise]);
@@ -167,7 +174,8 @@ export class Exchange {
   fail(error: unknown): void {
     if (error instanceof Refusal) return this.refuse(error.code, error.says);
     if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
-    if (error instanceof StoreUnavailable) this.#unavailable = `store: ${error.reason}`;
+    if (error instanceof RequestLate) this.#unavailable = 'late';
+    else if (error instanceof StoreUnavailable) this.#unavailable = `store: ${error.reason}`;
     else if (error instanceof Busy) this.#unavailable = `busy: ${error.reason}`;
     else {
       this.#deps.log.error({ err: error, requestId: this.requestId, route: this.route }, 'unexpected fault');

@@ -9,6 +9,8 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
+const reasonOf = (line: string): unknown => (JSON.parse(line) as { readonly reason?: string }).reason;
+
 onEachBackend('H15: a store that never answers', (backend) => {
   test('lets no request hang: each is 502 after 1.9 s, with Retry-After, and all goes on once it answers', async () => {
     let faulty: FaultyStore | undefined;
@@ -40,6 +42,9 @@ onEachBackend('H15: a store that never answers', (backend) => {
       expect(answer).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
+    // The store's own calls have not failed: their time would be up before.
+    const reasons = muster.logged.filter((line) => line.includes('"status":502')).map(reasonOf);
+    expect(reasons).toEqual(requests.map(() => 'late'));
     release?.();
     const answers = await Promise.all(requests.map((request) => request()));
     expect(answers.map(({ status }) => status)).toEqual([200, 201, 200, 200]);
