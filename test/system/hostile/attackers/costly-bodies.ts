@@ -1,12 +1,14 @@
 import { brotliCompressSync, constants } from 'node:zlib';
 import { costlyDeflate } from '../../../support/http/costly-deflate.ts';
-import { args, inPlace, openMany } from './attacker.ts';
+import type { Target } from '../stage.ts';
+import { inPlace, openMany } from './attacker.ts';
 
 /* Bodies that cost the decoder most for their size, so many a second whatever becomes of them. */
-const { device, credential, what, perSecond } = args<{
+interface Costly extends Target {
   readonly what: 'brotli without a credential' | 'deflate with a credential';
   readonly perSecond: number;
-}>();
+}
+const { device, credential, what, perSecond } = JSON.parse(process.argv[2] ?? '') as Costly;
 const request = (head: string, body: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`POST ${head}\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`), body]);
 // A window of 16 MiB, which the decoder fills before it gives the first byte.
