@@ -12,6 +12,7 @@ export const LOOP_NAMES = [
   'metering',
   'prices',
   'purge',
+  'rate-windows',
   'replicas',
   'rewrap',
   'rollout',

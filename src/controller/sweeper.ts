@@ -1,5 +1,5 @@
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { idempotencyRecordsSweep, rateRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
+import { idempotencyRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
 import { auditSweep } from '../domain/cleanup/old-audit.ts';
 import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
 import type { Sweep } from '../domain/cleanup/sweep.ts';
@@ -47,7 +47,6 @@ export function sweepReconciler(
   const passes: readonly Pass[] = [
     expiredCodesSweep(deps, fleet.memory),
     idempotencyRecordsSweep(deps),
-    rateRecordsSweep(deps),
     refusalNotesSweep(deps),
     pastCredentialsSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),

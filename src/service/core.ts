@@ -10,6 +10,7 @@ import { createMetrics } from '../metrics/service-metrics.ts';
 import { instrumented } from '../store/instrumented.ts';
 import { Outages } from '../store/outages.ts';
 import type { Store } from '../store/port.ts';
+import { systemBoot, type Boot } from '../time/boot.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
@@ -22,6 +23,7 @@ export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
+  readonly boot?: Boot;
   /** For tests without an outage: a busy machine is as slow as one. */
   readonly deadlines?: Deadlines;
   /** Aborts when the process is asked to end, perhaps before it has started. */
@@ -73,6 +75,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     metrics,
     store,
     random,
+    boot: options.boot ?? systemBoot(),
     replicaId,
     deadlines,
     replicas,

@@ -1,5 +1,6 @@
 import { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { Config } from '../config/config.ts';
+import { runLoop } from '../controller/loop.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
@@ -21,7 +22,7 @@ import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
-import type { Deadlines } from '../domain/limits.ts';
+import { LIMITS, type Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
 import { createUsages, type Usages } from '../domain/metering/usage.ts';
 import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
@@ -30,8 +31,8 @@ import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
+import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
 import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
-import { restoreWindows, saveWindows } from '../domain/rate-window/saved-windows.ts';
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
@@ -45,6 +46,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Expectation, Store } from '../store/port.ts';
 import { WatchCache } from '../store/watch-cache/watch-cache.ts';
+import type { Boot } from '../time/boot.ts';
 import type { Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 
@@ -114,6 +116,7 @@ export interface Foundation extends Surroundings, ReplicaServices, FleetServices
   readonly config: Config;
   readonly random: RandomSource;
   readonly keyRing: KeyRing;
+  readonly boot: Boot;
   /** Identifies this process from start to stop. */
   readonly replicaId: string;
   readonly deadlines: Deadlines;
@@ -257,8 +260,8 @@ export interface RateWindowService {
 
 /**
  * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An
- * embedded store keeps the windows over a restart.
- * @throws StoreUnavailable when the windows that were kept cannot be read
+ * embedded store keeps the windows through a crash.
+ * @throws StoreUnavailable when the windows that were kept cannot be read or written anew
  */
 export async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
   const { config, store, clock, log } = foundation;
@@ -266,17 +269,24 @@ export async function createRateWindow(foundation: Foundation): Promise<RateWind
     const shared = createSharedRateWindow(foundation);
     return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
   }
-  const window = createLocalRateWindow(clock);
-  const run = async (): Promise<void> => undefined;
-  if (store.backend !== 'sqlite') return { window, run, finish: run };
-  await restoreWindows(store, window);
+  const isKept = store.backend === 'sqlite';
+  const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(foundation) : undefined);
+  if (isKept) {
+    window.restore(await readKeptWindows(foundation));
+    // What a crash left open is settled once, whatever ends this process.
+    await window.save();
+  }
+  const forgetting = { name: 'rate-windows', everyMs: LIMITS.rateWindowMs, reconcile: () => window.forget() } as const;
   return {
     window,
-    run,
-    // A disk that is full must not keep the process from ending: at worst the accounts begin a new window.
+    run: (signal) => runLoop(foundation, forgetting, signal),
+    // A disk that is full must not keep the process from ending.
     finish: () =>
-      saveWindows(store, window).catch((error: unknown) => {
-        log.warn({ err: error }, 'the rate windows could not be kept over the restart');
+      window.save().catch((error: unknown) => {
+        log.warn(
+          { err: error },
+          'the rate windows could not be saved: units that nobody spent count after the restart',
+        );
       }),
   };
 }

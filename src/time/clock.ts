@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Time, passed in wherever a rule needs it, so that tests own it. */
@@ -18,3 +19,6 @@ export const systemClock: Clock = {
     await sleep(ms, undefined, signal ? { signal } : undefined).catch(() => undefined);
   },
 };
+
+/** Milliseconds of the machine's monotonic clock, which all processes of a boot share. Rules use `Clock.monotonic`. */
+export const machineMonotonic = (): number => Number(process.hrtime.bigint()) / 1e6;

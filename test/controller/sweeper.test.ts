@@ -182,18 +182,6 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.credential(hash), { accountId: ACCOUNT, appId: to });
   };
 
-  test('saved windows that no start has read are removed; nothing else of that range is, and on etcd nothing', async () => {
-    const over = clock.now() - 6 * MINUTE_MS;
-    await write(KEYS.rateWindow('old'), { instants: [over - 1, over] });
-    await write(KEYS.rateWindow('young'), { instants: [over, over + 1] });
-    await write(KEYS.rateWindow('other'), { buckets: [] });
-    await write(KEYS.rateWindow('alike'), { instants: [over], holds: [] });
-    await sweeper.reconcile(signal);
-    const kept = ['alike', 'old', 'other', 'young'].filter((name) => name !== 'old' || opened.backend === 'etcd');
-    expect(await left(KEYS.rateWindows)).toEqual(kept.map((name) => KEYS.rateWindow(name)));
-    expect(gone.get('rate_records') ?? 0).toBe(4 - kept.length);
-  });
-
   test('a record that cannot be read stays, and the others are removed', async () => {
     await keep('unreadable', 0, clock.now() - 2 * DAY_MS);
     await write(KEYS.idempotencySlot(ACCOUNT, 0), { damaged: true });

@@ -4,15 +4,39 @@ import type { Mutant } from './mutant.ts';
 export const RATE: readonly Mutant[] = [
   {
     name: 'the window of one process admits one request too many',
-    file: 'src/domain/rate-window/local-window.ts',
-    search: 'const admitted = countAt(ring, now) < LIMITS.requestsPerWindowMax;',
-    replacement: 'const admitted = countAt(ring, now) <= LIMITS.requestsPerWindowMax;',
+    file: 'src/domain/rate-window/local-account.ts',
+    search: 'const admitted = this.countAt(now) < LIMITS.requestsPerWindowMax;',
+    replacement: 'const admitted = this.countAt(now) <= LIMITS.requestsPerWindowMax;',
     rule: 'H13: a 601st request within 60 s is refused.',
     caughtBy: [
       'test/api/v1/check-order.test.ts',
       'test/api/v1/rate-limit.test.ts',
       'test/domain/rate-window/local-window.test.ts',
     ],
+  },
+  {
+    name: 'units of a slice are spent before it is on disk',
+    file: 'src/domain/rate-window/local-account.ts',
+    search: 'await this.#deps.keep({ spent: this.#spent.toArray(), units, until });',
+    replacement: 'void this.#deps.keep({ spent: this.#spent.toArray(), units, until }).catch(() => undefined);',
+    rule: 'H13: no unit is admitted that a restart after a kill would not find recorded.',
+    caughtBy: ['test/domain/rate-window/local-window.test.ts', 'test/domain/rate-window/kept-windows.test.ts'],
+  },
+  {
+    name: 'what another boot recorded has an age',
+    file: 'src/domain/rate-window/kept-windows.ts',
+    search: 'boot !== undefined && record.boot === boot && at <= Math.ceil(now);',
+    replacement: 'at <= Math.ceil(now);',
+    rule: 'H13: after a reboot all that was recorded counts from the restart.',
+    caughtBy: ['test/domain/rate-window/kept-windows.test.ts'],
+  },
+  {
+    name: 'a crashed slice is forgotten',
+    file: 'src/domain/rate-window/kept-windows.ts',
+    search: 'return [...known, ...repeated(slice.units, Math.min(now, slice.until))];',
+    replacement: 'return known;',
+    rule: 'H13: a crashed slice counts as spent at the restart.',
+    caughtBy: ['test/domain/rate-window/kept-windows.test.ts'],
   },
   {
     name: 'a lease is used while a commit that settles it is unanswered',

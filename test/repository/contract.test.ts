@@ -10,6 +10,7 @@ import { PINNED_MS_MAX } from '../../src/domain/history/revision-pins.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { PRICE_ENTRIES_MAX } from '../../src/domain/metering/prices.ts';
 import { USAGE_ACCOUNTS_MAX } from '../../src/domain/metering/usage.ts';
+import { SLICE_WAITING_MAX } from '../../src/domain/rate-window/local-account.ts';
 import { RATE_WAITING_MAX } from '../../src/domain/rate-window/shared/rules.ts';
 import { CLOCK_JUMP_MS, CLOCK_STEADY_MS } from '../../src/domain/status-history/clock-trust.ts';
 import { COMMIT_OPERATIONS_MAX } from '../../src/store/port.ts';
@@ -154,6 +155,7 @@ describe('what the tables say', () => {
     PINNED_MS_MAX,
     PRICE_ENTRIES_MAX,
     RATE_WAITING_MAX,
+    SLICE_WAITING_MAX,
     USAGE_ACCOUNTS_MAX,
     stallMs,
     totalMs,

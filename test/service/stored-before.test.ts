@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 import { readBackup } from '../../src/domain/backup/file-format.ts';
-import { savedSchema } from '../../src/domain/rate-window/saved-windows.ts';
+import { keptWindowSchema } from '../../src/domain/rate-window/kept-windows.ts';
 import { sharedWindowSchema } from '../../src/domain/rate-window/shared/record.ts';
 import { chainSchema, sealSchema } from '../../src/domain/records/audit-records.ts';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
@@ -259,9 +259,9 @@ const etcdEntries = async (): Promise<readonly Entry[]> =>
 
 describe('a record that the commit before wrote', () => {
   test.each([
-    ['an embedded store', sqliteEntries, savedSchema],
+    ['an embedded store', sqliteEntries, keptWindowSchema],
     ['a range of etcd', etcdEntries, sharedWindowSchema],
-    ['a backup', backupEntries, savedSchema],
+    ['a backup', backupEntries, keptWindowSchema],
   ])('keeps every field and value when today writes it again: %s', async (_name, read, windowSchema) => {
     const entries = await read();
     expect(entries.length).toBeGreaterThan(100);

@@ -1,8 +1,6 @@
-import * as z from 'zod';
 import type { Entry, Expectation, Store, Write } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
-import { savedSchema } from '../rate-window/saved-windows.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema, idempotencySlotSchema, noteSchema } from '../records/records.ts';
@@ -120,26 +118,3 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
     isExpired: (entry, now) => now >= parseRecord(noteSchema, entry).record.at + HOUR_MS + EXPIRY_MARGIN_MS,
     companion: none,
   });
-
-/**
- * The record that the embedded store keeps over a restart, and no other: another record of that range may be in use.
- */
-const savedWindowSchema = z.strictObject(savedSchema.shape);
-
-/**
- * Removes windows that the embedded store kept over a restart and no start read: a window is over after a minute.
- * Nothing is saved on etcd, and the records there are not read.
- */
-export function rateRecordsSweep(deps: SweepDeps): Sweep {
-  const sweep = recordSweep(deps, {
-    what: 'rate_records',
-    prefix: KEYS.rateWindows,
-    isExpired: (entry, now) => {
-      const { instants } = parseRecord(savedWindowSchema, entry).record;
-      return now >= Math.max(0, ...instants) + LIMITS.rateWindowMs + EXPIRY_MARGIN_MS;
-    },
-    companion: none,
-  });
-  if (deps.store.backend === 'sqlite') return sweep;
-  return { what: sweep.what, piece: async () => ({ gone: 0, next: undefined }) };
-}

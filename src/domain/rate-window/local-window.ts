@@ -1,21 +1,15 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
-import { TimestampRing } from './timestamp-ring.ts';
+import { LocalAccount, type KeptWindow } from './local-account.ts';
+import type { RateDecision } from './rate-decision.ts';
 
-/** The account's window after a request was charged, or refused. */
-export interface RateDecision {
-  readonly admitted: boolean;
-  /** Requests left at this moment. */
-  readonly left: number;
-  /** Seconds until the next unit is free, at least 1. */
-  readonly freesInSeconds: number;
-}
+export type { RateDecision } from './rate-decision.ts';
 
 /** H13: at most 600 requests of an account in any 60 s, on one process or over all replicas. */
 export interface RateWindow {
   /**
-   * Charges one request. The window of one process decides at once; the one that replicas share may ask the store.
+   * Charges one request. It is decided at once, or after a call of the store.
    * @throws StoreUnavailable; Busy when the decision comes too late, or too many requests of the account wait for it
    */
   charge(accountId: string): MaybePromise<RateDecision>;
@@ -25,54 +19,52 @@ export interface RateWindow {
   accountsLimitedLately(): number;
 }
 
-/** By account, the instants of its requests in milliseconds since 1970, oldest first: a clean restart keeps them. */
-export type SavedWindows = ReadonlyMap<string, readonly number[]>;
-
-export interface LocalRateWindow extends RateWindow {
-  save(): SavedWindows;
-  /** Adds saved requests to the windows, each with the age that it has now. */
-  restore(saved: SavedWindows): void;
+/** Keeps the windows of one process through its crash. */
+export interface WindowKeeper {
+  /** Resolves when these windows are on disk, and those that are undefined are removed. @throws StoreUnavailable */
+  keep(windows: ReadonlyMap<string, KeptWindow | undefined>): Promise<void>;
 }
 
-/** Creates the window of one process: it is exact, and has the instants of the last 60 s of each account in memory. */
-export function createLocalRateWindow(clock: Clock): LocalRateWindow {
-  const rings = new Map<string, TimestampRing>();
+/** A request of an account whose window is being removed waits for it, so that is done in pieces. */
+const FORGOTTEN_TOGETHER_MAX = 100;
+
+/** Forgets the windows with the process. */
+const NOT_KEPT: WindowKeeper = { keep: async () => undefined };
+
+export interface LocalRateWindow extends RateWindow {
+  /** Adds units that were spent before this process began, by account, oldest first, as `Clock.monotonic` tells time. */
+  restore(spent: ReadonlyMap<string, readonly number[]>): void;
+  /** Keeps every window as it is now, with nothing reserved. Call it while nothing is charged. @throws StoreUnavailable */
+  save(): Promise<void>;
+  /** Forgets windows that are over, in memory and on disk. @throws StoreUnavailable */
+  forget(): Promise<void>;
+}
+
+/**
+ * Creates the window of one process. Its decisions are exact: it has the instants of the last 60 s of each account in
+ * memory. Before units are spent, a slice of them is kept: the first request of a slice waits for that (ADR 0031).
+ */
+export function createLocalRateWindow(clock: Pick<Clock, 'monotonic'>, keeper = NOT_KEPT): LocalRateWindow {
+  const accounts = new Map<string, LocalAccount>();
   const limitedAt = new Map<string, number>();
-  let sweptAt = clock.monotonic();
 
-  function sweep(now: number): void {
-    if (now - sweptAt < LIMITS.rateWindowMs) return;
-    sweptAt = now;
-    for (const [accountId, ring] of rings) if (countAt(ring, now) === 0) rings.delete(accountId);
-    for (const [accountId, at] of limitedAt) if (now - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
-  }
-
-  function ringOf(accountId: string): TimestampRing {
-    let ring = rings.get(accountId);
-    if (!ring) rings.set(accountId, (ring = new TimestampRing()));
-    return ring;
+  function accountOf(accountId: string): LocalAccount {
+    let account = accounts.get(accountId);
+    if (!account) {
+      const keep = (window: KeptWindow | undefined): Promise<void> => keeper.keep(new Map([[accountId, window]]));
+      const refused = (now: number): void => void limitedAt.set(accountId, now);
+      accounts.set(accountId, (account = new LocalAccount({ clock, keep, refused })));
+    }
+    return account;
   }
 
   return {
-    charge(accountId) {
-      const now = clock.monotonic();
-      sweep(now);
-      const ring = ringOf(accountId);
-      const admitted = countAt(ring, now) < LIMITS.requestsPerWindowMax;
-      if (admitted) ring.push(now);
-      else limitedAt.set(accountId, now);
-      const freesInMs = LIMITS.rateWindowMs - (now - ring.oldest());
-      return {
-        admitted,
-        left: LIMITS.requestsPerWindowMax - ring.size,
-        freesInSeconds: Math.max(1, Math.ceil(freesInMs / 1000)),
-      };
-    },
+    charge: (accountId) => accountOf(accountId).charge(),
 
     fills() {
       const now = clock.monotonic();
-      return [...rings.values()]
-        .map((ring) => countAt(ring, now) / LIMITS.requestsPerWindowMax)
+      return [...accounts.values()]
+        .map((account) => account.countAt(now) / LIMITS.requestsPerWindowMax)
         .filter((ratio) => ratio > 0);
     },
 
@@ -81,35 +73,26 @@ export function createLocalRateWindow(clock: Clock): LocalRateWindow {
       return [...limitedAt.values()].filter((at) => now - at < LIMITS.rateWindowMs).length;
     },
 
-    save() {
-      const [now, wall] = [clock.monotonic(), clock.now()];
-      const saved = new Map<string, number[]>();
-      for (const [accountId, ring] of rings) {
-        if (countAt(ring, now) > 0)
-          saved.set(
-            accountId,
-            ring.toArray().map((at) => Math.round(wall - (now - at))),
-          );
-      }
-      return saved;
+    restore(spent) {
+      for (const [accountId, instants] of spent) accountOf(accountId).restore(instants);
     },
 
-    restore(saved) {
-      const [now, wall] = [clock.monotonic(), clock.now()];
-      for (const [accountId, instants] of saved) {
-        const ring = ringOf(accountId);
-        for (const at of instants.slice(-LIMITS.requestsPerWindowMax)) {
-          // A clock that went back must not make the wait longer than a window.
-          const age = Math.max(0, wall - at);
-          if (age < LIMITS.rateWindowMs) ring.push(now - age);
-        }
+    async save() {
+      const now = clock.monotonic();
+      await keeper.keep(new Map([...accounts].map(([accountId, account]) => [accountId, account.settled(now)])));
+    },
+
+    async forget() {
+      const now = clock.monotonic();
+      for (const [accountId, at] of limitedAt) if (now - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
+      const over = [...accounts].filter(([, account]) => account.isOver(now));
+      for (let start = 0; start < over.length; start += FORGOTTEN_TOGETHER_MAX) {
+        // A request may have come while the ones before were removed.
+        const some = over.slice(start, start + FORGOTTEN_TOGETHER_MAX).filter(([, account]) => account.isOver(now));
+        const gone = keeper.keep(new Map(some.map(([accountId]) => [accountId, undefined])));
+        await Promise.all([gone, ...some.map(([, account]) => account.during(gone))]);
+        for (const [accountId, account] of some) if (account.isOver(now)) accounts.delete(accountId);
       }
     },
   };
-}
-
-/** Removes the instants that left the window, and counts the rest. */
-function countAt(ring: TimestampRing, now: number): number {
-  while (ring.size > 0 && now - ring.oldest() >= LIMITS.rateWindowMs) ring.shift();
-  return ring.size;
 }

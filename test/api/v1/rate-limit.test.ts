@@ -171,25 +171,27 @@ describe('the rate window of an account (H13, H14)', () => {
 test('H13: the windows outlive a clean restart of the embedded service, and no longer than 60 s', async () => {
   const dataDir = scratchDirectory('muster-rate');
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  const first = new FakeClock();
-  const before = await Muster.start({ dataDir, clock: first });
+  const clock = new FakeClock();
+  const boot = { id: 'one for all', origin: 0 };
+  const before = await Muster.start({ dataDir, clock, boot });
   const { apiKey } = await tenant(before);
   await spend(before, apiKey, 200);
-  first.advance(20_000);
+  clock.advance(20_000);
   await spend(before, apiKey, 400);
   await before[Symbol.asyncDispose]();
 
-  // Another process: its monotonic clock begins anew, and the wall has gone on for 10 s.
-  const second = new FakeClock(first.now() + 10_000);
+  clock.advance(10_000);
+  clock.jump(-3_600_000);
   {
-    await using after = await Muster.start({ dataDir, clock: second });
+    await using after = await Muster.start({ dataDir, clock, boot });
     const refused = await asCaller(after, apiKey)('GET /v1/apps');
     expectRefusal(refused, 'rate_limited');
     expect(refused.headers.get('retry-after')).toBe('30');
-    second.advance(30_000);
+    clock.advance(30_000);
     await spend(after, apiKey, 200);
     expectRefusal(await asCaller(after, apiKey)('GET /v1/apps'), 'rate_limited');
   }
-  await using later = await Muster.start({ dataDir, clock: new FakeClock(second.now() + 60_000) });
+  clock.advance(60_000);
+  await using later = await Muster.start({ dataDir, clock, boot });
   expect((await asCaller(later, apiKey)('GET /v1/apps')).headers.get('ratelimit')).toBe('"account";r=599;t=60');
 });

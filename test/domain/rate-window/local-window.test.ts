@@ -1,10 +1,17 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { createLocalRateWindow, type RateDecision } from '../../../src/domain/rate-window/local-window.ts';
-import { restoreWindows, saveWindows } from '../../../src/domain/rate-window/saved-windows.ts';
+import { describe, expect, test } from 'vitest';
+import { createWindowKeeper, readKeptWindows } from '../../../src/domain/rate-window/kept-windows.ts';
+import { SLICE_WAITING_MAX } from '../../../src/domain/rate-window/local-account.ts';
+import {
+  createLocalRateWindow,
+  type LocalRateWindow,
+  type RateDecision,
+} from '../../../src/domain/rate-window/local-window.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { runs } from '../../support/run/effort.ts';
-import { faultyStore } from '../../support/store/faulty-store.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** H13 and H14 as they are written: it counts every instant of the last minute anew each time. */
@@ -23,6 +30,36 @@ function naiveWindow(): (now: number) => RateDecision {
   };
 }
 
+const boot = { id: 'this boot', origin: 0 };
+const log = { error: () => undefined };
+
+/** A window whose slices lie in the store, as a process has it after its start. */
+async function startedOn(store: Store, clock: FakeClock): Promise<LocalRateWindow> {
+  const window = createLocalRateWindow(clock, createWindowKeeper({ store, boot }));
+  window.restore(await readKeptWindows({ store, clock, boot, log }));
+  await window.save();
+  return window;
+}
+
+/** A store in memory that counts the commits. */
+async function counted(): Promise<Store & { commits: number; refuses: boolean }> {
+  const store = await openSqliteStore(':memory:');
+  const counting = Object.assign(
+    wrappedStore(store, {
+      async commit(change) {
+        counting.commits += 1;
+        if (counting.refuses) throw new StoreUnavailable('full', 'commit: full');
+        return await store.commit(change);
+      },
+    }),
+    { commits: 0, refuses: false },
+  );
+  return counting;
+}
+
+const charges = (window: LocalRateWindow, account: string, count: number): Promise<RateDecision[]> =>
+  Promise.all(Array.from({ length: count }, async () => window.charge(account)));
+
 const pauseMs = fc.oneof(
   fc.nat({ max: 5 }),
   fc.nat({ max: 61_000 }),
@@ -30,70 +67,147 @@ const pauseMs = fc.oneof(
 );
 const burst = fc.record({ pauseMs, account: fc.constantFrom('a', 'b'), requests: fc.integer({ min: 1, max: 500 }) });
 
-test('the ring decides as the rule does, for any pauses and bursts of two accounts, and over a restart', () => {
-  fc.assert(
-    fc.property(fc.array(fc.record({ burst, restart: fc.boolean() }), { maxLength: 16 }), (steps) => {
-      const clock = new FakeClock();
-      const naive = { a: naiveWindow(), b: naiveWindow() };
-      let window = createLocalRateWindow(clock);
-      for (const { burst, restart } of steps) {
-        clock.advance(burst.pauseMs);
-        if (restart) {
-          const saved = window.save();
-          window = createLocalRateWindow(clock);
-          window.restore(saved);
+test('the ring decides as the rule does, for any pauses and bursts of two accounts, and over clean restarts', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ burst, restart: fc.boolean(), forget: fc.boolean() }), { maxLength: 16 }),
+      async (steps) => {
+        await using store = await openSqliteStore(':memory:');
+        const clock = new FakeClock();
+        const naive = { a: naiveWindow(), b: naiveWindow() };
+        let window = await startedOn(store, clock);
+        for (const { burst, restart, forget } of steps) {
+          clock.advance(burst.pauseMs);
+          if (restart) {
+            await window.save();
+            window = await startedOn(store, clock);
+          }
+          if (forget) await window.forget();
+          const expected = Array.from({ length: burst.requests }, () => naive[burst.account](clock.monotonic()));
+          expect(await charges(window, burst.account, burst.requests)).toEqual(expected);
         }
-        const requests = Array.from({ length: burst.requests });
-        const expected = requests.map(() => naive[burst.account](clock.monotonic()));
-        expect(requests.map(() => window.charge(burst.account))).toEqual(expected);
-      }
-    }),
+      },
+    ),
     { numRuns: runs(15) },
   );
-});
-
-test('a wall clock that went back over a restart makes nobody wait longer than a window', () => {
-  const clock = new FakeClock();
-  const before = createLocalRateWindow(clock);
-  for (let i = 0; i < 600; i += 1) void before.charge('a');
-  const after = createLocalRateWindow(clock);
-  const saved = before.save();
-  clock.jump(-3_600_000);
-  after.restore(saved);
-  expect(after.charge('a')).toEqual({ admitted: false, left: 0, freesInSeconds: 60 });
-  clock.advance(60_000);
-  expect(after.charge('a')).toMatchObject({ admitted: true, left: 599 });
 });
 
 test('the windows of more accounts than a page of the store holds outlive a restart', async () => {
   await using store = await openSqliteStore(':memory:');
   const clock = new FakeClock();
   const accounts = Array.from({ length: 1003 }, (_, i) => `account${i}`);
-  const before = createLocalRateWindow(clock);
-  for (const account of accounts) void before.charge(account);
-  await saveWindows(store, before);
+  const before = await startedOn(store, clock);
+  await Promise.all(accounts.map(async (account) => before.charge(account)));
+  await before.save();
 
-  const after = createLocalRateWindow(clock);
-  await restoreWindows(store, after);
+  const after = await startedOn(store, clock);
   const left = await Promise.all(accounts.map(async (account) => (await after.charge(account)).left));
   expect(new Set(left)).toEqual(new Set([598]));
-  const again = createLocalRateWindow(clock);
-  await restoreWindows(store, again);
-  expect(await again.charge('account1'), 'what was restored is gone from the store').toMatchObject({ left: 599 });
 });
 
 test.each([
   [1003, 1, 11, 'a hundred small ones to a commit'],
-  [20, 600, 3, 'full ones by their size'],
+  [20, 600, 2, 'full ones by their size'],
 ])('%i accounts with %i requests each are saved by at most %i commits: %s', async (count, requests, commitsMax) => {
-  await using store = faultyStore(await openSqliteStore(':memory:'));
+  await using store = await counted();
   const clock = new FakeClock();
-  const windows = createLocalRateWindow(clock);
-  for (let n = 0; n < count * requests; n += 1) void windows.charge(`account${n % count}`);
-  await saveWindows(store, windows);
-  expect(store.calls.commit).toBeLessThanOrEqual(commitsMax);
-  await saveWindows(store, windows);
-  const restored = createLocalRateWindow(clock);
-  await restoreWindows(store, restored);
-  expect(restored.save()).toEqual(windows.save());
+  const window = await startedOn(store, clock);
+  for (let n = 0; n < count; n += 1) {
+    clock.advance(1);
+    await charges(window, `account${n}`, requests);
+  }
+  store.commits = 0;
+  await window.save();
+  expect(store.commits).toBeGreaterThan(0);
+  expect(store.commits).toBeLessThanOrEqual(commitsMax);
+});
+
+describe('slices', () => {
+  test('only the first request of a slice waits for a write, and the others are decided at once', async () => {
+    await using store = await counted();
+    const window = await startedOn(store, new FakeClock());
+    const waited: number[] = [];
+    for (let n = 1; n <= 601; n += 1) {
+      const decision = window.charge('a');
+      if (decision instanceof Promise) waited.push(n);
+      expect((await decision).admitted).toBe(n <= 600);
+    }
+    expect(waited).toEqual([1, 41, 201, 401]);
+    expect(store.commits).toBe(4);
+  });
+
+  test('600 requests a minute cost 3 writes a minute', async () => {
+    await using store = await counted();
+    const clock = new FakeClock();
+    const window = await startedOn(store, clock);
+    for (let n = 0; n < 6000; n += 1) {
+      expect(await window.charge('a')).toMatchObject({ admitted: true });
+      clock.advance(100);
+    }
+    expect(store.commits).toBeLessThanOrEqual(31);
+  });
+
+  test('an account with fewer than 10 requests a minute costs at most one write a minute', async () => {
+    const gaps = fc.array(fc.integer({ min: 6700, max: 200_000 }), { minLength: 40, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(gaps, async (pauses) => {
+        await using store = await counted();
+        const clock = new FakeClock();
+        const window = await startedOn(store, clock);
+        const begin = clock.monotonic();
+        for (const ms of pauses) {
+          clock.advance(ms);
+          await window.charge('a');
+        }
+        expect(store.commits).toBeLessThanOrEqual(1 + (clock.monotonic() - begin) / 60_000);
+      }),
+      { numRuns: runs(10) },
+    );
+  });
+
+  test('a request whose slice cannot be written is rejected, nothing is charged, and the next one tries again', async () => {
+    await using store = await counted();
+    const window = await startedOn(store, new FakeClock());
+    store.refuses = true;
+    const both = await Promise.allSettled(Array.from({ length: 2 }, async () => window.charge('a')));
+    expect(both).toMatchObject([{ reason: { reason: 'full' } }, { reason: { reason: 'full' } }]);
+    store.refuses = false;
+    expect(await window.charge('a')).toMatchObject({ admitted: true, left: 599 });
+  });
+
+  test(`${SLICE_WAITING_MAX} requests of an account may wait for a slice, and no more`, async () => {
+    await using store = await openSqliteStore(':memory:');
+    const window = await startedOn(store, new FakeClock());
+    const waiting = Array.from({ length: SLICE_WAITING_MAX }, async () => window.charge('a'));
+    expect(() => window.charge('a')).toThrow('Too many requests of one account wait');
+    expect(await window.charge('b'), 'another account is not held up').toMatchObject({ admitted: true });
+    expect((await Promise.all(waiting)).filter(({ admitted }) => admitted)).toHaveLength(600);
+  });
+});
+
+describe('an account that makes no requests any more', () => {
+  test('leaves nothing on disk once nothing of its window counts', async () => {
+    await using store = await openSqliteStore(':memory:');
+    const clock = new FakeClock();
+    const window = await startedOn(store, clock);
+    await window.charge('a');
+    clock.advance(119_999);
+    await window.forget();
+    expect(await store.get(KEYS.rateWindow('a'))).toBeDefined();
+    clock.advance(1);
+    await window.forget();
+    expect(await store.get(KEYS.rateWindow('a'))).toBeUndefined();
+  });
+
+  test('a request that comes while its window is removed waits for its own slice, which stays', async () => {
+    await using store = await openSqliteStore(':memory:');
+    const clock = new FakeClock();
+    const window = await startedOn(store, clock);
+    await window.charge('a');
+    clock.advance(120_000);
+    const [, decision] = await Promise.all([window.forget(), window.charge('a')]);
+    expect(decision).toMatchObject({ admitted: true, left: 599 });
+    expect(await store.get(KEYS.rateWindow('a'))).toBeDefined();
+    expect(window.fills()).toEqual([1 / 600]);
+  });
 });

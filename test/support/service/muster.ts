@@ -7,6 +7,7 @@ import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog, SAMPLING } from '../../../src/log.ts';
 import { startService, type Service, type ServiceOptions } from '../../../src/service/service.ts';
 import type { Store } from '../../../src/store/port.ts';
+import type { Boot } from '../../../src/time/boot.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
 import { until } from '../time/until.ts';
@@ -20,6 +21,7 @@ export interface MusterOptions {
   /** Further variables of the environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  readonly boot?: Boot;
   readonly wrapStore?: (store: Store) => Store;
   /** The deadlines of production, for tests of them; the default is patient, since others use this machine, too. */
   readonly deadlines?: Deadlines;
@@ -86,6 +88,7 @@ export class Muster implements AsyncDisposable {
       }),
       deadlines: options.deadlines ?? PATIENT,
       ...(options.clock && { clock: options.clock }),
+      ...(options.boot && { boot: options.boot }),
       ...(options.wrapStore && { wrapStore: options.wrapStore }),
       ...(options.bounds && { bounds: options.bounds }),
       ...(options.election !== undefined && { election: options.election }),

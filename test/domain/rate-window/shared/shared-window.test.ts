@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { rateRecordsSweep } from '../../../../src/domain/cleanup/expired-records.ts';
 import { createClockInterval } from '../../../../src/domain/rate-window/shared/clock-interval.ts';
 import { decide } from '../../../../src/domain/rate-window/shared/decide.ts';
 import {
@@ -18,8 +17,6 @@ import {
 } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES as rules } from '../../../../src/domain/rate-window/shared/rules.ts';
 import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
-import { ABSENT } from '../../../../src/store/port.ts';
-import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const NOW = Date.UTC(2026, 5, 1);
@@ -346,13 +343,4 @@ describe('the units that a replica admitted itself', () => {
     expect(units.count(at(400))).toMatchObject({ live: 2, byBucket: new Map([[bucket, 1]]) });
     expect(units.count(at(61_500)).byBucket.size).toBe(0);
   });
-});
-
-test('the clean-up of saved windows leaves shared ones alone', async () => {
-  await using store = await openSqliteStore(':memory:');
-  const shared = putWindow('a', { ...NO_WINDOW, spent: spent(3) });
-  await store.commit({ expect: [{ key: shared.put, revision: ABSENT }], write: [shared], quiet: true });
-  const sweep = rateRecordsSweep({ store, clock: new FakeClock(NOW + 86_400_000), fence: [] });
-  expect(await sweep.piece(undefined, new AbortController().signal)).toMatchObject({ gone: 0 });
-  expect(await store.get(shared.put)).toBeDefined();
 });
