@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment, operatorToken, VARIABLES, type Environment, type Role } from './environment.ts';
+import { unknownVariables } from './unknown-variables.ts';
 
 /* Configuration is read once, here, from the environment; environment.ts has each variable with its rule. */
 
@@ -63,6 +64,8 @@ export interface Config {
   /** Present where the replica has the role `kubernetes`. */
   readonly kubernetes: KubernetesConfig | undefined;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
+  /** The names of variables that begin with `MUSTER_` and are none of Muster's. */
+  readonly unknownVariables: readonly string[];
 }
 
 /** A mistake in the configuration. The message names the variable and the rule, never the value. */
@@ -73,11 +76,16 @@ export class ConfigError extends Error {
 /** @throws ConfigError */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  const unknown = unknownVariables(env);
+  const slips = unknown
+    .filter(({ nearest }) => nearest !== undefined)
+    .map(({ name, nearest }) => `${name}: there is no such variable; it is ${nearest} that was meant, or remove it`);
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
     const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new ConfigError(lines.join('\n'));
+    throw new ConfigError([...slips, ...lines].join('\n'));
   }
+  if (slips.length > 0) throw new ConfigError(slips.join('\n'));
   const values = parsed.data;
   const config: Config = {
     store: storeOf(values),
@@ -105,10 +113,34 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),
+    unknownVariables: unknown.map(({ name }) => name),
   };
+  refuseSharedPorts(config);
   if (config.store.kind === 'etcd') refuseGuessedSecrets(config);
   return config;
 }
+
+const LISTENERS = ['ops', 'api', 'device'] as const;
+/** An address that stands for every one of the machine. */
+const EVERY_HOST = new Set(['0.0.0.0', '::']);
+
+/** Refuses two listeners on one port. Port 0 is another one each time. */
+function refuseSharedPorts({ listen, roles }: Config): void {
+  const open = LISTENERS.filter((name) => name === 'ops' || roles.has(name));
+  for (const [index, name] of open.entries()) {
+    const other = open.slice(0, index).find((before) => isShared(listen[name], listen[before]));
+    if (other === undefined) continue;
+    const [one, two] = [name, other].map((each) => `MUSTER_${each.toUpperCase()}_LISTEN`);
+    throw new ConfigError(
+      `${one} and ${two}: both are port ${listen[name].port}; give each listener a port of its own`,
+    );
+  }
+}
+
+const isShared = (one: ListenAddress, other: ListenAddress): boolean =>
+  one.port !== 0 &&
+  one.port === other.port &&
+  (one.host === other.host || [one.host, other.host].some((host) => EVERY_HOST.has(host)));
 
 function certificatePaths(values: Environment, listener: 'API' | 'DEVICE'): CertificatePaths | undefined {
   const names = [`MUSTER_${listener}_TLS_CERT_FILE`, `MUSTER_${listener}_TLS_KEY_FILE`] as const;

@@ -16,6 +16,7 @@ import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
 import { generatedKeyPath, generatedKeyRing, generatedOperatorTokens } from './generated-secrets.ts';
 import { watchedKeyFile, type KeyFile } from './key-file.ts';
+import { prepareDataDirectory } from './data-directory.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
 
 /** The configuration and the log, and the parts that tests replace. */
@@ -46,6 +47,7 @@ export interface Core extends Foundation {
 export async function openCore(options: CoreOptions, opened: AsyncDisposableStack): Promise<Core> {
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
   const random = systemRandom();
+  prepareDataDirectory(config);
   const secrets = await secretsOf(config, log, random);
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);

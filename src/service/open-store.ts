@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Config } from '../config/config.ts';
+import { ConfigError, type Config } from '../config/config.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Log } from '../log.ts';
 import { openEtcdStore, type EtcdOptions } from '../store/etcd/etcd-store.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Clock } from '../time/clock.ts';
+import { NothingListens, refuseWrongAddresses } from './etcd-address.ts';
 
 /** The store to open; this file is the only one that names the back-ends. */
 export type StoreChoice =
@@ -35,7 +36,8 @@ export async function openStore(choice: StoreChoice): Promise<Store> {
 /**
  * Opens the store that the configuration names; an embedded one is created where there is none.
  * @param warn is called with each sentence about a fault that the service can live with
- * @throws StoreUnavailable, or Error in words when the store is there but cannot be used
+ * @throws StoreUnavailable, or Error in words when the store is there but cannot be used; ConfigError when the address
+ * of etcd is wrong
  */
 export async function openConfiguredStore(
   { store }: Pick<Config, 'store'>,
@@ -47,21 +49,27 @@ export async function openConfiguredStore(
     return await openStore(store);
   }
   const { endpoints, prefix, quotaBytes, tls, auth } = store;
-  return await openStore({
-    kind: 'etcd',
-    endpoints,
-    prefix,
-    quotaBytes,
-    warn,
-    deadlineMs: storeMs,
-    ...(tls && { tls }),
-    ...(auth && { auth }),
-  });
+  try {
+    return await openStore({
+      kind: 'etcd',
+      endpoints,
+      prefix,
+      quotaBytes,
+      warn,
+      deadlineMs: storeMs,
+      ...(tls && { tls }),
+      ...(auth && { auth }),
+    });
+  } catch (error) {
+    if (isSilent(error)) await refuseWrongAddresses(endpoints);
+    throw error;
+  }
 }
 
 /**
  * Opens the store of a service that starts, and tries again for at most 30 s while it does not answer.
- * @throws StoreUnavailable when the time is over, or the store refuses; any other error of `open` at once
+ * @throws StoreUnavailable when the time is over, or the store refuses; ConfigError when nothing listens at its address
+ * until then; any other error of `open` at once
  */
 export async function openWithRetry(open: () => Promise<Store>, deps: RetryDeps): Promise<Store> {
   const { clock, log, signal } = deps;
@@ -70,6 +78,8 @@ export async function openWithRetry(open: () => Promise<Store>, deps: RetryDeps)
     try {
       return await open();
     } catch (error) {
+      // Whoever has started nothing there, after so long, has named another place.
+      if (error instanceof NothingListens && clock.monotonic() + PAUSE_MS > end) throw new ConfigError(error.message);
       if (!isSilent(error) || signal?.aborted === true || clock.monotonic() + PAUSE_MS > end) throw error;
       if (tries === 1) log.warn({ err: error, retryForMs: RETRY_FOR_MS }, 'the store does not answer yet, will retry');
       await clock.sleep(PAUSE_MS, signal);

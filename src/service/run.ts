@@ -36,6 +36,8 @@ const OUTDATED =
  */
 export async function run(config: Config, work?: Work): Promise<void> {
   const log = createLog(config.logLevel);
+  for (const name of config.unknownVariables)
+    log.warn({ variable: name }, 'there is no such variable: it has no effect');
   const ending = new AbortController();
   let faulty = false;
   const end = (what: string, facts: object): undefined => {

@@ -83,7 +83,7 @@ test('keys: which is active, and that there is nothing to rotate to', async () =
   expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^ *1 +\d+ +0 +1 of 1 +active$/m)]);
   const rotated = await run('keys', 'rotate');
   expect([rotated.code, rotated.stdout, rotated.stderr]).toEqual([
-    0,
+    1,
     '',
     expect.stringMatching(/Key 1 is active already: add a line/),
   ]);

@@ -47,6 +47,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     tls: { api: undefined, device: undefined },
     drainDelayMs: 0,
     operatorTokens: undefined,
+    unknownVariables: [],
     keyFile: undefined,
     keyFilePath: undefined,
     pollIntervalSeconds: 60,
@@ -277,4 +278,58 @@ describe('with etcd nothing is made up, since every replica must have the same',
     const { MUSTER_OPERATOR_TOKEN: _token, ...env } = onEtcd({ MUSTER_OPERATOR_TOKEN_FILE: file(TOKEN) });
     expect(readConfig(env).operatorTokens).toEqual([TOKEN]);
   });
+});
+
+describe('variables that begin with MUSTER_ and mean nothing', () => {
+  test.each([
+    ['MUSTER_API_LISTENN', 'MUSTER_API_LISTEN', 'a letter too many'],
+    ['MUSTER_API_LISTN', 'MUSTER_API_LISTEN', 'one too few'],
+    ['MUSTER_LOG_LEVLE', 'MUSTER_LOG_LEVEL', 'two that are swapped'],
+    ['MUSTER_LOG_LVELE', 'MUSTER_LOG_LEVEL', 'two such swaps'],
+    ['MUSTER_STOER', 'MUSTER_STORE', 'a short one'],
+    ['MUSTER_ROLE', 'MUSTER_ROLES', 'the singular'],
+    ['MUSTER_OPS_URI', 'MUSTER_OPS_URL', 'one that the command reads'],
+  ])('%s stops the start, and %s is named (%s)', (name, nearest) => {
+    const message = refusal({ [name]: 'hunter2' });
+    expect(message).toBe(`${name}: there is no such variable; it is ${nearest} that was meant, or remove it`);
+  });
+
+  test('slips are told together with what else is wrong', () => {
+    expect(refusal({ MUSTER_STOER: 'x', MUSTER_LOG_LEVEL: 'x' })).toMatch(/^MUSTER_STOER: .*\nMUSTER_LOG_LEVEL: /);
+  });
+
+  test.each([
+    ['MUSTER_COLOUR', 'blue', ['MUSTER_COLOUR'], 'far from every name'],
+    ['MUSTER_LGO_LVEEEL', 'x', ['MUSTER_LGO_LVEEEL'], 'three letters away'],
+    ['MUSTER_COLOUR', '', [], 'empty is as not set'],
+    ['MUSTER_OPS_URL', 'http://127.0.0.1:8082', [], 'the command reads it'],
+    ['MUSTERING', 'x', [], "not Muster's"],
+    ['MUSTER_SERVICE_HOST', '10.0.0.1', [], 'a service link'],
+    ['MUSTER_SERVICE_PORT', '8080', [], 'a service link'],
+    ['MUSTER_SERVICE_PORT_HTTP', '8080', [], 'a service link with the name of a port'],
+    ['MUSTER_API_SERVICE_PORT', '8080', [], 'a service link of muster-api'],
+    ['MUSTER_PORT', 'tcp://10.0.0.1:8080', [], 'a service link, by its value'],
+    ['MUSTER_PORT', '8080', ['MUSTER_PORT'], 'somebody meant this one'],
+    ['MUSTER_PORT_8080_TCP', 'tcp://10.0.0.1:8080', [], 'a service link'],
+    ['MUSTER_DEVICE_PORT_8081_TCP_ADDR', '10.0.0.1', [], 'a service link of muster-device'],
+    ['MUSTER_OPS_PORT_8082_UDP_PROTO', 'udp', [], 'a service link of muster-ops'],
+  ])('%s=%s → %j (%s)', (name, value, unknown) => {
+    expect(readConfig({ [name]: value }).unknownVariables).toEqual(unknown);
+  });
+});
+
+test.each([
+  [{ MUSTER_API_LISTEN: '127.0.0.1:8082' }, /^MUSTER_API_LISTEN and MUSTER_OPS_LISTEN: both are port 8082; give each/],
+  [{ MUSTER_DEVICE_LISTEN: '0.0.0.0:8080' }, /^MUSTER_DEVICE_LISTEN and MUSTER_API_LISTEN: both are port 8080/],
+  [{ MUSTER_API_LISTEN: '[::]:8081' }, /^MUSTER_DEVICE_LISTEN and MUSTER_API_LISTEN: both are port 8081/],
+])('two listeners on one port are refused: %j', (env, words) => {
+  expect(refusal(env)).toMatch(words);
+});
+
+test.each<readonly [Record<string, string>, string]>([
+  [{ MUSTER_API_LISTEN: '127.0.0.2:8082' }, 'one port of two addresses'],
+  [{ MUSTER_API_LISTEN: '127.0.0.1:0', MUSTER_DEVICE_LISTEN: '127.0.0.1:0' }, 'ports that the system chooses'],
+  [{ MUSTER_DEVICE_LISTEN: '127.0.0.1:8080', MUSTER_ROLES: 'api' }, 'a listener that is not opened'],
+])('%j is taken: %s', (env) => {
+  expect(() => readConfig(env)).not.toThrow();
 });

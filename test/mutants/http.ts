@@ -119,4 +119,20 @@ export const HTTP: readonly Mutant[] = [
     rule: 'H21: a request without a complete head within 10 s is refused with the JSON body, and then the connection closes.',
     caughtBy: ['test/api/listener/listener.test.ts'],
   },
+  {
+    name: 'an operator request with an unknown field is carried out',
+    file: 'src/api/operator/route.ts',
+    search: 'definition.body ? { ...definition, body: definition.body.strict() } : definition;',
+    replacement: 'definition;',
+    rule: 'H5: the operator API refuses fields that an operation does not have.',
+    caughtBy: ['test/api/operator/unknown-fields.test.ts'],
+  },
+  {
+    name: 'two letters in the wrong order are two slips',
+    file: 'src/config/unknown-variables.ts',
+    search: 'const swapped = isSwap ? (beforeLast[j - 2] ?? 0) + 1 : changed;',
+    replacement: 'const swapped = changed;',
+    rule: 'Configuration: a variable within two letters of a known one stops the start.',
+    caughtBy: ['test/config/config.test.ts'],
+  },
 ];

@@ -51,8 +51,15 @@ function judge<Shape extends z.core.$ZodShape>(
     // Zod's own words name the rule and the type that came, never the value.
     if (issue) throw new Refusal(codes[field as keyof Shape], sentence(field, issue));
   }
-  throw new Refusal(broken, parsed.error.issues[0]?.message);
+  const [issue] = parsed.error.issues;
+  throw new Refusal(broken, issue?.code === 'unrecognized_keys' ? unknownField(issue.keys) : issue?.message);
 }
+
+const FIELD_CHARACTERS_MAX = 100;
+
+/** Only a strict schema refuses unknown fields (the operator API). The name is the caller's: cut, and escaped. */
+const unknownField = ([name = '']: readonly string[]): string =>
+  `${JSON.stringify(name.slice(0, FIELD_CHARACTERS_MAX))}: there is no such field.`;
 
 function sentence(field: string, issue: z.core.$ZodIssue): string {
   // A nested place is named only where the service chose its name: list positions and fields of its own schemas.

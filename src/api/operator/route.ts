@@ -75,9 +75,9 @@ export interface OperatorRoute<Shape extends z.core.$ZodShape> {
   handle(request: OperatorRequest<z.infer<z.ZodObject<Shape>>>, services: OperatorServices): Promise<Reply> | Reply;
 }
 
-/** Gives a route the type of its schema's shape where it is written. */
+/** Gives a route the type of its schema's shape where it is written. A field that the shape lacks is refused. */
 export const route = <Shape extends z.core.$ZodShape>(definition: OperatorRoute<Shape>): OperatorRoute<Shape> =>
-  definition;
+  definition.body ? { ...definition, body: definition.body.strict() } : definition;
 
 const pageSchema = z.object({
   // Only digits pass: a number of JavaScript may also be 1e2 or 0x10.

@@ -1,7 +1,8 @@
 import process from 'node:process';
-import { say } from '../terminal/exit.ts';
+import { systemClock, type Clock } from '../../time/clock.ts';
+import { CommandFault, say } from '../terminal/exit.ts';
 import { connectionOf } from '../terminal/service-address.ts';
-import { ServiceClient } from '../terminal/service-client.ts';
+import { ServiceClient, ServiceRefusal } from '../terminal/service-client.ts';
 import { table } from '../terminal/table.ts';
 
 interface KeyStatus {
@@ -46,17 +47,71 @@ function stateOf(number: number, status: Pick<KeyStatus, 'writing' | 'known' | '
   return number > status.writing ? 'ready for `muster keys rotate`' : 'opens only';
 }
 
+/** A replica reads its key file again every 10 s: a line that was just added may not be known yet. */
+const KNOWN_WITHIN_MS = 30_000;
+/** The leader rewraps in rounds; a rotation that gets no further for so long has failed. */
+const STANDS_STILL_MS = 120_000;
+const LOOK_EVERY_MS = 1000;
+
 /**
- * `muster keys rotate`: makes the newest key of the key file the active one.
- * @throws CommandFault, ConfigError
+ * `muster keys rotate`: makes the newest key of the key file the active one, and waits until nothing is sealed under an
+ * older one.
+ * @throws CommandFault where there is no newer key, a replica does not know it, or the rewrapping stands still;
+ * ConfigError
  */
-export async function rotateKeys(env: NodeJS.ProcessEnv): Promise<void> {
+export async function rotateKeys(env: NodeJS.ProcessEnv, clock: Clock = systemClock): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
-  const { writing, before } = await client.json<{ writing: number; before: number }>('/operator/v1/keys/rotation', {
-    method: 'POST',
-  });
-  if (writing === before)
-    say(`Key ${writing} is active already: add a line with a greater number to the key file first.`);
-  else say(`Key ${writing} is active from now on; what key ${before} sealed is rewrapped in the background.`);
-  say('`muster keys status` tells when older lines may be removed.');
+  const { writing, before } = await activated(client, clock);
+  if (writing !== before) say(`Key ${writing} is active from now on; what older keys sealed is rewrapped.`);
+  await rewrapped(client, clock);
+  say(
+    `Nothing is sealed under an older key than ${writing}. \`muster keys status\` tells when older lines may be removed.`,
+  );
+}
+
+interface Rotation {
+  readonly writing: number;
+  readonly before: number;
+}
+
+async function activated(client: ServiceClient, clock: Clock): Promise<Rotation> {
+  const end = clock.monotonic() + KNOWN_WITHIN_MS;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const rotation = await client.json<Rotation>('/operator/v1/keys/rotation', { method: 'POST' });
+      if (rotation.writing !== rotation.before || (await olderSeals(client)) > 0) return rotation;
+      throw new CommandFault(
+        `Key ${rotation.writing} is active already: add a line with a greater number to the key file first; the ` +
+          'service reads it every 10 s.',
+      );
+    } catch (error) {
+      const mayPass = error instanceof ServiceRefusal && error.status === 400 && clock.monotonic() < end;
+      if (!mayPass) throw error;
+      if (tries === 1) say(error.message);
+    }
+    await clock.sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** How many headers and idempotency records are sealed under another key than the active one. */
+async function olderSeals(client: ServiceClient): Promise<number> {
+  const { writing, sealedUnder } = await client.json<KeyStatus>('/operator/v1/keys');
+  return Object.entries(sealedUnder).reduce((sum, [key, count]) => (Number(key) === writing ? sum : sum + count), 0);
+}
+
+async function rewrapped(client: ServiceClient, clock: Clock): Promise<void> {
+  let [left, movedAt] = [Number.POSITIVE_INFINITY, clock.monotonic()];
+  for (;;) {
+    const now = await olderSeals(client);
+    if (now === 0) return;
+    if (now < left) {
+      [left, movedAt] = [now, clock.monotonic()];
+      say(`${now} left to rewrap`);
+    } else if (clock.monotonic() - movedAt >= STANDS_STILL_MS) {
+      throw new CommandFault(
+        `${now} are still sealed under an older key: see the log of the leader, then run it again.`,
+      );
+    }
+    await clock.sleep(LOOK_EVERY_MS);
+  }
 }

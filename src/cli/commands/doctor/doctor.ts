@@ -33,7 +33,10 @@ function configured(env: NodeJS.ProcessEnv, report: Report): Config | undefined 
   const configuration = finding('configuration');
   try {
     const config = readConfig(env);
-    report(configuration.ok(`every variable is valid; the store is ${config.store.kind}`));
+    for (const name of config.unknownVariables) {
+      report(configuration.fail(`${name}: there is no such variable; see docs/CONFIGURATION.md, or remove it`));
+    }
+    report(configuration.ok(`every variable of Muster is valid; the store is ${config.store.kind}`));
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer as createHttp } from 'node:http';
+import { createServer as createTcp, type AddressInfo, type Server } from 'node:net';
+import { createServer as createTls, type TlsOptions } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ConfigError } from '../../src/config/config.ts';
+import { createLog } from '../../src/log.ts';
+import { NothingListens, refuseWrongAddresses } from '../../src/service/etcd-address.ts';
+import { openWithRetry } from '../../src/service/open-store.ts';
+import { makeCertificates } from '../support/http/certificates.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+
+async function portOf(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port that nothing listens on: it was just given back. */
+async function freePort(): Promise<number> {
+  const server = createTcp();
+  const port = await portOf(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const place = scratchDirectory('etcd-address');
+const { certificate: cert, key } = makeCertificates(place);
+rmSync(place, { recursive: true });
+const tlsServer = (more: TlsOptions = {}): Server =>
+  createTls({ cert, key, ...more }).on('tlsClientError', () => undefined);
+const answering = (text: string): Server => createTcp((socket) => void socket.once('data', () => socket.end(text)));
+
+describe('an address of etcd that cannot be reached', () => {
+  test('https:// where plain HTTP is spoken', async () => {
+    const url = `https://127.0.0.1:${await portOf(createHttp((_request, response) => response.end('{}')))}`;
+    const refused = refuseWrongAddresses([url]);
+    await expect(refused).rejects.toThrow(ConfigError);
+    await expect(refused).rejects.toThrow(`MUSTER_STORE: ${url} does not speak TLS: write http://`);
+  });
+
+  test.each([
+    ['without a certificate of the client', {}],
+    ['with one alone', { requestCert: true, rejectUnauthorized: true }],
+  ])('http:// where TLS is spoken, %s', async (_name, more) => {
+    const url = `http://127.0.0.1:${await portOf(tlsServer(more))}`;
+    const refused = refuseWrongAddresses([url]);
+    await expect(refused).rejects.toThrow(ConfigError);
+    await expect(refused).rejects.toThrow(`MUSTER_STORE: ${url} speaks TLS: write https://`);
+  });
+
+  test('nothing listens there', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    await expect(refuseWrongAddresses([url])).rejects.toThrow(`MUSTER_STORE: nothing listens at ${url}: start etcd`);
+  });
+
+  test.each([
+    ['http', createHttp((_request, response) => response.end('{}'))],
+    ['https', tlsServer()],
+    ['http', answering('')],
+  ])('nothing is said against %s:// where it is right, or cannot be told', async (scheme, server) => {
+    await refuseWrongAddresses([`${scheme}://127.0.0.1:${await portOf(server)}`]);
+  });
+});
+
+describe('a service that starts before its etcd', () => {
+  test('waits while nothing listens, and is wrongly configured after 30 s of that', async () => {
+    const clock = new FakeClock();
+    let tries = 0;
+    const open = async (): Promise<never> => {
+      tries += 1;
+      clock.advance(1000);
+      throw new NothingListens('MUSTER_STORE: nothing listens at http://127.0.0.1:2379');
+    };
+    const sleepless = Object.assign(clock, { sleep: async () => undefined });
+    const log = createLog('silent');
+    await expect(openWithRetry(open, { clock: sleepless, log })).rejects.toThrow(ConfigError);
+    expect(tries).toBe(30);
+  });
+});
