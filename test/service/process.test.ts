@@ -64,10 +64,10 @@ describe('it does not start', () => {
     expect((await call(`${first.ops}/livez`)).status).toBe(200);
   });
 
-  test('where the data directory cannot be: exit code 1, and where', async () => {
+  test('where the data directory cannot be: exit code 2, and where', async () => {
     writeFileSync(join(root, 'not'), 'a file');
     await using program = start();
-    expect((await program.exited).code).toBe(1);
+    expect((await program.exited).code).toBe(2);
     expect(program.stderr).toContain(dataDir);
   });
 });
