@@ -1,5 +1,6 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
 import { call, tenant, type Tenant } from '../support/service/muster.ts';
@@ -42,6 +43,7 @@ test.each([HOUR_MS, -HOUR_MS])(
   'H13: through kill -9 and a restart with the wall clock moved by %i ms, never more than 600 in any 60 s',
   async (movedMs) => {
     const env = { MUSTER_DATA_DIR: scratchDirectory('killed-window') };
+    onTestFinished(() => rmSync(env.MUSTER_DATA_DIR, { recursive: true, force: true }));
     const muster = await MusterProcess.start(env);
     const [full, light, idle] = [await tenant(muster), await tenant(muster), await tenant(muster)];
     const before = { full: await send(muster, full, 640), light: await send(muster, light, 30) };
