@@ -29,6 +29,7 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addServe(program, env);
   addBackup(program, env);
   addRestore(program, env);
+  addInitStore(program, env);
   addUsage(program, env);
   addAudit(program, env);
   addKeys(program, env);
@@ -74,6 +75,21 @@ function addRestore(program: Command, env: NodeJS.ProcessEnv): void {
     .action(async (file: string, options: { keepCodes: boolean }) => {
       const { restore } = await import('./commands/restore.ts');
       await restore(env, file, options);
+    });
+}
+
+function addInitStore(program: Command, env: NodeJS.ProcessEnv): void {
+  program
+    .command('init-store')
+    .description('make an empty store ready for a new installation, and write its id to stdout')
+    .addHelpText(
+      'after',
+      '\nThe id is that of MUSTER_STORE_ID, or a random one. A store that is in use keeps its records, and gets an id ' +
+        'where it has none. Never run it on a store that has lost its data: restore that.',
+    )
+    .action(async () => {
+      const { initStore } = await import('./commands/init-store.ts');
+      await initStore(env);
     });
 }
 

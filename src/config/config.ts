@@ -41,6 +41,8 @@ export interface KubernetesConfig {
 export interface Config {
   readonly store: { readonly kind: 'sqlite'; readonly path: string } | EtcdConfig;
   readonly dataDir: string;
+  /** The id of the store; a start on an empty or another one is refused. Where undefined, any store will do. */
+  readonly storeId: string | undefined;
   readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
   /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
   readonly concurrencyMax: { readonly api: number; readonly device: number; readonly ops: number };
@@ -73,8 +75,13 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** @throws ConfigError */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
+/** Reads what is needed to open the store, where no secret is there yet. @throws ConfigError */
+export function readStoreConfig(env: NodeJS.ProcessEnv): Pick<Config, 'store' | 'storeId'> {
+  const values = valuesOf(env);
+  return { store: storeOf(values), storeId: values.MUSTER_STORE_ID };
+}
+
+function valuesOf(env: NodeJS.ProcessEnv): Environment {
   const given = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
   const unknown = unknownVariables(env);
   const slips = unknown
@@ -86,10 +93,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError([...slips, ...lines].join('\n'));
   }
   if (slips.length > 0) throw new ConfigError(slips.join('\n'));
-  const values = parsed.data;
+  return parsed.data;
+}
+
+/** @throws ConfigError */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const values = valuesOf(env);
   const config: Config = {
     store: storeOf(values),
     dataDir: values.MUSTER_DATA_DIR,
+    storeId: values.MUSTER_STORE_ID,
     listen: { api: values.MUSTER_API_LISTEN, device: values.MUSTER_DEVICE_LISTEN, ops: values.MUSTER_OPS_LISTEN },
     concurrencyMax: {
       api: values.MUSTER_API_CONCURRENCY,
@@ -113,7 +126,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),
-    unknownVariables: unknown.map(({ name }) => name),
+    unknownVariables: unknownVariables(env).map(({ name }) => name),
   };
   refuseSharedPorts(config);
   if (config.store.kind === 'etcd') refuseGuessedSecrets(config);

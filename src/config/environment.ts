@@ -105,6 +105,16 @@ const storing = {
   MUSTER_DATA_DIR: z.string().min(1, 'must be a directory').prefault('./.muster').meta({
     description: 'Holds the embedded store, and the operator token and the key file that it generates for itself.',
   }),
+  MUSTER_STORE_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 . _ -')
+    .optional()
+    .meta({
+      unset: 'a start takes the store that it finds',
+      description:
+        'The id of the store, as `muster doctor` shows it. A start on an empty store, or on one with another id, is ' +
+        'refused: a lost volume does not pass for a new installation. `muster init-store` makes a new store with it.',
+    }),
   MUSTER_KEY_FILE: file.optional().meta({
     unset: 'embedded: generated as `keys` in the data directory; etcd: required',
     description:

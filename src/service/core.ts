@@ -5,8 +5,10 @@ import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
 import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
+import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
+import { StoreHealth } from '../store/health.ts';
 import { instrumented } from '../store/instrumented.ts';
 import { Outages } from '../store/outages.ts';
 import type { Store } from '../store/port.ts';
@@ -37,6 +39,7 @@ export interface CoreOptions {
 export interface Core extends Foundation {
   readonly keyFile: KeyFile;
   readonly operatorTokens: readonly Secret[];
+  readonly storeHealth: StoreHealth;
 }
 
 /**
@@ -51,12 +54,15 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const secrets = await secretsOf(config, log, random);
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
-  const open = (): Promise<Store> => openConfiguredStore(config, (message) => log.warn({}, message), deadlines);
+  const warn = (message: string): void => log.warn({}, message);
+  const identity = new StoreIdentity(config.storeId);
+  const open = (): Promise<Store> => openConfiguredStore(config, warn, deadlines, identity);
   const opening = await openWithRetry(open, { clock, log, signal: options.signal });
   let registration = (): object | undefined => undefined;
-  const watched = instrumented(wrapStore(opening), clock, metrics, new Outages({ clock, log }));
-  const store = opened.use(fencedByFormat(watched, () => registration()));
-  await settleFormat(store, { clock, signal: options.signal, warn: (message) => log.warn({}, message) });
+  const storeHealth = new StoreHealth(log);
+  const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
+  const store = opened.use(fencedByFormat(observed, () => registration()));
+  await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
   const replicaId = generateMarker(random);
   const { keyRing } = secrets;
   const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, keyRing });
@@ -82,6 +88,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     deadlines,
     replicas,
     clockWatch,
+    storeHealth,
     ...services,
     ...secrets,
   };

@@ -185,10 +185,11 @@ function certificateOf(
 }
 
 function unreadyReason(
-  { config, watchCache, fleet, keyRing }: Core,
+  { config, watchCache, fleet, keyRing, storeHealth }: Core,
   { leaving, degraded }: Pick<ListenerDeps, 'leaving' | 'degraded'>,
 ): string | undefined {
   if (leaving.aborted) return 'draining';
+  if (storeHealth.trouble !== undefined) return storeHealth.trouble;
   if (!watchCache.ready) return 'the store does not answer, or the watch cache is being filled';
   const serves = config.roles.has('api') || config.roles.has('device');
   // The API and the device plane do not need Kubernetes: a replica that serves them stays ready when the API server is

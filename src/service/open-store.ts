@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { ConfigError, type Config } from '../config/config.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Log } from '../log.ts';
+import type { StoreMark } from '../store/mark.ts';
 import { openEtcdStore, type EtcdOptions } from '../store/etcd/etcd-store.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
@@ -36,6 +37,7 @@ export async function openStore(choice: StoreChoice): Promise<Store> {
 /**
  * Opens the store that the configuration names; an embedded one is created where there is none.
  * @param warn is called with each sentence about a fault that the service can live with
+ * @param mark tells the store from another one, for a process that goes on while the store might be lost
  * @throws StoreUnavailable, or Error in words when the store is there but cannot be used; ConfigError when the address
  * of etcd is wrong
  */
@@ -43,6 +45,7 @@ export async function openConfiguredStore(
   { store }: Pick<Config, 'store'>,
   warn: (message: string) => void,
   { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
+  mark?: StoreMark,
 ): Promise<Store> {
   if (store.kind === 'sqlite') {
     mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
@@ -57,6 +60,7 @@ export async function openConfiguredStore(
       quotaBytes,
       warn,
       deadlineMs: storeMs,
+      mark,
       ...(tls && { tls }),
       ...(auth && { auth }),
     });

@@ -16,6 +16,9 @@ export const STORE_RESULTS = [
   'unreachable',
   'full',
   'refused',
+  'replaced',
+  'readonly',
+  'corrupt',
   'closed',
   'failed',
 ] as const;

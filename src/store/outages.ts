@@ -1,9 +1,12 @@
 import type { Log } from '../log.ts';
 import type { Clock } from '../time/clock.ts';
-import type { StoreUnavailable } from './port.ts';
+import type { StoreTrouble, StoreUnavailable } from './port.ts';
 
 /** H15: an outage is known by then. What is shorter (a leader change of etcd) needs nobody to act. */
 export const OUTAGE_MS = 2_000;
+
+/** With these the store answers; what is wrong with it, `StoreHealth` tells. */
+const ANSWERS: ReadonlySet<StoreTrouble> = new Set(['full', 'replaced', 'readonly', 'corrupt']);
 
 /**
  * Tells an outage of the store once, and its end once, whatever many requests and loops it fails. An outage is that no
@@ -34,7 +37,7 @@ export class Outages {
   /** @param startedAt when the call began, by the monotonic clock */
   failed(error: StoreUnavailable, startedAt: number): void {
     if (error.reason === 'closed') return;
-    if (error.reason === 'full') return this.answered();
+    if (ANSWERS.has(error.reason)) return this.answered();
     this.#since = Math.min(this.#since ?? startedAt, startedAt);
     this.#failed += 1;
     if (this.#told || this.#clock.monotonic() - this.#since < OUTAGE_MS) return;

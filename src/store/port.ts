@@ -250,10 +250,12 @@ export class StoreUnavailable extends Error {
 
 /**
  * `timeout`: no answer within the deadline. `unreachable`: no connection, or it broke. `full`: the store takes no more
- * data. `refused`: not permitted, or another process holds the file. `closed`: the store was disposed of. `failed`:
- * any other trouble.
+ * data. `refused`: not permitted, or another process holds the file. `replaced`: the store is gone, empty or another
+ * one than before (A14). `readonly`: it takes no writes. `corrupt`: its file is damaged. `closed`: the store was
+ * disposed of. `failed`: any other trouble.
  */
-export type StoreTrouble = 'timeout' | 'unreachable' | 'full' | 'refused' | 'closed' | 'failed';
+export type StoreTrouble =
+  'timeout' | 'unreachable' | 'full' | 'refused' | 'replaced' | 'readonly' | 'corrupt' | 'closed' | 'failed';
 
 /**
  * The key range that replicas keep in memory, and the key every commit that is not quiet writes. `head` lies in the

@@ -48,6 +48,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     drainDelayMs: 0,
     operatorTokens: undefined,
     unknownVariables: [],
+    storeId: undefined,
     keyFile: undefined,
     keyFilePath: undefined,
     pollIntervalSeconds: 60,

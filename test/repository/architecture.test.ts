@@ -101,11 +101,12 @@ describe('doors', () => {
   const told = ({ path, to }: { readonly path: string; readonly to: string }): string => `${path} → ${to}`;
 
   test('others see the port, the pages and the watch handle of the store; the watch cache and the back-ends have one user each', () => {
-    const OPEN = new Set(['store/port.ts', 'store/pages.ts', 'store/watch-handle.ts']);
+    const OPEN = new Set(['store/port.ts', 'store/mark.ts', 'store/pages.ts', 'store/watch-handle.ts']);
     const CLOSED: Readonly<Record<string, readonly string[]>> = {
       'store/watch-cache/watch-cache.ts': ['domain/fleet', 'service'],
       'store/instrumented.ts': ['service'],
       'store/outages.ts': ['service'],
+      'store/health.ts': ['service'],
       'store/etcd/etcd-store.ts': ['service'],
       'store/sqlite/sqlite-store.ts': ['service'],
       // The verbs that these rooms call; the metrics carry them out.

@@ -31,7 +31,7 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   const read = counting(progress, interruption.signal);
   const random = systemRandom();
   const { header, entries, codesVoided, unopened } = await restoreInto(
-    { store, clock: systemClock, random, opens: opensBy(config, random), ...how },
+    { store, clock: systemClock, random, opens: opensBy(config, random), storeId: config.storeId, ...how },
     () => read(createReadStream(path)),
   );
   progress[Symbol.dispose]();

@@ -14,6 +14,8 @@ import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 export interface RestoreDeps extends RestoreRules {
   readonly store: Store;
   readonly clock: Clock;
+  /** The id of the restored store; a new one where it is undefined, since a copy elsewhere is another store (A14). */
+  readonly storeId?: string | undefined;
 }
 
 /** Opens the backup at its beginning; it is called once for each pass. */
@@ -165,10 +167,11 @@ async function writeUnsealed(
   await writer.flush();
 }
 
-async function finish({ store, clock }: RestoreDeps, fence: Expectation, header: BackupHeader): Promise<void> {
+async function finish(deps: RestoreDeps, fence: Expectation, header: BackupHeader): Promise<void> {
+  const { store, clock, random, storeId = generateMarker(random) } = deps;
   const change = {
     expect: [fence, { key: KEYS.format, revision: ABSENT }],
-    write: [put(KEYS.format, { format: header.recordsFormat }), { remove: KEYS.restoring }],
+    write: [put(KEYS.format, { format: header.recordsFormat, storeId }), { remove: KEYS.restoring }],
   } as const;
   await commitOnce(store, clock, change, async () => (await store.get(KEYS.format))?.revision);
 }

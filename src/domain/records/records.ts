@@ -13,6 +13,11 @@ export const FORMAT = 1;
 /** `format`: the format of all records of the store. */
 export const formatSchema = z.looseObject({
   format: z.int().min(1),
+  /**
+   * Tells this store from every other one (A14). Absent in a store that only a version before this field has started
+   * on.
+   */
+  storeId: z.string().min(1).optional(),
   /** Present while records of this earlier format may be left: the migration is under way, or was interrupted. */
   migratingFrom: z.int().min(1).optional(),
 });

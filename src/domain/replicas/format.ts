@@ -1,9 +1,11 @@
 import { ABSENT, type Store } from '../../store/port.ts';
 import { systemClock, type Clock } from '../../time/clock.ts';
+import { generateMarker, systemRandom, type RandomSource } from '../credentials/random-ids.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT, formatSchema } from '../records/records.ts';
 import { readReplicas } from './replicas.ts';
+import { StoreIdentity } from './store-identity.ts';
 
 /*
  * The format of all records together (docs/adr/0023-neighbouring-versions.md). It is raised first: a program that does
@@ -45,6 +47,11 @@ export interface Settling {
   readonly signal?: AbortSignal | undefined;
   /** Is called once, with a sentence, when replicas of an older version must be waited for. */
   readonly warn?: (message: string) => void;
+  /** Learns which store this is, and refuses another one where it expects one. */
+  readonly identity?: StoreIdentity;
+  /** Makes an empty store the one that `identity` expects, and gives a store without an id that id. */
+  readonly initialize?: boolean;
+  readonly random?: RandomSource;
   /** Only tests give this and `format`. */
   readonly migrations?: Migrations;
   readonly format?: number;
@@ -52,17 +59,26 @@ export interface Settling {
 
 /**
  * Checks that this program and the store's records fit, before anything else is read: an empty store takes this
- * program's format, an older one is migrated forward step by step, a newer one is refused.
+ * program's format, an older one is migrated forward step by step, a newer one is refused. A store without an id gets
+ * one. Where an id is expected, an empty store, and one with another id or none, is refused (A14).
+ * @returns the id of the store
  * @throws Error in words for the operator, also after an interrupted restore; StoreUnavailable; BadRecord
  */
-export async function settleFormat(store: Store, settling: Settling = {}): Promise<void> {
-  const { format = FORMAT } = settling;
+export async function settleFormat(store: Store, settling: Settling = {}): Promise<string> {
+  const { format = FORMAT, identity = new StoreIdentity(), random = systemRandom() } = settling;
   for (;;) {
     if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
     const found = await readFormat(store);
     refuseNewer(found?.record.format, format);
-    if (found?.record.format === format && found.record.migratingFrom === undefined) return;
-    const record = found ? await nextRecord(store, found.record, settling) : { format };
+    refuseOther(found?.record, identity.expected, settling.initialize === true);
+    const migrated = found?.record.format === format && found.record.migratingFrom === undefined;
+    const { storeId = identity.expected ?? generateMarker(random) } = found?.record ?? {};
+    if (migrated && found.record.storeId !== undefined) {
+      identity.settle(storeId, found.text);
+      return storeId;
+    }
+    const next = found && !migrated ? await nextRecord(store, found.record, settling) : found?.record;
+    const record = { format, ...next, storeId };
     // Another replica may do the same at this moment: then this commit conflicts, and the next attempt settles it.
     await store.commit({
       expect: [
@@ -89,9 +105,38 @@ export async function newerFormat(store: Pick<Store, 'get'>, format = FORMAT): P
   return found !== undefined && found > format ? found : undefined;
 }
 
-async function readFormat(store: Pick<Store, 'get'>): Promise<Versioned<FormatRecord> | undefined> {
+async function readFormat(
+  store: Pick<Store, 'get'>,
+): Promise<(Versioned<FormatRecord> & { readonly text: string }) | undefined> {
   const entry = await store.get(KEYS.format);
-  return entry && parseRecord(formatSchema, entry);
+  return entry && { ...parseRecord(formatSchema, entry), text: entry.value };
+}
+
+const RESTORE_IT = 'restore its data (docs/RUNBOOK.md, "The store is lost")';
+
+function refuseOther(found: FormatRecord | undefined, expected: string | undefined, initialize: boolean): void {
+  if (initialize && found?.storeId === undefined) return;
+  const words = otherInWords(found, expected);
+  if (words !== undefined) throw new Error(words);
+}
+
+/**
+ * Tells the operator that the store is not the one that is expected, and what to do; undefined where it is.
+ * @param found undefined where the store is empty
+ */
+export function otherInWords(
+  found: { readonly storeId?: string | undefined } | undefined,
+  expected: string | undefined,
+): string | undefined {
+  if (expected === undefined || found?.storeId === expected) return undefined;
+  if (found?.storeId !== undefined) {
+    return `The store is not the one that MUSTER_STORE_ID names: ${RESTORE_IT}, or correct the variable.`;
+  }
+  if (found) return 'The store has no id, and MUSTER_STORE_ID names one: give it that id with `muster init-store`.';
+  return (
+    `The store is empty, and MUSTER_STORE_ID names one that was in use: ${RESTORE_IT}. ` +
+    'Where this is a new installation, make it with `muster init-store`.'
+  );
 }
 
 function refuseNewer(found: number | undefined, format: number): void {

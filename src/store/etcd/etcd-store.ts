@@ -1,4 +1,5 @@
-import type { IRangeRequest, IRangeResponse } from 'etcd3';
+import type { IRangeRequest } from 'etcd3';
+import type { StoreMark } from '../mark.ts';
 import {
   HEAD_KEY,
   StoreUnavailable,
@@ -20,12 +21,12 @@ import { EtcdCommits } from './group-commit.ts';
 import { EtcdHolds } from './lease/holds.ts';
 import type { UserAndPassword } from './wire/auth-token.ts';
 import type { Tls } from './wire/channel.ts';
-import type { TimedOptions } from './wire/deadline.ts';
 import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.ts';
 import { isCompacted, isFuture } from './wire/errors.ts';
-import { assertRevision, entryOf, KeySpace, pageOf, pageRange, revisionFrom } from './wire/key-space.ts';
+import { assertRevision, KeySpace, pageOf, pageRange } from './wire/key-space.ts';
+import { Marked } from './wire/marked.ts';
 import { Fullness } from './wire/quota.ts';
-import { decodeRange, type FoundRange } from './wire/range-codec.ts';
+import type { FoundRange } from './wire/range-codec.ts';
 import { checkVersions, versionReader, type ReadVersion } from './wire/server-version.ts';
 import { EtcdWatch } from './wire/watch.ts';
 
@@ -44,6 +45,8 @@ export interface EtcdOptions {
   /** Lets the store open, with a warning, on a version of etcd whose reads may be stale. */
   readonly allowOldVersion?: boolean;
   readonly readVersion?: ReadVersion;
+  /** Tells this store from an empty and from another one; without it they are not told apart. */
+  readonly mark?: StoreMark | undefined;
   readonly warn?: (message: string) => void;
 }
 
@@ -62,7 +65,7 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   const keys = new KeySpace(options.prefix);
   const endpoints = openEndpoints({ urls: options.endpoints, tls, user: options.auth, deadlineMs });
   const fullness = new Fullness(endpoints, options.quotaBytes ?? QUOTA_BYTES);
-  const store = new EtcdStore(keys, endpoints, fullness, deadlineMs);
+  const store = new EtcdStore({ keys, endpoints, fill: fullness, deadlineMs, marked: new Marked(keys, options.mark) });
   try {
     await store.head();
     const read = options.readVersion ?? versionReader(tls, deadlineMs);
@@ -75,6 +78,14 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   }
 }
 
+interface EtcdParts {
+  readonly keys: KeySpace;
+  readonly endpoints: Endpoints;
+  readonly fill: Fullness;
+  readonly deadlineMs: number;
+  readonly marked: Marked;
+}
+
 class EtcdStore implements Store {
   readonly backend = 'etcd';
   private readonly keys: KeySpace;
@@ -82,7 +93,7 @@ class EtcdStore implements Store {
   private readonly fill: Fullness;
   private readonly deadlineMs: number;
   private readonly headRequest: IRangeRequest;
-  private readonly decode: (bytes: Buffer) => FoundRange;
+  private readonly marked: Marked;
   private readonly watches = new Set<Watch>();
   private readonly commits: EtcdCommits;
   private readonly holds: EtcdHolds;
@@ -91,29 +102,24 @@ class EtcdStore implements Store {
   private idle: (() => void) | undefined;
   private closing: Promise<void> | undefined;
 
-  constructor(keys: KeySpace, endpoints: Endpoints, fill: Fullness, deadlineMs: number) {
+  constructor({ keys, endpoints, fill, deadlineMs, marked }: EtcdParts) {
     this.keys = keys;
     this.endpoints = endpoints;
     this.fill = fill;
     this.deadlineMs = deadlineMs;
-    this.commits = new EtcdCommits(keys, endpoints, deadlineMs);
-    this.holds = new EtcdHolds(keys, endpoints);
+    this.marked = marked;
+    this.commits = new EtcdCommits(keys, endpoints, marked, deadlineMs);
+    this.holds = new EtcdHolds(keys, endpoints, marked);
     this.headRequest = { key: keys.bytes(HEAD_KEY) };
-    const prefixBytes = keys.bytes('').length;
-    this.decode = (bytes) => decodeRange(bytes, prefixBytes);
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    const { kvs } = await this.range('get', { key: this.keys.bytes(key) });
-    return kvs[0] && entryOf(this.keys, kvs[0]);
+    return (await this.range('get', { key: this.keys.bytes(key) })).entries[0];
   }
 
   async list(request: PageRequest): Promise<Page> {
     checkPageRequest(request);
-    const range = pageRange(this.keys, request);
-    const found = await this.tracked(async () =>
-      this.endpoints.repeatedly('list', async (endpoint, options) => endpoint.range(range, options, this.decode)),
-    );
+    const found = await this.range('list', pageRange(this.keys, request));
     return pageOf(found, found.revision);
   }
 
@@ -121,7 +127,7 @@ class EtcdStore implements Store {
     checkPageRequest(request);
     assertRevision(revision);
     const pinned = { ...pageRange(this.keys, request), revision };
-    const found = await this.at('listAt', async (endpoint, options) => endpoint.range(pinned, options, this.decode));
+    const found = await this.at('listAt', pinned);
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
     // The revision in the header is the store's newest one, not the one that was read.
     return found === 'compacted' ? found : pageOf(found, revision);
@@ -134,7 +140,7 @@ class EtcdStore implements Store {
   async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
     assertRevision(revision);
     const pinned = { ...this.headRequest, revision };
-    const found = await this.at('headAt', async ({ kv }, options) => kv.range(pinned, options));
+    const found = await this.at('headAt', pinned);
     return typeof found === 'string' ? found : headFrom(found);
   }
 
@@ -169,6 +175,8 @@ class EtcdStore implements Store {
   async compact(asked: number): Promise<number> {
     assertRevision(asked);
     const revision = this.retained.bound(asked);
+    // etcd compacts without a condition: whether this is the store is read before.
+    await this.range('compact', this.headRequest);
     await this.tracked(async () =>
       this.endpoints.repeatedly('compact', async ({ kv }, options) =>
         kv.compact({ revision }, options).catch((error: unknown) => {
@@ -206,20 +214,17 @@ class EtcdStore implements Store {
     this.endpoints.close();
   }
 
-  private async range(operation: string, request: IRangeRequest): Promise<IRangeResponse> {
+  private async range(operation: string, request: IRangeRequest): Promise<FoundRange> {
     return this.tracked(async () =>
-      this.endpoints.repeatedly(operation, async ({ kv }, options) => kv.range(request, options)),
+      this.endpoints.repeatedly(operation, async (endpoint, options) => this.marked.range(endpoint, request, options)),
     );
   }
 
   /** Reads at a revision, which may be compacted or still to come. */
-  private async at<T>(
-    operation: string,
-    read: (endpoint: Endpoint, options: TimedOptions) => Promise<T>,
-  ): Promise<T | 'compacted' | 'future'> {
+  private async at(operation: string, request: IRangeRequest): Promise<FoundRange | 'compacted' | 'future'> {
     return this.tracked(async () =>
       this.endpoints.repeatedly(operation, async (endpoint, options) =>
-        read(endpoint, options).catch((error: unknown) => {
+        this.marked.range(endpoint, request, options).catch((error: unknown) => {
           if (isCompacted(error)) return 'compacted';
           if (isFuture(error)) return 'future';
           throw error;
@@ -241,6 +246,6 @@ class EtcdStore implements Store {
   }
 }
 
-function headFrom({ kvs: [kv] }: IRangeResponse): Head {
-  return kv ? { revision: revisionFrom(kv.mod_revision), epochId: kv.value.toString() } : { revision: 0, epochId: '' };
+function headFrom({ entries: [entry] }: FoundRange): Head {
+  return entry ? { revision: entry.revision, epochId: entry.value } : { revision: 0, epochId: '' };
 }

@@ -6,6 +6,7 @@ import { deadlineIn, latest, leftMs, type Deadline } from './wire/deadline.ts';
 import type { Endpoints } from './wire/endpoints.ts';
 import { isInvalid, unavailable } from './wire/errors.ts';
 import type { KeySpace } from './wire/key-space.ts';
+import type { Marked } from './wire/marked.ts';
 import { encodeGroup, resultsOf } from './wire/txn.ts';
 
 /**
@@ -28,15 +29,17 @@ const EPOCH_ID_BYTES = 8;
 export class EtcdCommits {
   private readonly keys: KeySpace;
   private readonly endpoints: Endpoints;
+  private readonly marked: Marked;
   private readonly deadlineMs: number;
   private waiting: Member[] = [];
   private requests = 0;
   /** Runs while commits wait and another request may be sent. */
   private patience: NodeJS.Timeout | undefined;
 
-  constructor(keys: KeySpace, endpoints: Endpoints, deadlineMs: number) {
+  constructor(keys: KeySpace, endpoints: Endpoints, marked: Marked, deadlineMs: number) {
     this.keys = keys;
     this.endpoints = endpoints;
+    this.marked = marked;
     this.deadlineMs = deadlineMs;
   }
 
@@ -118,7 +121,9 @@ export class EtcdCommits {
       const changes = members.map(({ change }) => change);
       // A new epoch id for each request, which is sent once: it also tells this history from a restored one.
       const request = encodeGroup(this.keys, changes, randomBytes(EPOCH_ID_BYTES).toString('hex'));
-      const answer = await this.endpoints.once('commit', async ({ kv }, options) => kv.txn(request, options), deadline);
+      const answer = await this.marked.txn(request, async (marked) =>
+        this.endpoints.once('commit', async ({ kv }, options) => kv.txn(marked, options), deadline),
+      );
       const results = resultsOf(answer, members.length);
       for (const [index, member] of members.entries()) member.end(results[index]);
     } catch (error) {

@@ -95,7 +95,10 @@ onEachStore('a restore', (stores) => {
     expect(recordOf(content, KEYS.otel(OTHER))['tag']).not.toBe('purged');
     expect(recordOf(content, KEYS.purged(1))).toEqual({ count: 3 });
     expect(recordOf(content, KEYS.purged(2))).toEqual({ count: 5 });
-    expect(recordOf(content, KEYS.format)).toEqual({ format: FORMAT });
+    expect(recordOf(content, KEYS.format)).toEqual({
+      format: FORMAT,
+      storeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+    });
     const others = [KEYS.app(ACCOUNT, 'app'), KEYS.otel(ACCOUNT), KEYS.otel(OTHER), KEYS.purged(1), KEYS.purged(2)];
     expect([...content.keys()].toSorted()).toEqual(
       [...Object.keys(PLAIN), ...others, KEYS.format, 'd/head'].toSorted(),

@@ -3,6 +3,7 @@ import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../../src/domain/records/records.ts';
 import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/replicas/format.ts';
+import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
@@ -42,7 +43,7 @@ const MIGRATIONS: Migrations = new Map([
 ]);
 const TO_3 = { migrations: MIGRATIONS, format: 3 };
 
-const WORDS = { format: '{"format":1}', 'word/a': 'one', 'word/b': 'two', 'word/c': 'three' };
+const WORDS = { format: '{"format":1,"storeId":"this-one"}', 'word/a': 'one', 'word/b': 'two', 'word/c': 'three' };
 const words = async (store: Store): Promise<string[]> => (await entriesOf(store, 'word/')).map(({ value }) => value);
 
 onEachStore('the format of the records', (stores) => {
@@ -81,10 +82,10 @@ onEachStore('the format of the records', (stores) => {
 
   test('an older one is migrated forward, step by step, and keeps what a newer minor version wrote', async () => {
     await using store = await stores.open();
-    await putAll(store, { ...WORDS, format: '{"format":1,"since":"later"}' });
+    await putAll(store, { ...WORDS, format: '{"format":1,"storeId":"this-one","since":"later"}' });
     await settleFormat(store, TO_3);
     expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
-    expect((await store.get(KEYS.format))?.value).toBe('{"format":3,"since":"later"}');
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":3,"storeId":"this-one","since":"later"}');
   });
 
   test('a migration that is stopped in the middle is run again', async () => {
@@ -121,6 +122,67 @@ onEachStore('the format of the records', (stores) => {
   });
 });
 
+onEachStore('the id of the store', (stores) => {
+  const idIn = async (store: Store): Promise<unknown> => JSON.parse((await store.get(KEYS.format))?.value ?? 'null');
+  const OTHER = `{"format":${FORMAT},"storeId":"another"}`;
+  const WITHOUT = `{"format":${FORMAT},"since":"later"}`;
+  const named = (initialize = false): { identity: StoreIdentity; initialize: boolean } => ({
+    identity: new StoreIdentity('this-one'),
+    initialize,
+  });
+
+  test('is made with the format, at random, and is the same for every replica', async () => {
+    await using store = await stores.open();
+    await using neighbour = await stores.open();
+    const late = faultyStore(store);
+    let first: string | undefined;
+    late.intercept('commit', 'before', async () => {
+      first = await settleFormat(store);
+    });
+    const id = await settleFormat(late);
+    expect(id).toMatch(/^[0-9a-f]{32}$/);
+    expect([first, await settleFormat(store)]).toEqual([id, id]);
+    expect(await idIn(store)).toEqual({ format: FORMAT, storeId: id });
+    expect(await settleFormat(neighbour)).not.toBe(id);
+  });
+
+  test('is added to a store of a version that knew of none, and nothing else changes', async () => {
+    await using store = await stores.open();
+    await putAll(store, { format: WITHOUT });
+    const storeId = await settleFormat(store);
+    expect(await idIn(store)).toEqual({ format: FORMAT, since: 'later', storeId });
+  });
+
+  test.each([
+    ['an empty store', undefined, 'The store is empty, and MUSTER_STORE_ID names one that was in use'],
+    ['a store without an id', WITHOUT, 'give it that id with `muster init-store`'],
+    ['another store', OTHER, 'The store is not the one that MUSTER_STORE_ID names'],
+  ])('where it is expected, %s is refused, and nothing is written', async (_, format, words) => {
+    await using store = await stores.open();
+    if (format !== undefined) await putAll(store, { format });
+    const before = await store.head();
+    await expect(settleFormat(store, named())).rejects.toThrow(words);
+    expect(await store.head()).toEqual(before);
+  });
+
+  test.each([
+    ['an empty store', undefined],
+    ['a store without an id', WITHOUT],
+  ])('%s gets it on request, and is then the one that is expected', async (_, format) => {
+    await using store = await stores.open();
+    if (format !== undefined) await putAll(store, { format });
+    expect(await settleFormat(store, named(true))).toBe('this-one');
+    expect(await settleFormat(store, named())).toBe('this-one');
+  });
+
+  test('another store keeps its own, also on request', async () => {
+    await using store = await stores.open();
+    await putAll(store, { format: OTHER });
+    await expect(settleFormat(store, named(true))).rejects.toThrow('not the one that MUSTER_STORE_ID names');
+    expect((await store.get(KEYS.format))?.value).toBe(OTHER);
+  });
+});
+
 /** The record of a replica of a version that did not tell which format it knows. */
 const OLD_REPLICA = JSON.stringify({
   replicaId: 'old',
@@ -135,7 +197,7 @@ onEachStore('a format that is raised while an older replica runs', (stores) => {
   const TO_2 = { migrations: MIGRATIONS, format: 2 };
 
   /** Until it waits for the older one; where it goes on without, the test finds that. */
-  async function asleep(clock: FakeClock, settling: Promise<void>): Promise<void> {
+  async function asleep(clock: FakeClock, settling: Promise<unknown>): Promise<void> {
     let isOver = false;
     const over = (): void => void (isOver = true);
     settling.then(over, over);
@@ -149,7 +211,7 @@ onEachStore('a format that is raised while an older replica runs', (stores) => {
     const warned: string[] = [];
     const settling = settleFormat(store, { ...TO_2, clock, warn: (message) => void warned.push(message) });
     await asleep(clock, settling);
-    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"migratingFrom":1}');
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"storeId":"this-one","migratingFrom":1}');
     expect(await newerFormat(store, 1)).toBe(2);
     await expect(refuseNewerFormat(store, 1)).rejects.toThrow('written by a newer Muster (format 2');
     expect(await words(store)).toEqual(['one', 'two', 'three']);
@@ -161,7 +223,7 @@ onEachStore('a format that is raised while an older replica runs', (stores) => {
     clock.advance(1000);
     await settling;
     expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
-    expect((await store.get(KEYS.format))?.value).toBe('{"format":2}');
+    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"storeId":"this-one"}');
     expect(warned).toEqual([
       'The store is to be brought to format 2, and there is 1 replica of an older version: this waits for it to end.',
     ]);

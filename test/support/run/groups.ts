@@ -69,6 +69,7 @@ export const QUICK: readonly string[] = [
   'test/service/open-store.test.ts',
   'test/store/etcd/batch.test.ts',
   'test/store/etcd/wire/range-codec.test.ts',
+  'test/store/health.test.ts',
   'test/store/outages.test.ts',
   'test/store/watch-cache/coalesced-read.test.ts',
   'test/store/watch-cache/deferred-read.test.ts',

@@ -7,7 +7,7 @@ import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../../domain/records/records.ts';
 import { replicaSchema } from '../../../domain/records/replica-records.ts';
-import { EMPTY_IT } from '../../../domain/replicas/format.ts';
+import { EMPTY_IT, otherInWords } from '../../../domain/replicas/format.ts';
 import { openConfiguredStore } from '../../../service/open-store.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import { systemClock } from '../../../time/clock.ts';
@@ -35,16 +35,16 @@ export async function checkStore(config: Config, known: Known, report: Report): 
   }
   try {
     await using store = await openConfiguredStore(config, (message) => report(found.warn(message)));
-    await checkOpened(store, known, report);
+    await checkOpened(store, config, known, report);
   } catch (error) {
     report(found.fail(wordsOf(error)));
   }
 }
 
-async function checkOpened(store: Store, { keyRing }: Known, report: Report): Promise<void> {
+async function checkOpened(store: Store, config: Config, { keyRing }: Known, report: Report): Promise<void> {
   const found = finding('store');
   report(found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens'));
-  await checkFormat(store, report);
+  await checkFormat(store, config.storeId, report);
   const fullness = store.fullness();
   const says = `the store is ${Math.floor(fullness * 100)} % full`;
   if (fullness >= LIMITS.storeFullnessMax)
@@ -57,12 +57,15 @@ async function checkOpened(store: Store, { keyRing }: Known, report: Report): Pr
   await checkReplicas(store, report);
 }
 
-async function checkFormat(store: Store, report: Report): Promise<void> {
+async function checkFormat(store: Store, expected: string | undefined, report: Report): Promise<void> {
   const found = finding('format');
   if (await store.get(KEYS.restoring)) return report(found.fail(`a restore was not finished. ${EMPTY_IT}`));
   const entry = await store.get(KEYS.format);
+  const says = otherInWords(entry && parseRecord(formatSchema, entry).record, expected);
+  if (says !== undefined) return report(found.fail(says));
   if (!entry) return report(found.ok('the store is empty, and takes its format at the first start'));
-  const { format } = parseRecord(formatSchema, entry).record;
+  const { format, storeId } = parseRecord(formatSchema, entry).record;
+  if (storeId !== undefined) report(finding('store id').ok(storeId));
   if (format === FORMAT) report(found.ok(`${format}, as this program has it`));
   else if (format < FORMAT) report(found.ok(`${format}; the next start brings it to ${FORMAT}`));
   else report(found.fail(`${format} is of a newer Muster; this one knows up to ${FORMAT}: start that version`));

@@ -2,6 +2,7 @@ import { ABSENT, StoreUnavailable, type Held } from '../../port.ts';
 import type { Deadline } from '../wire/deadline.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import type { KeySpace } from '../wire/key-space.ts';
+import type { Marked } from '../wire/marked.ts';
 import { EtcdHeld } from './hold.ts';
 import { EtcdLease } from './lease.ts';
 import { LeasedKey } from './leased-key.ts';
@@ -10,12 +11,14 @@ import { LeasedKey } from './leased-key.ts';
 export class EtcdHolds {
   private readonly keys: KeySpace;
   private readonly endpoints: Endpoints;
+  private readonly marked: Marked;
   private readonly live = new Set<EtcdHeld>();
   private readonly revocations = new Set<Promise<void>>();
 
-  constructor(keys: KeySpace, endpoints: Endpoints) {
+  constructor(keys: KeySpace, endpoints: Endpoints, marked: Marked) {
     this.keys = keys;
     this.endpoints = endpoints;
+    this.marked = marked;
   }
 
   /** @throws StoreUnavailable as `Store.hold` */
@@ -28,7 +31,7 @@ export class EtcdHolds {
     let held: EtcdHeld | undefined;
     try {
       await lease.grant(deadline);
-      const leased = new LeasedKey(this.endpoints, key, bytes, lease.id);
+      const leased = new LeasedKey(this.endpoints, this.marked, { name: key, key: bytes, leaseId: lease.id });
       const put = await leased.put(value, ABSENT, deadline);
       if (put === 'conflict') return 'taken';
       if (put === 'expired' || lease.leftMs <= 0)
@@ -50,12 +53,12 @@ export class EtcdHolds {
 
   private async exists(key: Buffer, deadline: Deadline): Promise<boolean> {
     const request = { key, keys_only: true };
-    const { kvs } = await this.endpoints.repeatedly(
+    const { entries } = await this.endpoints.repeatedly(
       'hold',
-      async ({ kv }, options) => kv.range(request, options),
+      async (endpoint, options) => this.marked.range(endpoint, request, options),
       deadline,
     );
-    return kvs.length > 0;
+    return entries.length > 0;
   }
 
   private discard(lease: EtcdLease): void {

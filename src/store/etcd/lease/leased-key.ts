@@ -1,20 +1,28 @@
 import type { IKeyValue } from 'etcd3';
+import { StoreUnavailable } from '../../port.ts';
 import { deadlineIn, leftMs, type Deadline } from '../wire/deadline.ts';
 import type { Endpoints } from '../wire/endpoints.ts';
 import { isLeaseGone } from '../wire/errors.ts';
 import { revisionFrom } from '../wire/key-space.ts';
+import type { Marked } from '../wire/marked.ts';
 import { equals } from '../wire/txn.ts';
 
 /** A key of etcd, as far as it lies under one lease. */
 export class LeasedKey {
   readonly name: string;
   private readonly endpoints: Endpoints;
+  private readonly marked: Marked;
   private readonly key: Buffer;
   private readonly leaseId: string;
 
-  constructor(endpoints: Endpoints, name: string, key: Buffer, leaseId: string) {
+  constructor(
+    endpoints: Endpoints,
+    marked: Marked,
+    { name, key, leaseId }: { readonly name: string; readonly key: Buffer; readonly leaseId: string },
+  ) {
     this.name = name;
     this.endpoints = endpoints;
+    this.marked = marked;
     this.key = key;
     this.leaseId = leaseId;
   }
@@ -45,19 +53,14 @@ export class LeasedKey {
       success: [{ request_put: { key: this.key, value: Buffer.from(value), lease: this.leaseId } }],
     };
     try {
-      const answer = await this.endpoints.once(
-        'hold',
-        async ({ kv }, options) =>
-          kv.txn(request, options).catch((error: unknown) => {
-            if (isLeaseGone(error)) return undefined;
-            throw error;
-          }),
-        // The other half of the time is for reading whether the put happened.
-        deadlineIn(leftMs(deadline) / 2),
+      // The other half of the time is for reading whether the put happened.
+      const until = deadlineIn(leftMs(deadline) / 2);
+      const answer = await this.marked.txn(request, async (marked) =>
+        this.endpoints.once('hold', async ({ kv }, options) => kv.txn(marked, options), until),
       );
-      if (!answer) return 'expired';
       return answer.succeeded ? revisionFrom(answer.header.revision) : 'conflict';
     } catch (error) {
+      if (error instanceof StoreUnavailable && isLeaseGone(error.cause)) return 'expired';
       const found = await this.find(deadline).catch(() => undefined);
       const foundRevision = found ? revisionFrom(found.mod_revision) : 0;
       if (foundRevision > revision && found?.value.toString() === value) return foundRevision;

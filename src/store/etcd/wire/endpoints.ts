@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KVClient, LeaseClient, MaintenanceClient, WatchClient, type IRangeRequest } from 'etcd3';
+import { KVClient, LeaseClient, MaintenanceClient, WatchClient, type IRangeRequest, type ITxnRequest } from 'etcd3';
 import { jitter } from '../../../time/jitter.ts';
 import { StoreUnavailable } from '../../port.ts';
 import { Session, type UserAndPassword } from './auth-token.ts';
@@ -48,6 +48,10 @@ export class Endpoint {
 
   async range<T>(request: IRangeRequest, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
     return this.kvConnection.decoded('range', request, options, decode);
+  }
+
+  async txn<T>(request: ITxnRequest, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
+    return this.kvConnection.decoded('txn', request, options, decode);
   }
 
   /** etcd renews leases over streams alone. Each call opens its own, and so has an answer and a deadline of its own. */

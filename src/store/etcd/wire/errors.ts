@@ -60,6 +60,9 @@ const SENTENCES: Record<StoreTrouble, string> = {
   unreachable: 'etcd cannot be reached',
   full: 'etcd is full',
   refused: 'etcd refuses the user or does not permit it this',
+  replaced: 'etcd is empty, or holds another store',
+  readonly: 'etcd takes no writes',
+  corrupt: 'etcd is corrupt',
   failed: 'etcd failed',
   closed: 'the store is closed',
 };

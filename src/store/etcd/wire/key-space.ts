@@ -1,5 +1,5 @@
-import type { IKeyValue, IRangeRequest } from 'etcd3';
-import { StoreUnavailable, type Entry, type Page, type PageRequest } from '../../port.ts';
+import type { IRangeRequest } from 'etcd3';
+import { StoreUnavailable, type Page, type PageRequest } from '../../port.ts';
 import type { FoundRange } from './range-codec.ts';
 
 /** The keys of one store in an etcd that others may use too: every key gets the prefix, results lose it. */
@@ -44,11 +44,6 @@ export function pageRange(keys: KeySpace, { prefix, after, limit, keysOnly }: Pa
 export function pageOf({ entries, more }: FoundRange, revision: number): Page {
   const last = entries.at(-1);
   return more && last ? { entries, revision, next: last.key } : { entries, revision };
-}
-
-/** The entry of a key of etcd, without the prefix. @throws StoreUnavailable where the revision is no safe integer */
-export function entryOf(keys: KeySpace, { key, value, mod_revision }: IKeyValue): Entry {
-  return { key: keys.key(key), value: value.toString(), revision: revisionFrom(mod_revision) };
 }
 
 /** Revisions are int64 on the wire and come as text; one that a number cannot hold would compare wrongly for ever. */

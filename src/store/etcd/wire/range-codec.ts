@@ -28,6 +28,47 @@ export function decodeRange(bytes: Buffer, prefixBytes: number): FoundRange {
   return { entries, more, revision };
 }
 
+/** The answer of a transaction whose both branches are one range: which branch it was, and its range. */
+export interface FoundEither {
+  readonly succeeded: boolean;
+  readonly found: FoundRange;
+}
+
+/**
+ * As `decodeRange`, of a TxnResponse with one range. The revision is that of the whole answer.
+ * @throws StoreUnavailable `failed` where the bytes are no such answer
+ */
+export function decodeEither(bytes: Buffer, prefixBytes: number): FoundEither {
+  const wire = new Wire(bytes);
+  let [succeeded, revision] = [false, 0];
+  let range = NOTHING;
+  while (wire.at < bytes.length) {
+    const tag = wire.varint();
+    if (tag === HEADER) revision = headerRevision(wire);
+    else if (tag === SUCCEEDED) succeeded = wire.varint() !== 0;
+    else if (tag === RESPONSES) range = rangeOf(wire, bytes);
+    else wire.skip(tag);
+  }
+  return { succeeded, found: { ...decodeRange(range, prefixBytes), revision } };
+}
+
+/** Reads the bytes of the range in a ResponseOp. */
+function rangeOf(wire: Wire, bytes: Buffer): Buffer {
+  const end = wire.end();
+  let range = NOTHING;
+  while (wire.at < end) {
+    const tag = wire.varint();
+    if (tag === RESPONSE_RANGE) {
+      const rangeEnd = wire.end();
+      range = bytes.subarray(wire.at, rangeEnd);
+      wire.at = rangeEnd;
+    } else wire.skip(tag);
+  }
+  return range;
+}
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
 // A tag is a field's number and the kind of its value: (number << 3) | kind.
 const VARINT = 0;
 const FIXED64 = 1;
@@ -40,6 +81,9 @@ const HEADER_REVISION = (3 << 3) | VARINT;
 const KEY = (1 << 3) | BYTES;
 const MOD_REVISION = (3 << 3) | VARINT;
 const VALUE = (5 << 3) | BYTES;
+const SUCCEEDED = (2 << 3) | VARINT;
+const RESPONSES = (3 << 3) | BYTES;
+const RESPONSE_RANGE = (1 << 3) | BYTES;
 
 function headerRevision(wire: Wire): number {
   const end = wire.end();

@@ -3,14 +3,14 @@ import { HEAD_KEY, type Change, type CommitResult, type Write } from '../../port
 import { revisionFrom, type KeySpace } from './key-space.ts';
 
 /** The properties by which a key can be compared, and the field that carries the operand. */
-const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version' } as const;
+const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version', Value: 'value' } as const;
 export type Comparable = keyof typeof OPERANDS;
 
 /**
  * "The key's ‹what› equals ‹operand›." npm etcd3 encodes an unknown enum string (`CREATE`) as the enum's zero, which
  * is `Version`: a fence then compares something else and fails open. So no string passes here that is not in the table.
  */
-export function equals(key: Buffer, what: Comparable, operand: number): ICompare {
+export function equals(key: Buffer, what: Comparable, operand: number | Buffer): ICompare {
   if (!Object.hasOwn(OPERANDS, what)) throw new RangeError(`etcd cannot compare a key by "${what}".`);
   return { key, result: 'Equal', target: what, [OPERANDS[what]]: operand };
 }

@@ -1,0 +1,77 @@
+import type { ICompare, IRangeRequest, IRequestOp, ITxnRequest, ITxnResponse } from 'etcd3';
+import type { StoreMark } from '../../mark.ts';
+import { StoreUnavailable } from '../../port.ts';
+import type { TimedOptions } from './deadline.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { KeySpace } from './key-space.ts';
+import { decodeEither, decodeRange, type FoundRange } from './range-codec.ts';
+import { equals } from './txn.ts';
+
+/** A mark that was written anew is met once by each call; one that changes again and again is no record of ours. */
+const ATTEMPTS_MAX = 3;
+
+/**
+ * Makes calls of etcd depend on the mark of the store (A14). The comparison travels in the call itself: there is no
+ * moment between a check and what it was for.
+ */
+export class Marked {
+  private readonly keys: KeySpace;
+  private readonly mark: StoreMark | undefined;
+  private readonly prefixBytes: number;
+
+  constructor(keys: KeySpace, mark: StoreMark | undefined) {
+    this.keys = keys;
+    this.mark = mark;
+    this.prefixBytes = keys.bytes('').length;
+  }
+
+  /**
+   * Reads a range, linearizable where the request does not say otherwise, of the store with the mark.
+   * @throws StoreUnavailable `replaced`; the error of gRPC
+   */
+  async range(endpoint: Endpoint, request: IRangeRequest, options: TimedOptions): Promise<FoundRange> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { condition, otherwise } = this.now();
+      if (!condition) return endpoint.range(request, options, (bytes) => decodeRange(bytes, this.prefixBytes));
+      const txn = { compare: [condition], success: [{ request_range: request }], failure: otherwise };
+      const { succeeded, found } = await endpoint.txn(txn, options, (bytes) => decodeEither(bytes, this.prefixBytes));
+      if (succeeded) return found;
+      this.refuse(found.entries[0]?.value, attempt);
+    }
+  }
+
+  /**
+   * Sends a transaction that has no effect on a store without the mark.
+   * @returns the answer; where a comparison of its own did not hold, `succeeded` is false
+   * @throws StoreUnavailable `replaced`; the error of `send`
+   */
+  async txn(request: ITxnRequest, send: (request: ITxnRequest) => Promise<ITxnResponse>): Promise<ITxnResponse> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { condition, otherwise, text } = this.now();
+      if (!condition) return send(request);
+      const answer = await send({ ...request, compare: [...(request.compare ?? []), condition], failure: otherwise });
+      if (answer.succeeded) return answer;
+      const found = answer.responses[0]?.response_range.kvs[0]?.value.toString();
+      // The mark is right: a comparison of the request's own did not hold.
+      if (found === text) return answer;
+      this.refuse(found, attempt);
+    }
+  }
+
+  private now(): { readonly text?: string; readonly condition?: ICompare; readonly otherwise: IRequestOp[] } {
+    const text = this.mark?.text;
+    if (this.mark === undefined || text === undefined) return { otherwise: [] };
+    const key = this.keys.bytes(this.mark.key);
+    return { text, condition: equals(key, 'Value', Buffer.from(text)), otherwise: [{ request_range: { key } }] };
+  }
+
+  private refuse(found: string | undefined, attempt: number): void {
+    if (attempt < ATTEMPTS_MAX && this.mark?.accepts(found) === true) return;
+    throw new StoreUnavailable(
+      'replaced',
+      found === undefined
+        ? 'etcd is empty, or has lost the record of its format.'
+        : 'etcd holds another store than before.',
+    );
+  }
+}
