@@ -56,7 +56,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   metrics.rolesAre(config.roles);
   const warn = (message: string): void => log.warn({}, message);
   const identity = new StoreIdentity(config.storeId);
-  const open = (): Promise<Store> => openConfiguredStore(config, warn, deadlines, identity);
+  const open = (): Promise<Store> => openConfiguredStore(config, warn, { ...deadlines, mark: identity });
   const opening = await openWithRetry(open, { clock, log, signal: options.signal });
   let registration = (): object | undefined => undefined;
   const storeHealth = new StoreHealth(log);

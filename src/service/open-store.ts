@@ -12,7 +12,7 @@ import { NothingListens, refuseWrongAddresses } from './etcd-address.ts';
 
 /** The store to open; this file is the only one that names the back-ends. */
 export type StoreChoice =
-  { readonly kind: 'sqlite'; readonly path: string } | ({ readonly kind: 'etcd' } & EtcdOptions);
+  { readonly kind: 'sqlite'; readonly path: string; readonly checked?: boolean } | ({ readonly kind: 'etcd' } & EtcdOptions);
 
 /** The surroundings of the wait for a store. */
 export interface RetryDeps {
@@ -31,25 +31,30 @@ const PAUSE_MS = 1000;
 
 /** @throws StoreUnavailable, or Error in words when the store is there but cannot be used */
 export async function openStore(choice: StoreChoice): Promise<Store> {
-  return choice.kind === 'sqlite' ? await openSqliteStore(choice.path) : await openEtcdStore(choice);
+  return choice.kind === 'sqlite' ? await openSqliteStore(choice.path, choice) : await openEtcdStore(choice);
+}
+
+export interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {
+  /** Tells the store from another one, for a process that goes on while the store might be lost. */
+  readonly mark?: StoreMark;
+  /** Checks the file of an embedded store however large it is. */
+  readonly checked?: boolean;
 }
 
 /**
  * Opens the store that the configuration names; an embedded one is created where there is none.
  * @param warn is called with each sentence about a fault that the service can live with
- * @param mark tells the store from another one, for a process that goes on while the store might be lost
  * @throws StoreUnavailable, or Error in words when the store is there but cannot be used; ConfigError when the address
  * of etcd is wrong
  */
 export async function openConfiguredStore(
   { store }: Pick<Config, 'store'>,
   warn: (message: string) => void,
-  { storeMs }: Pick<Deadlines, 'storeMs'> = DEADLINES,
-  mark?: StoreMark,
+  { storeMs = DEADLINES.storeMs, mark, checked = false }: HowToOpen = {},
 ): Promise<Store> {
   if (store.kind === 'sqlite') {
     mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
-    return await openStore(store);
+    return await openStore({ ...store, checked });
   }
   const { endpoints, prefix, quotaBytes, tls, auth } = store;
   try {
@@ -60,7 +65,7 @@ export async function openConfiguredStore(
       quotaBytes,
       warn,
       deadlineMs: storeMs,
-      mark,
+      ...(mark && { mark }),
       ...(tls && { tls }),
       ...(auth && { auth }),
     });

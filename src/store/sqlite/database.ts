@@ -1,8 +1,9 @@
 /** The database file: opening it, the statements on it, and how it forgets. Everything here is synchronous. */
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Entry, StoreTrouble } from '../port.ts';
 import { ABSENT, StoreUnavailable } from '../port.ts';
+import { markingOf, refuseForeign, refuseForeignFile } from './ownership.ts';
 
 /** With SQLite's own 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
 const CACHE_KIB = 64 * 1024;
@@ -34,7 +35,24 @@ type Row = readonly [key: string, value: string, revision: number];
 
 /** The result codes of SQLite that are told apart (https://sqlite.org/rescode.html). */
 const BUSY = 5;
-const FULL = 13;
+const TROUBLES: Readonly<Record<number | string, StoreTrouble>> = {
+  8: 'readonly',
+  11: 'corrupt',
+  13: 'full',
+  26: 'corrupt',
+  EROFS: 'readonly',
+  EACCES: 'readonly',
+  EPERM: 'readonly',
+};
+const SENTENCES: Partial<Record<StoreTrouble, string>> = {
+  readonly: 'the store cannot be written; give this process a disk and a file that it may write',
+  corrupt: 'the store is corrupt; restore a backup (docs/RUNBOOK.md, "The store is corrupt")',
+};
+
+/**
+ * A start checks a store of at most this size: the check reads it whole, a second or less. The doctor checks any size.
+ */
+const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Keys are printable ASCII, so this sorts after every key with the prefix and before every other one that follows. */
 export const endOf = (prefix: string): string => `${prefix}\x7F`;
@@ -59,11 +77,13 @@ export class Database {
 
   /**
    * Takes the file for this process alone.
-   * @throws StoreUnavailable `refused` when another process holds it, `failed` when it cannot be opened
+   * @param checked whether a large file is checked, too
+   * @throws StoreUnavailable `refused` when another process holds it or it is another program's, `corrupt`, `readonly`,
+   *   or `failed` when it cannot be opened
    */
-  constructor(path: string, pagesMax: number | undefined) {
+  constructor(path: string, pagesMax: number | undefined, checked: boolean) {
     this.path = path;
-    this.database = opened(path, pagesMax);
+    this.database = opened(path, pagesMax, checked);
     this.begin = this.database.prepare('BEGIN IMMEDIATE');
     this.commit = this.database.prepare('COMMIT');
     this.selectOne = this.rows('SELECT key, value, revision FROM entries WHERE key = ?');
@@ -192,12 +212,16 @@ function entryOf([key, value, revision]: Row): Entry {
 /** The number of pages that fit into so many bytes; at least those of an empty store. */
 export const pagesIn = (bytes: number): number => Math.max(16, Math.floor(bytes / PAGE_BYTES));
 
-function opened(path: string, pagesMax: number | undefined): DatabaseSync {
-  if (path !== ':memory:') makePrivate(path);
-  const database = new DatabaseSync(path);
+function opened(path: string, pagesMax: number | undefined, checked: boolean): DatabaseSync {
+  if (path !== ':memory:') {
+    refuseForeignFile(path);
+    makePrivate(path);
+  }
+  const database = openedFile(path);
   try {
     // The lock comes first, so that nothing of a store that another process holds is read or changed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    refuseForeign(database, path);
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');
@@ -207,7 +231,8 @@ function opened(path: string, pagesMax: number | undefined): DatabaseSync {
     database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`);
-    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`);
+    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} ${markingOf(database)} COMMIT`);
+    if (checked || sizeOf(path) <= CHECKED_BYTES_MAX) check(database);
     return database;
   } catch (err) {
     database.close();
@@ -216,6 +241,22 @@ function opened(path: string, pagesMax: number | undefined): DatabaseSync {
     }
     throw unavailable(`open ${path}`, err);
   }
+}
+
+function openedFile(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path);
+  } catch (err) {
+    throw unavailable(`open ${path}`, err);
+  }
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Reads every page, at about 0.5 GiB a second from memory. @throws StoreUnavailable `corrupt` */
+function check(database: DatabaseSync): void {
+  const found = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+  if (found !== 'ok') throw new StoreUnavailable('corrupt', `${SENTENCES.corrupt} (${String(found)})`);
 }
 
 /** Creates the file as ours alone; SQLite gives the files beside it the same mode. */
@@ -237,7 +278,10 @@ function codeOf(err: unknown): number | undefined {
 /** The error of SQLite as one of the port. SQLite's messages name files and constraints, never values. */
 export function unavailable(operation: string, err: unknown): StoreUnavailable {
   if (err instanceof StoreUnavailable) return err;
-  const reason: StoreTrouble = codeOf(err) === FULL ? 'full' : 'failed';
+  const code = codeOf(err) ?? (err as NodeJS.ErrnoException).code ?? '';
+  const reason = TROUBLES[code] ?? 'failed';
   const detail = err instanceof Error ? err.message : String(err);
-  return new StoreUnavailable(reason, `${operation}: ${detail}`, { cause: err });
+  const sentence = SENTENCES[reason];
+  const words = sentence === undefined ? detail : `${sentence} (${detail})`;
+  return new StoreUnavailable(reason, `${operation}: ${words}`, { cause: err });
 }

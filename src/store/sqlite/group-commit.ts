@@ -5,6 +5,10 @@ import { ABSENT, HEAD_KEY } from '../port.ts';
 import { type Database, endOf } from './database.ts';
 import type { PastChange } from './history.ts';
 
+/** The bounds of one disk transaction: it runs in one piece, and nothing else runs meanwhile. */
+const GROUP_COMMITS_MAX = 512;
+const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+
 /** The state of the store: as of the last disk commit, or, inside a group, as its members left it so far. */
 export interface Position {
   readonly revision: number;
@@ -85,4 +89,14 @@ export class Group {
 
 function entryOf({ revision, epochId }: Head): Entry {
   return { key: HEAD_KEY, value: epochId, revision };
+}
+
+/** How many of the pending commits the next transaction takes: at least one, whatever its size. */
+export function groupSize(pending: readonly { readonly change: Change }[]): number {
+  let bytes = 0;
+  const beyond = pending.findIndex(({ change }, index) => {
+    for (const write of change.write) if ('put' in write) bytes += write.put.length + write.value.length;
+    return index > 0 && (index >= GROUP_COMMITS_MAX || bytes > GROUP_BYTES_MAX);
+  });
+  return beyond === -1 ? pending.length : beyond;
 }

@@ -21,7 +21,8 @@ import {
   type WatchListener,
 } from '../port.ts';
 import { Database, pagesIn, unavailable } from './database.ts';
-import { Group, type Position } from './group-commit.ts';
+import { FileWatch } from './file-watch.ts';
+import { Group, groupSize, type Position } from './group-commit.ts';
 import { History } from './history.ts';
 import { type HolderNote, SqliteHolds } from './holds.ts';
 import { pageNow, pageThen } from './pages.ts';
@@ -35,17 +36,19 @@ export interface SqliteOptions {
   readonly historyBytesMax?: number;
   /** The bound while a revision is retained; history beyond it is forgotten all the same. */
   readonly retainedBytesMax?: number;
+  /** Checks the whole file however large it is: up to seconds in which nothing else runs. */
+  readonly checked?: boolean;
 }
 
-/** The bounds of one disk transaction: it runs in one piece, and nothing else runs meanwhile. */
-const GROUP_COMMITS_MAX = 512;
-const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
 const RETAINED_BYTES_MAX = 512 * 1024 * 1024;
+/** How often a store without commits looks whether its file is still there. */
+const LOOK_EVERY_MS = 1000;
 
 /**
  * Opens the file, or makes it (mode 0600), for this process alone. `:memory:` is a store that ends with its disposal.
- * @throws StoreUnavailable `refused` when another process holds the file, `failed` when it cannot be opened
+ * @throws StoreUnavailable `refused` when another process holds the file or it is another program's, `corrupt`,
+ *   `readonly`, or `failed` when it cannot be opened
  */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   return new SqliteStore(path, options);
@@ -65,6 +68,10 @@ class SqliteStore implements Store {
   private readonly watches = new Watches();
   private readonly holds = new SqliteHolds(async (change, note) => this.submit(change, note));
   private readonly pagesMax: number | undefined;
+  private readonly file: FileWatch;
+  private readonly looking: NodeJS.Timeout;
+  /** The file at the path is not the one that is open: nothing that is written could be found again. */
+  private replaced = false;
   private position: Position;
   private pending: PendingCommit[] = [];
   private flushScheduled = false;
@@ -74,8 +81,11 @@ class SqliteStore implements Store {
 
   constructor(path: string, options: SqliteOptions) {
     const { bytesMax, historyBytesMax = HISTORY_BYTES_MAX, retainedBytesMax = RETAINED_BYTES_MAX } = options;
+    const { checked = false } = options;
     this.pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
-    this.database = new Database(path, this.pagesMax);
+    this.database = new Database(path, this.pagesMax, checked);
+    this.file = new FileWatch(path);
+    this.looking = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
     const revision = this.database.revision();
     const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
     this.position = { revision, head: { revision: headRevision, epochId: value } };
@@ -168,6 +178,7 @@ class SqliteStore implements Store {
     // At least one turn: a listener that disposes of the store must not close it under the commit that called it.
     do await nextTurn();
     while (this.flushScheduled);
+    clearInterval(this.looking);
     this.watches.endAll();
     this.holds.endAll();
     this.database.close();
@@ -202,6 +213,12 @@ class SqliteStore implements Store {
 
   private assertOpen(operation: string): void {
     if (this.disposal !== undefined) throw new StoreUnavailable('closed', `${operation}: the store is closed`);
+    if (this.replaced) throw replacedBefore(operation);
+  }
+
+  /** A file that was moved away and back is the same again. */
+  private look(): void {
+    this.replaced = this.file.isReplaced();
   }
 
   private reading<T>(operation: string, read: () => T): T {
@@ -239,6 +256,13 @@ class SqliteStore implements Store {
       for (const { reject } of members) reject(trouble);
       return;
     }
+    this.look();
+    if (this.replaced) {
+      // The database that is open has the changes; nobody will find them there.
+      this.adopt(group);
+      for (const { reject } of members) reject(replacedBefore('commit'));
+      return;
+    }
     for (const [index, result] of results.entries()) {
       if (result.outcome === 'committed') members[index]?.note?.committed(result.revision);
     }
@@ -268,12 +292,5 @@ class SqliteStore implements Store {
   }
 }
 
-/** How many of the pending commits the next transaction takes: at least one, whatever its size. */
-function groupSize(pending: readonly PendingCommit[]): number {
-  let bytes = 0;
-  const beyond = pending.findIndex(({ change }, index) => {
-    for (const write of change.write) if ('put' in write) bytes += write.put.length + write.value.length;
-    return index > 0 && (index >= GROUP_COMMITS_MAX || bytes > GROUP_BYTES_MAX);
-  });
-  return beyond === -1 ? pending.length : beyond;
-}
+const replacedBefore = (operation: string): StoreUnavailable =>
+  new StoreUnavailable('replaced', `${operation}: the file of the store was removed or replaced while it was open`);

@@ -118,8 +118,8 @@ describe('the file', () => {
     await using directory = await temporaryDirectory();
     await writeFile(directory.file, 'no database '.repeat(500));
     await expect(openSqliteStore(directory.file)).rejects.toMatchObject({
-      reason: 'failed',
-      message: `open ${directory.file}: file is not a database`,
+      reason: 'refused',
+      message: `${directory.file} is no SQLite file, and is left as it is: set MUSTER_STORE to another path`,
     });
     const nowhere = join(directory.path, 'none', 'store.db');
     await expect(openSqliteStore(nowhere)).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'failed' });

@@ -34,7 +34,8 @@ export async function checkStore(config: Config, known: Known, report: Report): 
     return report(found.ok(`${choice.path} is made at the first start`));
   }
   try {
-    await using store = await openConfiguredStore(config, (message) => report(found.warn(message)));
+    const warn = (message: string): void => report(found.warn(message));
+    await using store = await openConfiguredStore(config, warn, { checked: true });
     await checkOpened(store, config, known, report);
   } catch (error) {
     report(found.fail(wordsOf(error)));
@@ -43,7 +44,7 @@ export async function checkStore(config: Config, known: Known, report: Report): 
 
 async function checkOpened(store: Store, config: Config, { keyRing }: Known, report: Report): Promise<void> {
   const found = finding('store');
-  report(found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens'));
+  report(found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens and is whole'));
   await checkFormat(store, config.storeId, report);
   const fullness = store.fullness();
   const says = `the store is ${Math.floor(fullness * 100)} % full`;

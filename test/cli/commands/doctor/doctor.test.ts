@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -164,4 +164,21 @@ test.each([
   const diagnosis = await diagnosed();
   expect(diagnosis.code).toBe(3);
   expect(failsOf(diagnosis)).toEqual([expect.stringMatching(says)]);
+});
+
+test('a store that is damaged, or that is the file of another program, is told with a sentence of its own', async () => {
+  const file = join(dataDir, 'muster.db');
+  {
+    await using store = await openSqliteStore(file);
+    await putAll(store, Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`key/${n}`, { text: 'x'.repeat(3000) }])));
+  }
+  const bytes = readFileSync(file);
+  writeFileSync(file, Buffer.from(bytes).fill(0xa5, 40_960, 49_960));
+  const damaged = await diagnosed();
+  expect(damaged.code).toBe(3);
+  expect(failsOf(damaged)).toEqual([expect.stringMatching(/store .*the store is corrupt; restore a backup/)]);
+  writeFileSync(file, 'another program writes here');
+  const foreign = await diagnosed();
+  expect(foreign.code).toBe(3);
+  expect(failsOf(foreign)).toEqual([expect.stringMatching(/store .*muster\.db is no SQLite file, and is left as it is/)]);
 });

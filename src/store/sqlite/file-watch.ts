@@ -1,0 +1,29 @@
+import { statSync } from 'node:fs';
+
+/**
+ * Tells whether the files of an open database are still those at its path. SQLite goes on writing into a file that was
+ * removed or replaced, and says nothing: what it then acknowledges is gone with the process.
+ */
+export class FileWatch {
+  readonly #files: readonly (readonly [path: string, identity: string])[];
+
+  /** @param path of a database that is open, so that its write-ahead log is there */
+  constructor(path: string) {
+    this.#files = path === ':memory:' ? [] : [path, `${path}-wal`].map((file) => [file, identityOf(file)] as const);
+  }
+
+  /** Looks at the file system: two calls of a few microseconds. */
+  isReplaced(): boolean {
+    return this.#files.some(([path, identity]) => identityOf(path) !== identity);
+  }
+}
+
+/** Device and inode; `none` where there is no file, or it cannot be looked at any more. */
+function identityOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return 'none';
+  }
+}

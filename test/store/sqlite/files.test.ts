@@ -1,0 +1,188 @@
+import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ABSENT, type Change, type StoreUnavailable } from '../../../src/store/port.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
+
+/* The file of an embedded store: whose it is, whether it is whole, and whether it is still there. */
+
+let directory: string;
+let file: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'muster-files-'));
+  file = join(directory, 'muster.db');
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(directory, { recursive: true });
+});
+
+const create = (key: string, value = 'v'): Change => ({
+  expect: [{ key, revision: ABSENT }],
+  write: [{ put: key, value }],
+});
+const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => 'none',
+    (error: unknown) => (error as StoreUnavailable).reason,
+  );
+
+describe('a file that is removed or replaced while it is open', () => {
+  test.each<[string, () => void]>([
+    ['removed', () => rmSync(file)],
+    [
+      'replaced by a copy',
+      () => {
+        copyFileSync(file, `${file}.copy`);
+        renameSync(`${file}.copy`, file);
+      },
+    ],
+    ['without its write-ahead log', () => rmSync(`${file}-wal`)],
+    ['gone with its directory', () => rmSync(directory, { recursive: true })],
+  ])('takes no acknowledged write any more: %s', async (_, act) => {
+    await using store = await openSqliteStore(file);
+    await store.commit(create('before'));
+    act();
+    expect(await reasonOf(store.commit(create('after')))).toBe('replaced');
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      get: () => store.get('before'),
+      list: () => store.list({ prefix: '', limit: 1 }),
+      head: () => store.head(),
+      commit: () => store.commit(create('later')),
+      hold: () => store.hold('held', 'v', 1000),
+      compact: () => store.compact(1),
+    };
+    for (const [name, call] of Object.entries(calls)) expect([name, await reasonOf(call())]).toEqual([name, 'replaced']);
+    // For the clean-up.
+    if (!readdirSync(tmpdir()).some((name) => directory.endsWith(name))) directory = mkdtempSync(directory);
+  });
+
+  test('is noticed within a second without any call, and a file that comes back is the store again', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await using store = await openSqliteStore(file);
+    await store.commit(create('before'));
+    renameSync(file, `${file}.away`);
+    expect(store.headNow?.()).toMatchObject({ revision: 1 });
+    vi.advanceTimersByTime(1000);
+    expect(() => store.headNow?.()).toThrow('removed or replaced');
+    renameSync(`${file}.away`, file);
+    vi.advanceTimersByTime(1000);
+    expect(await store.get('before')).toMatchObject({ value: 'v' });
+    expect(await store.commit(create('after'))).toMatchObject({ outcome: 'committed' });
+  });
+
+  test('a store in memory has no file, and is not looked for', async () => {
+    await using store = await openSqliteStore(':memory:');
+    expect(await store.commit(create('k'))).toMatchObject({ outcome: 'committed' });
+  });
+});
+
+describe('a damaged file', () => {
+  async function filled(): Promise<void> {
+    await using store = await openSqliteStore(file);
+    for (let n = 0; n < 100; n += 1) await store.commit(create(`key/${n}`, 'x'.repeat(3000)));
+  }
+  function overwrite(from: number, bytes: number): void {
+    const open = openSync(file, 'r+');
+    writeSync(open, Buffer.alloc(bytes, 0xa5), 0, bytes, from);
+    closeSync(open);
+  }
+
+  test('is refused in words at the start, also where only 9 KB of it are overwritten', async () => {
+    await filled();
+    overwrite(40_960, 9_000);
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      reason: 'corrupt',
+      message: expect.stringContaining('the store is corrupt; restore a backup') as string,
+    });
+  });
+
+  test('is refused where its beginning is overwritten', async () => {
+    await filled();
+    overwrite(100, 4_000);
+    expect(await reasonOf(openSqliteStore(file))).toBe('corrupt');
+  });
+
+  test('that is whole is opened', async () => {
+    await filled();
+    await using store = await openSqliteStore(file, { checked: true });
+    expect(await entriesOf(store, 'key/')).toHaveLength(100);
+  });
+});
+
+describe('the file of another program', () => {
+  const foreign = (sql: string): void => {
+    const database = new DatabaseSync(file);
+    database.exec(sql);
+    database.close();
+  };
+  test.each([
+    ['with tables of its own', 'CREATE TABLE notes (text TEXT)'],
+    ['with an application id', 'PRAGMA application_id = 7; CREATE TABLE entries (key TEXT)'],
+    ['with a version of its own', 'PRAGMA user_version = 7'],
+    ['with one table more than ours', 'CREATE TABLE entries (k); CREATE TABLE counters (k); CREATE TABLE notes (k)'],
+    ['in WAL mode', 'PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)'],
+  ])('is refused in words and left as it is: %s', async (_, sql) => {
+    foreign(sql);
+    await leftAlone('is the SQLite file of another program');
+  });
+
+  test('that is no database is refused and left as it is', async () => {
+    writeFileSync(file, 'Dear diary, '.repeat(1000));
+    await leftAlone('is no SQLite file');
+  });
+
+  async function leftAlone(words: string): Promise<void> {
+    const [before, mode] = [readFileSync(file), statSync(file).mode];
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      reason: 'refused',
+      message: expect.stringContaining(words) as string,
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect([readdirSync(directory), statSync(file).mode]).toEqual([['muster.db'], mode]);
+  }
+});
+
+describe('the file of Muster', () => {
+  function header(): Record<string, number> {
+    const bytes = readFileSync(file);
+    return { applicationId: bytes.readUInt32BE(68), userVersion: bytes.readUInt32BE(60) };
+  }
+  const OURS = { applicationId: 0x4d737472, userVersion: 1 };
+
+  test('says so, also after it was built anew', async () => {
+    {
+      await using store = await openSqliteStore(file);
+      await store.commit(create('k'));
+      await store.commit({ expect: [{ key: 'k', revision: 1 }], write: [{ remove: 'k' }] });
+      await store.compact(2);
+    }
+    expect(header()).toEqual(OURS);
+  });
+
+  test('that an earlier version left without an id is taken over with its entries', async () => {
+    {
+      await using store = await openSqliteStore(file);
+      await store.commit(create('k'));
+    }
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA application_id = 0; PRAGMA user_version = 0; DROP TABLE held');
+    database.close();
+    {
+      await using store = await openSqliteStore(file);
+      expect(await store.get('k')).toMatchObject({ value: 'v' });
+    }
+    expect(header()).toEqual(OURS);
+  });
+
+  test('of a newer layout is refused in words', async () => {
+    await (await openSqliteStore(file))[Symbol.asyncDispose]();
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA user_version = 2');
+    database.close();
+    await expect(openSqliteStore(file)).rejects.toThrow('is the store of a newer Muster');
+  });
+});
