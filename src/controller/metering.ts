@@ -38,7 +38,6 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
   const { store, fleet, clock, clockWatch, log, metrics } = deps;
   const fenced = { store, fence };
   const nightDeps = { ...deps, fence, pauseMs: deps.meteringPauseMs ?? PAUSE_MS };
-  let watermark: Watermark | undefined;
   /** The night up to which all changes are pruned, and the key up to which those of the next one are. */
   let prunedThrough: string | undefined;
   let prunedTo: string | undefined;
@@ -48,12 +47,11 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
   async function reconcile(signal: AbortSignal): Promise<void> {
     if (!clockWatch.trusted()) return;
     const due = daysBefore(dayAt(clock.now() - deps.meteringDelayMs), 1);
-    if (watermark?.through === undefined || watermark.through < due) {
-      watermark = await readWatermark(store);
-      if (watermark.through !== undefined) metrics.meteredThrough(endOfDay(watermark.through) / 1000);
-      const day = await nextNight(watermark, due);
-      if (day !== undefined) return await meter(day, watermark, signal);
-    }
+    // It is read in each round: a restore may have taken nights away that were metered.
+    const watermark = await readWatermark(store);
+    if (watermark.through !== undefined) metrics.meteredThrough(endOfDay(watermark.through) / 1000);
+    const day = await nextNight(watermark, due);
+    if (day !== undefined) return await meter(day, watermark, signal);
     if (watermark.through === prunedThrough) return;
     const { all, to } = await pruneChanges(fenced, watermark, prunedTo);
     prunedTo = to;
@@ -84,7 +82,9 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
     }
     if (!(await meterNight(nightDeps, night, signal))) return;
     const late = isLate(day, clock.now());
-    if (!(await advanceWatermark(fenced, before, day))) return;
+    const { newest } = night;
+    night = undefined;
+    if (!(await advanceWatermark(fenced, before, day, newest))) return;
     const seconds = (clock.monotonic() - startedAt) / 1000;
     metrics.nightMetered({ late, endedAt: endOfDay(day) / 1000, seconds });
     log.info({ day, late, seconds }, 'a night is metered');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Reconciler } from '../../src/controller/loop.ts';
 import { meteringReconciler } from '../../src/controller/metering.ts';
 import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/metering/ledger.ts';
 import { put } from '../../src/domain/records/codec.ts';
@@ -18,6 +19,7 @@ import {
   MINUTE_MS,
   newId,
   replicaOn,
+  type Replica,
   write,
 } from '../support/metering/metering.ts';
 import { entriesOf } from '../support/service/accounts.ts';
@@ -56,6 +58,14 @@ async function seeded(store: Store, accounts = 2 * LEDGER_ENTRIES_PER_COMMIT + 5
   return expected;
 }
 
+/** More rounds than a night takes that has to begin again. */
+async function rounds(replica: Replica, loop: Reconciler): Promise<void> {
+  for (let round = 0; round < 6; round += 1) {
+    await replica.caughtUp();
+    await loop.reconcile(new AbortController().signal);
+  }
+}
+
 onEachStore('a night', (stores) => {
   test('is metered once for every account, with its price, also where no daemon is active', async () => {
     await using store = await stores.open();
@@ -72,6 +82,39 @@ onEachStore('a night', (stores) => {
     clock.advance(HOUR_MS);
     await replica.meter();
     expect(await ledgerOf(store)).toEqual(before);
+  });
+
+  test('that a restore took away is metered again without a restart', async () => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
+    const loop = meteringReconciler(replica.deps, { fence: [] });
+    await rounds(replica, loop);
+    expect(await countsOf(store)).toEqual(expected);
+    await write(store, [{ removeAll: 'ledger/' }, { remove: KEYS.metered }]);
+    await rounds(replica, loop);
+    expect(await countsOf(store)).toEqual(expected);
+    expect(JSON.parse((await store.get(KEYS.metered))?.value ?? '')).toEqual({ through: DAY });
+  });
+
+  test.each([1, 2, 3])('of which a restore takes %d batches away in the middle is recorded whole', async (batches) => {
+    await using store = await stores.open();
+    const expected = await seeded(store);
+    let recorded = 0;
+    const restored = wrappedStore(store, {
+      async commit(change) {
+        const result = await store.commit(change);
+        const isNight = change.write.some((one) => 'put' in one && one.put.startsWith('ledger/'));
+        if (result.outcome === 'committed' && isNight) recorded += 1;
+        // The night is not there any more, as after a quick restore of the whole store.
+        if (isNight && recorded === batches) await write(store, [{ removeAll: 'ledger/' }]);
+        return result;
+      },
+    });
+    await using replica = await replicaOn(restored, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
+    await rounds(replica, meteringReconciler(replica.deps, { fence: [] }));
+    expect(recorded).toBeGreaterThan(batches);
+    expect(await countsOf(store)).toEqual(expected);
   });
 
   test('a second run over the same night computes the same digests, and reports one that differs', async () => {

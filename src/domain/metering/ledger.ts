@@ -27,29 +27,49 @@ const keyOf = ({ accountId, record }: LedgerEntry): string =>
  * M2: creates the ledger records that do not exist yet. An existing record stays as it is: another run, or another
  * leader, wrote it. A different result is logged as an error.
  * @param entries at most `LEDGER_ENTRIES_PER_COMMIT`
- * @returns `conflict` where another process meters the same night now, or leads: the caller tries again
+ * @param earlier of the same night, as the call before returned it: nothing is recorded where a restore took that away
+ * @returns the newest record of the entries and of `earlier`; `conflict` where another process meters the same night
+ *   now, or leads, or the store was restored: the caller tries again
  * @throws StoreUnavailable; then the records may be there; BadRecord where an existing one cannot be read
  */
-export async function recordNight(deps: LedgerDeps, entries: readonly LedgerEntry[]): Promise<'recorded' | 'conflict'> {
-  if (await create(deps, entries)) return 'recorded';
+export async function recordNight(
+  deps: LedgerDeps,
+  entries: readonly LedgerEntry[],
+  earlier?: Expectation,
+): Promise<Expectation | 'conflict'> {
+  const created = await create(deps, entries, earlier);
+  if (created) return created;
+  // From here on the newest record alone is expected: while it is there, so is everything before it.
+  if (earlier && (await deps.store.get(earlier.key))?.revision !== earlier.revision) return 'conflict';
   const found = await Promise.all(entries.map((entry) => deps.store.get(keyOf(entry))));
-  const missing = entries.filter((entry, i) => {
+  const missing: LedgerEntry[] = [];
+  let newest = earlier;
+  for (const [i, entry] of entries.entries()) {
     const before = found[i];
-    if (before) compare(deps.log, entry, parseRecord(ledgerSchema, before).record);
-    return !before;
-  });
-  return (await create(deps, missing)) ? 'recorded' : 'conflict';
+    if (!before) missing.push(entry);
+    else {
+      compare(deps.log, entry, parseRecord(ledgerSchema, before).record);
+      if (before.revision > (newest?.revision ?? ABSENT)) newest = { key: before.key, revision: before.revision };
+    }
+  }
+  if (missing.length === 0) return newest ?? 'conflict';
+  return (await create(deps, missing, newest)) ?? 'conflict';
 }
 
-async function create({ store, fence }: LedgerDeps, entries: readonly LedgerEntry[]): Promise<boolean> {
+async function create(
+  { store, fence }: LedgerDeps,
+  entries: readonly LedgerEntry[],
+  earlier: Expectation | undefined,
+): Promise<Expectation | undefined> {
   const [first, ...others] = entries.map((entry) => ({ key: keyOf(entry), revision: ABSENT }));
-  if (!first) return true;
+  if (!first) return undefined;
   const change: Change = {
-    expect: [first, ...others, ...fence],
+    expect: [first, ...others, ...fence, ...(earlier ? [earlier] : [])],
     write: entries.map((entry) => put(keyOf(entry), entry.record)),
     quiet: true,
   };
-  return (await store.commit(change)).outcome === 'committed';
+  const result = await store.commit(change);
+  return result.outcome === 'committed' ? { key: first.key, revision: result.revision } : undefined;
 }
 
 /** Two runs over one night must count the same; otherwise something is wrong with what they read. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StoreUnavailable } from '../../store/port.ts';
+import { StoreUnavailable, type Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { endOfDay, HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -28,6 +28,8 @@ export interface Night {
   readonly price: Price;
   /** Accounts up to and including this id are done: a round goes on where the one before it stopped. */
   doneTo: string;
+  /** The newest record of the night: a restore that took any of them away took this one as well. */
+  newest?: Expectation | undefined;
 }
 
 const LATE_MS = HOUR_MS;
@@ -60,7 +62,12 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
     const entries = await countBatch(deps, night, batch);
     // An app of the batch may be unreadable, and so not in memory, and active all the same.
     if (memory.unreadableCount !== seen) return false;
-    if ((await recordNight(deps, entries)) === 'conflict') return false;
+    const newest = await recordNight(deps, entries, night.newest);
+    if (newest === 'conflict') {
+      Object.assign(night, { doneTo: '', newest: undefined });
+      return false;
+    }
+    night.newest = newest;
     if (unreadable.size === 0) night.doneTo = batch.at(-1) ?? night.doneTo;
     await pause(deps, deps.clock.monotonic() - startedAt, signal);
   }

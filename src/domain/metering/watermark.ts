@@ -42,12 +42,18 @@ export const commitFenced = async (
 
 /**
  * Moves the watermark to the night `through`, which must be recorded for every account.
- * @returns whether it was committed; if not, another process was faster, or leads
+ * @param newest the newest record of that night, where it has any: it must still be there
+ * @returns whether it was committed; if not, another process was faster, or leads, or the store was restored
  * @throws StoreUnavailable
  */
-export async function advanceWatermark(deps: FencedStore, before: Watermark, through: string): Promise<boolean> {
+export async function advanceWatermark(
+  { store, fence }: FencedStore,
+  before: Watermark,
+  through: string,
+  newest?: Expectation,
+): Promise<boolean> {
   return await commitFenced(
-    deps,
+    { store, fence: newest ? [...fence, newest] : fence },
     { key: KEYS.metered, revision: before.revision },
     [put(KEYS.metered, { through })],
     true,
