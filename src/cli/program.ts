@@ -34,7 +34,7 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addAudit(program, env);
   addKeys(program, env);
   addDoctor(program, env);
-  addKubernetes(program);
+  addKubernetes(program, env);
   return program;
 }
 
@@ -189,7 +189,7 @@ function addDoctor(program: Command, env: NodeJS.ProcessEnv): void {
 
 const NAMESPACE = 'default';
 
-function addKubernetes(program: Command): void {
+function addKubernetes(program: Command, env: NodeJS.ProcessEnv): void {
   const kubernetes = program.command('kubernetes').description('the commands that the Helm chart runs in a cluster');
   const where = '\nThe cluster is that of KUBECONFIG; in a pod its own.';
   kubernetes
@@ -199,10 +199,11 @@ function addKubernetes(program: Command): void {
     .option('-n, --namespace <name>', 'its namespace', NAMESPACE)
     .option('--token-key <key>', 'its key for the token', 'operator-token')
     .option('--keys-key <key>', 'its key for the key file', 'keys')
-    .addHelpText('after', `${where} A Secret that is there is neither read nor changed.`)
+    .option('--store-id-key <key>', 'make the store as well, and put its id under this key')
+    .addHelpText('after', `${where} A Secret that is there is neither read nor changed, and the store is left alone.`)
     .action(async (options: SecretsOptions) => {
       const { makeSecrets } = await import('./commands/kubernetes/secrets.ts');
-      await makeSecrets(options);
+      await makeSecrets(options, env);
     });
   kubernetes
     .command('teardown')

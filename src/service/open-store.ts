@@ -12,7 +12,8 @@ import { NothingListens, refuseWrongAddresses } from './etcd-address.ts';
 
 /** The store to open; this file is the only one that names the back-ends. */
 export type StoreChoice =
-  { readonly kind: 'sqlite'; readonly path: string; readonly checked?: boolean } | ({ readonly kind: 'etcd' } & EtcdOptions);
+  | { readonly kind: 'sqlite'; readonly path: string; readonly checked?: boolean }
+  | ({ readonly kind: 'etcd' } & EtcdOptions);
 
 /** The surroundings of the wait for a store. */
 export interface RetryDeps {

@@ -5,9 +5,9 @@ import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts
 const SENTENCES = {
   replaced:
     'the store is empty, gone or another one than before: nothing is written to it, and it must be restored ' +
-    '(docs/RUNBOOK.md, "The store is lost")',
+    '(docs/OPERATIONS.md, "A lost store")',
   readonly: 'the store is read-only: nothing can be revoked or changed until its disk takes writes again',
-  corrupt: 'the store is corrupt: restore a backup (docs/RUNBOOK.md, "The store is corrupt")',
+  corrupt: 'the store is corrupt: restore a backup (docs/OPERATIONS.md, "A damaged store")',
 } as const satisfies Partial<Record<StoreResult, string>>;
 type Trouble = keyof typeof SENTENCES;
 

@@ -22,6 +22,42 @@ const names = (objects: readonly KubeObject[], kind: string): string[] =>
 const filesOf = (folder: string): string[] =>
   readdirSync(join(CHART, 'files', folder)).filter((name) => !name.startsWith('.'));
 
+describeWithHelm('the Job that makes the Secret', () => {
+  const containerOf = async (values: Values): Promise<unknown> => {
+    const [job] = ofKind(await render({ values }), 'Job');
+    return at(job, 'spec', 'template', 'spec', 'containers', 0);
+  };
+
+  test('makes the store on etcd as well, and pods take its id from the Secret', async () => {
+    const values: Values = {
+      store: { type: 'etcd', etcd: { endpoints: ['https://etcd:2379'], tls: { existingSecret: 'tls' } } },
+    };
+    const container = await containerOf(values);
+    expect(listAt(container, 'args').slice(-2)).toEqual(['--store-id-key', 'store-id']);
+    expect(listAt(container, 'env').map((variable) => at(variable, 'name'))).toContain('MUSTER_STORE');
+    expect(listAt(container, 'volumeMounts').map((mount) => at(mount, 'name'))).toEqual(['etcd-tls']);
+    const env = listAt(
+      one(await render({ values }), 'Deployment', 'muster'),
+      'spec',
+      'template',
+      'spec',
+      'containers',
+      0,
+      'env',
+    );
+    expect(env).toContainEqual({
+      name: 'MUSTER_STORE_ID',
+      valueFrom: { secretKeyRef: { name: 'muster-secrets', key: 'store-id', optional: true } },
+    });
+  });
+
+  test('touches no embedded store', async () => {
+    const container = await containerOf({});
+    expect(listAt(container, 'args')).not.toContain('--store-id-key');
+    expect(at(container, 'env')).toBeUndefined();
+  });
+});
+
 describeWithHelm('the definitions', () => {
   test.each([
     [true, 'keep'],

@@ -3,6 +3,30 @@ import type { Mutant } from './mutant.ts';
 /** The store, the memory above it, and copies of it. */
 export const STORE: readonly Mutant[] = [
   {
+    name: 'a store without its mark is taken for the store',
+    file: 'src/domain/replicas/store-identity.ts',
+    search: 'if (storeId === undefined || storeId !== this.#storeId) return false;',
+    replacement: 'if (storeId !== undefined && storeId !== this.#storeId) return false;',
+    rule: 'A14: an etcd that is empty is not read or written until it is restored.',
+    caughtBy: ['test/store/etcd/marked.test.ts'],
+  },
+  {
+    name: 'commits do not depend on the mark of the store',
+    file: 'src/store/etcd/wire/marked.ts',
+    search: 'compare: [...(request.compare ?? []), condition], failure: otherwise',
+    replacement: 'compare: [...(request.compare ?? [])], failure: otherwise',
+    rule: 'A14: nothing is written to an empty or another store.',
+    caughtBy: ['test/store/etcd/marked.test.ts'],
+  },
+  {
+    name: 'a commit into a file that was removed is acknowledged',
+    file: 'src/store/sqlite/sqlite-store.ts',
+    search: '    this.look();\n    if (this.replaced) {',
+    replacement: '    if (this.replaced) {',
+    rule: 'A14: the embedded store acknowledges no write into a file that is not at its path.',
+    caughtBy: ['test/store/sqlite/files.test.ts', 'test/service/store-trouble.test.ts'],
+  },
+  {
     name: 'a commit that writes what another one expects shares its request',
     file: 'src/store/etcd/conflicts.ts',
     search: 'return this.expected.has(key) || this.writes(key);',

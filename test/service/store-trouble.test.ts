@@ -33,24 +33,27 @@ test('the same without a request', async () => {
 test.each<[StoreTrouble, RegExp]>([
   ['readonly', /the store is read-only/],
   ['corrupt', /the store is corrupt: restore a backup/],
-])('a commit that finds the store %s makes the replica not ready, with a sentence of its own', async (reason, words) => {
-  let broken = false;
-  const wrapStore = (store: Store): Store =>
-    wrappedStore(store, {
-      ...(store.headNow && { headNow: store.headNow.bind(store) }),
-      async commit(change) {
-        if (broken) throw new StoreUnavailable(reason, 'commit: it is');
-        return store.commit(change);
-      },
-    });
-  await using muster = await Muster.start({ wrapStore });
-  const { apiKey } = await tenant(muster);
-  broken = true;
-  expect(await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).toMatchObject({ status: 502 });
-  const ready = await call(`${muster.ops}/readyz`);
-  expect([ready.status, ready.text]).toEqual([503, expect.stringMatching(words)]);
-  broken = false;
-  expect(await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).toMatchObject({ status: 201 });
-  // A damaged file takes writes as well: only a start that has checked it trusts it again.
-  expect((await call(`${muster.ops}/readyz`)).status).toBe(reason === 'corrupt' ? 503 : 200);
-});
+])(
+  'a commit that finds the store %s makes the replica not ready, with a sentence of its own',
+  async (reason, words) => {
+    let broken = false;
+    const wrapStore = (store: Store): Store =>
+      wrappedStore(store, {
+        ...(store.headNow && { headNow: store.headNow.bind(store) }),
+        async commit(change) {
+          if (broken) throw new StoreUnavailable(reason, 'commit: it is');
+          return store.commit(change);
+        },
+      });
+    await using muster = await Muster.start({ wrapStore });
+    const { apiKey } = await tenant(muster);
+    broken = true;
+    expect(await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).toMatchObject({ status: 502 });
+    const ready = await call(`${muster.ops}/readyz`);
+    expect([ready.status, ready.text]).toEqual([503, expect.stringMatching(words)]);
+    broken = false;
+    expect(await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).toMatchObject({ status: 201 });
+    // A damaged file takes writes as well: only a start that has checked it trusts it again.
+    expect((await call(`${muster.ops}/readyz`)).status).toBe(reason === 'corrupt' ? 503 : 200);
+  },
+);

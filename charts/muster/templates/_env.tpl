@@ -14,6 +14,15 @@
   value: /etc/muster/secrets/operator-token
 - name: MUSTER_KEY_FILE
   value: /etc/muster/secrets/keys
+{{- if eq .store.type "etcd" }}
+- name: MUSTER_STORE_ID
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "muster.secretName" $root | quote }}
+      key: {{ .secrets.storeIdKey | quote }}
+      # A Secret that an earlier version of the chart made has none.
+      optional: true
+{{- end }}
 {{ include "muster.storeEnv" $root }}
 {{- range $name := list "api" "device" }}
 {{- if and (index $root.Values.tls $name).existingSecret (has $name $.roles) }}
@@ -119,6 +128,21 @@
 - name: data
   mountPath: /var/lib/muster
 {{- end }}
+{{- end }}
+{{- with include "muster.etcdMounts" .root | trim }}
+{{ . }}
+{{- end }}
+{{- range $name := list "api" "device" }}
+{{- if and (index $.root.Values.tls $name).existingSecret (has $name $.roles) }}
+- name: tls-{{ $name }}
+  mountPath: /etc/muster/tls-{{ $name }}
+  readOnly: true
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.etcdMounts" -}}
+{{- with .Values.store }}
 {{- if and (eq .type "etcd") .etcd.tls.existingSecret }}
 - name: etcd-tls
   mountPath: /etc/muster/etcd
@@ -127,13 +151,6 @@
 {{- if and (eq .type "etcd") .etcd.auth.existingSecret }}
 - name: etcd-auth
   mountPath: /etc/muster/etcd-auth
-  readOnly: true
-{{- end }}
-{{- end }}
-{{- range $name := list "api" "device" }}
-{{- if and (index $.root.Values.tls $name).existingSecret (has $name $.roles) }}
-- name: tls-{{ $name }}
-  mountPath: /etc/muster/tls-{{ $name }}
   readOnly: true
 {{- end }}
 {{- end }}
@@ -165,6 +182,29 @@
   emptyDir: {}
   {{- end }}
 {{- end }}
+{{- end }}
+{{- with include "muster.etcdVolumes" .root | trim }}
+{{ . }}
+{{- end }}
+{{- range $name := list "api" "device" }}
+{{- $tls := index $values.tls $name }}
+{{- if and $tls.existingSecret (has $name $.roles) }}
+- name: tls-{{ $name }}
+  secret:
+    secretName: {{ $tls.existingSecret | quote }}
+    # 0440, in the one spelling that all versions of YAML read alike.
+    defaultMode: 288
+    items:
+      - key: {{ $tls.certKey | quote }}
+        path: tls.crt
+      - key: {{ $tls.keyKey | quote }}
+        path: tls.key
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.etcdVolumes" -}}
+{{- with .Values.store }}
 {{- if eq .type "etcd" }}
 {{- with .etcd.tls }}
 {{- if .existingSecret }}
@@ -198,21 +238,6 @@
         path: password
 {{- end }}
 {{- end }}
-{{- end }}
-{{- end }}
-{{- range $name := list "api" "device" }}
-{{- $tls := index $values.tls $name }}
-{{- if and $tls.existingSecret (has $name $.roles) }}
-- name: tls-{{ $name }}
-  secret:
-    secretName: {{ $tls.existingSecret | quote }}
-    # 0440, in the one spelling that all versions of YAML read alike.
-    defaultMode: 288
-    items:
-      - key: {{ $tls.certKey | quote }}
-        path: tls.crt
-      - key: {{ $tls.keyKey | quote }}
-        path: tls.key
 {{- end }}
 {{- end }}
 {{- end }}

@@ -99,7 +99,7 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
 {{- end }}
 {{- end }}
 
-{{/* A pod of a Job: dict root, component, args, env (a list), serviceAccount, token (whether it speaks to the API). */}}
+{{/* A pod of a Job: dict root, component, args, serviceAccount; lists, where it has any: env, mounts, volumes. */}}
 {{- define "muster.jobPod" -}}
 metadata:
   labels:
@@ -130,6 +130,14 @@ spec:
       image: {{ include "muster.image" .root | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args: {{ toJson .args }}
+      {{- with .env }}
+      env:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .mounts }}
+      volumeMounts:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       {{- with .root.Values.securityContext }}
       securityContext:
         {{- toYaml . | nindent 8 }}
@@ -138,4 +146,8 @@ spec:
       resources:
         {{- toYaml . | nindent 8 }}
       {{- end }}
+  {{- with .volumes }}
+  volumes:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end }}

@@ -112,7 +112,7 @@ async function readFormat(
   return entry && { ...parseRecord(formatSchema, entry), text: entry.value };
 }
 
-const RESTORE_IT = 'restore its data (docs/RUNBOOK.md, "The store is lost")';
+const RESTORE_IT = 'restore its data (docs/OPERATIONS.md, "A lost store")';
 
 function refuseOther(found: FormatRecord | undefined, expected: string | undefined, initialize: boolean): void {
   if (initialize && found?.storeId === undefined) return;

@@ -46,7 +46,7 @@ const TROUBLES: Readonly<Record<number | string, StoreTrouble>> = {
 };
 const SENTENCES: Partial<Record<StoreTrouble, string>> = {
   readonly: 'the store cannot be written; give this process a disk and a file that it may write',
-  corrupt: 'the store is corrupt; restore a backup (docs/RUNBOOK.md, "The store is corrupt")',
+  corrupt: 'the store is corrupt; restore a backup (docs/OPERATIONS.md, "A damaged store")',
 };
 
 /**

@@ -1,4 +1,16 @@
-import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -55,7 +67,8 @@ describe('a file that is removed or replaced while it is open', () => {
       hold: () => store.hold('held', 'v', 1000),
       compact: () => store.compact(1),
     };
-    for (const [name, call] of Object.entries(calls)) expect([name, await reasonOf(call())]).toEqual([name, 'replaced']);
+    for (const [name, call] of Object.entries(calls))
+      expect([name, await reasonOf(call())]).toEqual([name, 'replaced']);
     // For the clean-up.
     if (!readdirSync(tmpdir()).some((name) => directory.endsWith(name))) directory = mkdtempSync(directory);
   });

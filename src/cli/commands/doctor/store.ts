@@ -44,7 +44,9 @@ export async function checkStore(config: Config, known: Known, report: Report): 
 
 async function checkOpened(store: Store, config: Config, { keyRing }: Known, report: Report): Promise<void> {
   const found = finding('store');
-  report(found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens and is whole'));
+  report(
+    found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens and is whole'),
+  );
   await checkFormat(store, config.storeId, report);
   const fullness = store.fullness();
   const says = `the store is ${Math.floor(fullness * 100)} % full`;

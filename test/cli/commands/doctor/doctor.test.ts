@@ -170,7 +170,10 @@ test('a store that is damaged, or that is the file of another program, is told w
   const file = join(dataDir, 'muster.db');
   {
     await using store = await openSqliteStore(file);
-    await putAll(store, Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`key/${n}`, { text: 'x'.repeat(3000) }])));
+    await putAll(
+      store,
+      Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`key/${n}`, { text: 'x'.repeat(3000) }])),
+    );
   }
   const bytes = readFileSync(file);
   writeFileSync(file, Buffer.from(bytes).fill(0xa5, 40_960, 49_960));
@@ -180,5 +183,7 @@ test('a store that is damaged, or that is the file of another program, is told w
   writeFileSync(file, 'another program writes here');
   const foreign = await diagnosed();
   expect(foreign.code).toBe(3);
-  expect(failsOf(foreign)).toEqual([expect.stringMatching(/store .*muster\.db is no SQLite file, and is left as it is/)]);
+  expect(failsOf(foreign)).toEqual([
+    expect.stringMatching(/store .*muster\.db is no SQLite file, and is left as it is/),
+  ]);
 });
