@@ -37,11 +37,11 @@ const RANKS: readonly (readonly string[])[] = [
     'api/listener',
   ],
   ['domain/review-queue', 'domain/key-rotation', 'api/v1/operations', 'controller/kubernetes/runtime', 'cli/terminal'],
-  ['api/v1', 'api/device', 'api/operator', 'controller', 'controller/kubernetes/resources', 'cli/commands/kubernetes'],
+  ['api/v1', 'api/device', 'api/operator', 'controller', 'controller/kubernetes/resources'],
   ['controller/kubernetes'],
   ['metrics'],
   ['service'],
-  ['cli/commands', 'cli/commands/doctor'],
+  ['cli/commands', 'cli/commands/doctor', 'cli/commands/kubernetes'],
   ['cli'],
   ['main.ts'],
 ];
@@ -152,7 +152,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   // Not in the package's index; channel.ts says why it is needed, and the version is pinned.
   'etcd3/lib/connection-pool.js': { from: ['store/etcd/wire/channel.ts'] },
   express: { from: ['api/http/express-app.ts'], types: ['api/v1/gateway.ts', 'api/operator/ops-server.ts'] },
-  'node:sqlite': { from: ['store/sqlite/database.ts'] },
+  'node:sqlite': { from: ['store/sqlite'] },
   pino: { from: ['log.ts'] },
   'prom-client': { from: ['metrics'], types: ['api/operator/ops-server.ts'] },
 };

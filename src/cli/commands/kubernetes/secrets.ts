@@ -1,8 +1,8 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { generateSecretWord, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { newKeyFile } from '../../../domain/keys/key-ring.ts';
+import { initializedStore } from '../../../service/initialized-store.ts';
 import { say } from '../../terminal/exit.ts';
-import { initializedStore } from '../init-store.ts';
 import { cluster, refusedBy, statusOf } from './cluster.ts';
 
 export interface SecretsOptions {
@@ -22,7 +22,7 @@ export interface SecretsOptions {
  *
  * With `storeIdKey` the store of the configuration is made first, and its id goes into the Secret. Where the Secret is
  * there, the store is left alone: a store that has lost its data does not become a new one (ADR 0029).
- * @throws CommandFault; as `initStore`
+ * @throws CommandFault; as `initializedStore`
  */
 export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEnv): Promise<void> {
   const { name, namespace, tokenKey, keysKey, storeIdKey } = options;
@@ -38,7 +38,7 @@ export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEn
       // It tells whether the Secret is there without a right to read it. The store comes before the Secret: after a
       // crash between the two, the next attempt finds the store with its id.
       await api.createNamespacedSecret({ namespace, body, dryRun: 'All' });
-      body.stringData[storeIdKey] = await initializedStore(env);
+      body.stringData[storeIdKey] = await initializedStore(env, say);
     }
     await api.createNamespacedSecret({ namespace, body });
     say(`The Secret ${namespace}/${name} is made: keep a copy of its keys where the cluster cannot lose it.`);
