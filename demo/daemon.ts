@@ -68,8 +68,11 @@ export class Daemon {
     });
     const { status, headers, body } = answer;
     if (status === 401) return 'cut off';
-    if (status === 304) this.#counters.unchanged += 1;
-    else if (status === 200) await this.#take(String(headers.get('etag')), Number(body['revision']), signal);
+    if (status === 304) {
+      this.#counters.unchanged += 1;
+      // The poll was not held, or ended for another one.
+      if (headers.has('retry-after')) await pause(answer, signal);
+    } else if (status === 200) await this.#take(String(headers.get('etag')), Number(body['revision']), signal);
     else await pause(answer, signal);
     return undefined;
   }

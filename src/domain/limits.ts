@@ -31,6 +31,10 @@ export const LIMITS = {
   ackErrorCharactersMax: 512,
   pollWaitSecondsMax: 50,
   heldPollsMax: 50_000,
+  /** A further poll of a credential ends its oldest. */
+  heldPollsPerCredentialMax: 2,
+  /** An account gives up no held poll for those of others while it has no more than this. */
+  heldPollsPerAccountMin: 2000,
   /** Devices that wait for the same event go on in pieces of this many per turn of the event loop. */
   devicesPerTurnMax: 32,
   /**

@@ -3,8 +3,10 @@ import { ROLLOUT_STATES, type RolloutMetrics } from '../controller/metrics.ts';
 import {
   ENROLLMENT_RESULTS,
   HEARTBEAT_RESULTS,
+  HELD_POLL_BOUNDS,
   type EnrollmentMetrics,
   type HeartbeatMetrics,
+  type HeldPollMetrics,
 } from '../domain/devices/metrics.ts';
 import { MUTATION_ACTIONS, type MutationMetrics } from '../domain/mutation/metrics.ts';
 import type { DetectionMetrics } from '../domain/review-queue/detections.ts';
@@ -16,6 +18,7 @@ export interface FleetMetrics
   extends
     EnrollmentMetrics,
     HeartbeatMetrics,
+    HeldPollMetrics,
     PollMetrics,
     DetectionMetrics,
     RolloutMetrics,
@@ -52,6 +55,13 @@ export function fleetMetrics(section: (title: string) => Section, read: ReadGaug
       name: 'muster_polls_total',
       help: 'Polls of the configuration, by result.',
       labels: { result: POLL_RESULTS },
+      unit: 'polls',
+      since: '0.1.0',
+    }),
+    heldPollEnded: fleet.counterOf({
+      name: 'muster_held_polls_ended_total',
+      help: 'Held polls that ended for a newer one of their credential or another account; replica: polls not held, as all places were taken.',
+      labels: { bound: HELD_POLL_BOUNDS },
       unit: 'polls',
       since: '0.1.0',
     }),

@@ -9,10 +9,11 @@ import { createUnsealed, type Unsealed } from '../domain/audit/unsealed.ts';
 import { createAuditVerifier, type AuditVerifier } from '../domain/audit/verify.ts';
 import { createBackups, type Backups } from '../domain/backup/backup.ts';
 import type { RandomSource } from '../domain/credentials/random-ids.ts';
-import { createChangeWaits, type ChangeWaits } from '../domain/devices/change-waits.ts';
 import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { createHeartbeats, type Heartbeats } from '../domain/devices/heartbeats.ts';
+import { createHeldPolls, type HeldPolls } from '../domain/devices/held-polls.ts';
 import { createRecentlyRejected, type RecentlyRejected } from '../domain/devices/recently-rejected.ts';
+import { createSilentWatchCheck } from '../domain/devices/silent-watch.ts';
 import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
 import { FleetMemory } from '../domain/fleet/memory.ts';
@@ -172,7 +173,7 @@ export interface DeviceServices {
   readonly configs: DeviceConfigs;
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
-  readonly waits: ChangeWaits;
+  readonly heldPolls: HeldPolls;
   readonly recentlyRejected: RecentlyRejected;
   readonly reportVersion: ReturnType<typeof createVersionReports>;
   /** Lets many requests that waited for the same thing go on in pieces. */
@@ -190,12 +191,14 @@ export function createDeviceServices(
   { turnsMax, stopping }: { readonly turnsMax: number; readonly stopping: AbortSignal },
 ): DeviceServices {
   const turns = new TurnQueue(turnsMax);
+  const check = createSilentWatchCheck({ store, fleet, clock, log, stopping }, () => heldPolls);
+  const heldPolls = createHeldPolls({ memory: fleet.memory, turns, metrics, stopping, begun: check });
   return {
     turns,
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
     heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics }),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
-    waits: createChangeWaits(fleet, turns, stopping),
+    heldPolls,
     recentlyRejected: createRecentlyRejected(),
     reportVersion: createVersionReports(mutations),
   };

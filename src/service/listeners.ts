@@ -110,7 +110,7 @@ export async function openListeners(
     belowRouting: 'invalid_request',
     overloaded: 'overloaded',
     perTurnMax: LIMITS.devicesPerTurnMax,
-    parked: () => shared.device.waits.held(),
+    parked: () => shared.device.heldPolls.count,
   };
   const api: ListenerKind = { handle: gateway, belowRouting: 'not_found', overloaded: 'upstream_unavailable' };
   const ops: ListenerKind = {

@@ -1,7 +1,7 @@
 import type { ListenAddress } from '../config/config.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { runLoop } from '../controller/loop.ts';
-import type { ChangeWaits } from '../domain/devices/change-waits.ts';
+import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
@@ -69,7 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     turnsMax: LIMITS.devicesPerTurnMax,
     stopping: stopping.signal,
   });
-  const { heartbeats, waits } = device;
+  const { heartbeats, heldPolls } = device;
   const operator = await openOperator(core, domain, options.wrapKubernetes);
   const listeners = await openListeners(
     core,
@@ -84,7 +84,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
     opened,
   );
-  registerGauges(core, rateWindow.window, waits, listeners);
+  registerGauges(core, rateWindow.window, heldPolls, listeners);
   const outdated = Promise.withResolvers<number>();
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
@@ -133,12 +133,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
 }
 
-function registerGauges(core: Core, rateWindow: RateWindow, waits: ChangeWaits, listeners: Listeners): void {
+function registerGauges(core: Core, rateWindow: RateWindow, heldPolls: HeldPolls, listeners: Listeners): void {
   const { memory } = core.fleet;
   core.metrics.gauges({
     accounts: () => memory.accountCount,
     apps: () => memory.appCount,
-    heldPolls: () => waits.held(),
+    heldPolls: () => heldPolls.count,
     inFlight: () => inFlightOf(listeners),
     rateFill: () => rateWindow.fills(),
     accountsLimitedLately: () => rateWindow.accountsLimitedLately(),

@@ -109,7 +109,7 @@ describe('docs/API.md', () => {
       ],
       ['Review queue of an app', [LIMITS.reviewEntriesPerAppMax, LIMITS.reviewBytesPerAppMax / 1024]],
       ['Note of a review', [LIMITS.reviewNoteCodePointsMax]],
-      ['A held poll', [LIMITS.pollWaitSecondsMax, LIMITS.heldPollsMax]],
+      ['A held poll', [LIMITS.pollWaitSecondsMax, LIMITS.heldPollsPerCredentialMax, LIMITS.heldPollsMax]],
     ];
     const numbers = (bound = ''): number[] => [...bound.matchAll(/\d+/g)].map(([number]) => Number(number));
     expect(limits.map(([what]) => [what, numbers(told.get(what))])).toEqual(limits);

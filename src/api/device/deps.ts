@@ -1,9 +1,9 @@
 import type { Semaphore } from '../../concurrency/semaphore.ts';
 import type { TurnQueue } from '../../concurrency/turn-queue.ts';
-import type { ChangeWaits } from '../../domain/devices/change-waits.ts';
 import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
 import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
+import type { HeldPolls } from '../../domain/devices/held-polls.ts';
 import type { RecentlyRejected } from '../../domain/devices/recently-rejected.ts';
 import type { Reported } from '../../domain/devices/version-reports.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
@@ -19,7 +19,7 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly configs: DeviceConfigs;
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
-  readonly waits: ChangeWaits;
+  readonly heldPolls: HeldPolls;
   readonly recentlyRejected: RecentlyRejected;
   /** Bounds the requests that are authenticated by reads of the store. */
   readonly storeReads: Semaphore;

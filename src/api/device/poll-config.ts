@@ -1,4 +1,5 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { HeldPoll } from '../../domain/devices/held-polls.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
@@ -21,10 +22,11 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     recordReport(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
-      const waitMs = matches(known, config) ? waitOf(exchange, deps) : 0;
-      if (waitMs === 0) return respond(exchange, deps, config, known, false);
+      const waitMs = matches(known, config) ? waitOf(exchange) : 0;
+      const held = waitMs > 0 ? deps.heldPolls.hold(found.app) : undefined;
+      if (!held) return respond(exchange, deps, config, known, undefined);
       exchange.route = HELD_ROUTE;
-      return hold(exchange, deps, found, known, waitMs).then((then) => respond(exchange, deps, then, known, true));
+      return hold(exchange, deps, held, known, waitMs).then((then) => respond(exchange, deps, then, known, held));
     });
   });
 }
@@ -46,9 +48,11 @@ function respond(
   deps: DeviceDeps,
   config: DeviceConfig,
   known: string | undefined,
-  held: boolean,
+  held: HeldPoll | undefined,
 ): void {
   const headers = ['ETag', config.etag];
+  // A daemon whose poll was held may ask again at once; any other is to wait for its interval.
+  if (!held || held.isDisplaced) headers.push('Retry-After', String(config.intervalSeconds));
   if (matches(known, config)) {
     deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');
     return exchange.reply({ status: 304, headers });
@@ -70,51 +74,43 @@ function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | 
 }
 
 /**
- * Holds the poll until the configuration has changed, the time is up, or the process ends. The credential is checked
- * again before the response, whatever woke the poll.
+ * Holds the poll until the configuration has changed, the time is up, a newer poll takes its place, or the process
+ * ends. The credential is checked again before the response, whatever woke the poll.
  */
 async function hold(
   exchange: Exchange,
   deps: DeviceDeps,
-  first: FoundApp,
+  held: HeldPoll,
   known: string | undefined,
   waitMs: number,
 ): Promise<DeviceConfig> {
-  const over = new AbortController();
-  const { signal } = over;
+  using _ = held;
   // Daemons that came together are answered in pieces.
-  const timer = setTimeout(() => deps.turns.do(() => over.abort()), waitMs);
-  exchange.response.once('close', () => over.abort());
+  const timer = setTimeout(() => deps.turns.do(() => held.end()), waitMs);
+  exchange.response.once('close', () => held.end());
   // The response may have closed while the poll was authenticated: no event tells that again.
-  if (exchange.response.destroyed) over.abort();
+  if (exchange.response.destroyed) held.end();
   try {
-    let found = first;
     for (;;) {
-      // The wait begins before the state is read, so that no change in between is missed.
-      const change = deps.waits.next(found, signal);
-      const now = await exchange.inTime(currentConfig(exchange, deps));
-      found = now.found;
-      const { config } = now;
-      if (signal.aborted || deps.stopping.aborted || !matches(known, config)) return config;
-      await change;
+      held.look();
+      const config = await exchange.inTime(currentConfig(exchange, deps));
+      if (held.hasEnded || !matches(known, config)) return config;
+      await held.changed();
     }
   } finally {
     clearTimeout(timer);
-    over.abort();
   }
 }
 
-async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ found: FoundApp; config: DeviceConfig }> {
-  const found = await authenticatedAgain(exchange, deps);
-  return { found, config: await deps.configs.of(found) };
+async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<DeviceConfig> {
+  return await deps.configs.of(await authenticatedAgain(exchange, deps));
 }
 
-/** RFC 7240: `Prefer: wait=N`, in milliseconds. 0 where too many polls are held already. */
-function waitOf(exchange: Exchange, deps: DeviceDeps): number {
+/** RFC 7240: `Prefer: wait=N`, in milliseconds; 0 where there is none. */
+function waitOf(exchange: Exchange): number {
   if (exchange.request.headers['prefer'] === undefined) return 0;
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
-  if (!wait || deps.waits.held() >= LIMITS.heldPollsMax || deps.stopping.aborted) return 0;
-  return Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000;
+  return wait ? Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000 : 0;
 }
 
 /** Compares weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was sent, to the letter. */

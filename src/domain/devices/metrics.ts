@@ -1,4 +1,4 @@
-/* The metrics of enrollments and heartbeats: the verbs that it calls, and the closed sets of their labels. */
+/* The metrics of enrollments, held polls and heartbeats: the verbs that are called, and the closed sets of labels. */
 
 /** How an attempt to enroll ends. The daemon is told no more than `invalid_code`. */
 export const ENROLLMENT_RESULTS = [
@@ -17,6 +17,14 @@ export type EnrollmentResult = (typeof ENROLLMENT_RESULTS)[number];
 
 export interface EnrollmentMetrics {
   enrollmentEnded(result: EnrollmentResult): void;
+}
+
+/** The bound for which a held poll ends early, or, at that of the replica, is not held. */
+export const HELD_POLL_BOUNDS = ['credential', 'account', 'replica'] as const;
+export type HeldPollBound = (typeof HELD_POLL_BOUNDS)[number];
+
+export interface HeldPollMetrics {
+  heldPollEnded(bound: HeldPollBound): void;
 }
 
 /** How the write of one account's heartbeat record ends. */

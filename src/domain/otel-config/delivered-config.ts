@@ -14,6 +14,8 @@ export interface DeviceConfig {
   readonly etag: string;
   /** When this revision was stored or purged, in milliseconds since 1970; undefined for the never-stored one. */
   readonly changedAt: number | undefined;
+  /** The poll interval of the app's daemon. */
+  readonly intervalSeconds: number;
   /** Makes the JSON of the answer; it is called only when needed, as most polls end with 304. */
   readonly body: () => string;
 }
@@ -63,6 +65,7 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
         revision,
         etag: `"${name}-${interval}"`,
         changedAt,
+        intervalSeconds: interval,
         body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
       };
       byInterval.set(interval, config);

@@ -188,7 +188,7 @@ onEachBackend('a held poll', (backend) => {
 
   describeOnce(backend, 'Prefer', () => {
     test('is read in every form that RFC 7240 allows; the slot of a client that leaves is free again', async () => {
-      const { credential, etag } = await configuredDaemon(muster);
+      const owner = await tenant(muster);
       const forms = [
         'wait=50',
         'WAIT=50',
@@ -200,6 +200,7 @@ onEachBackend('a held poll', (backend) => {
       ];
       const clients = [];
       for (const prefer of forms) {
+        const { credential, etag } = await daemonOf(muster, owner);
         const client = await connectRaw(muster.service.device.port);
         await client.send(rawPoll(credential, etag, prefer));
         clients.push(client);
