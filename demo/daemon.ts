@@ -18,7 +18,7 @@ export class Daemon {
   readonly #urls: Urls;
   readonly #counters: FleetCounters;
   /**
-   * The credential that the daemon generates itself: the service gets its hash alone, and a lost answer to the
+   * The credential that the daemon generates itself: the service keeps its hash alone, and a lost answer to the
    * enrollment costs no code.
    */
   readonly #credential = `mst_dev_${randomBytes(32).toString('base64url')}`;
@@ -51,7 +51,9 @@ export class Daemon {
       connection: 'cloud',
       credentialHash: hash('sha256', this.#credential),
     };
-    await insist(200, `${this.#urls.device}/device/v1/enroll`, { method: 'POST', body, signal });
+    // The credential as bearer proves that it is the daemon's own.
+    const token = this.#credential;
+    await insist(200, `${this.#urls.device}/device/v1/enroll`, { method: 'POST', token, body, signal });
     this.#counters.enrolled += 1;
   }
 

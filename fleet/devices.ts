@@ -16,7 +16,7 @@ export class Devices {
     this.#tag = new Uint32Array(count);
   }
 
-  /** The credential that the device generates itself: the service gets its hash alone. */
+  /** The credential that the device generates itself: the service keeps its hash alone. */
   credential(device: number): string {
     return `mst_dev_${hash('sha256', `${this.#seed}/${device}`, 'base64url')}`;
   }

@@ -117,7 +117,8 @@ async function enrollOne({ api, plane, devices, signal }: Plant, device: number,
     connection: 'cloud',
     credentialHash: devices.credentialHash(device),
   };
-  const enrolled = await withRetry(plane, requestText('POST', '/device/v1/enroll', {}, body), signal);
+  const proof = { Authorization: `Bearer ${devices.credential(device)}` };
+  const enrolled = await withRetry(plane, requestText('POST', '/device/v1/enroll', proof, body), signal);
   if (enrolled?.status !== 200) return false;
   devices.enrolled(device, (JSON.parse(enrolled.body) as { pollIntervalSeconds: number }).pollIntervalSeconds);
   return true;

@@ -36,7 +36,8 @@ import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-
 import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
-import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
+import { PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
+import { createReplicas, onceEveryReplicaKnows, type Replicas } from '../domain/replicas/replicas.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
@@ -176,6 +177,7 @@ export interface DeviceServices {
   readonly heldPolls: HeldPolls;
   readonly recentlyRejected: RecentlyRejected;
   readonly reportVersion: ReturnType<typeof createVersionReports>;
+  readonly mayBindProvisionally: () => Promise<boolean>;
   /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
 }
@@ -186,7 +188,7 @@ export interface DeviceServices {
  * @param stopping ends every held poll
  */
 export function createDeviceServices(
-  { store, fleet, clock, log, metrics, envelope, config }: Foundation,
+  { store, fleet, clock, log, metrics, envelope, config, replicas }: Foundation,
   { mutations }: Pick<DomainServices, 'mutations'>,
   { turnsMax, stopping }: { readonly turnsMax: number; readonly stopping: AbortSignal },
 ): DeviceServices {
@@ -201,6 +203,7 @@ export function createDeviceServices(
     heldPolls,
     recentlyRejected: createRecentlyRejected(),
     reportVersion: createVersionReports(mutations),
+    mayBindProvisionally: onceEveryReplicaKnows(replicas, PROVISIONAL_BINDINGS),
   };
 }
 

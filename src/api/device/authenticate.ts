@@ -1,5 +1,6 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { authenticateDevice } from '../../domain/devices/authenticate.ts';
+import { confirmed } from '../../domain/devices/credential-binding.ts';
 import type { FleetReader, FoundApp } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { bearerOf } from '../http/bearer.ts';
@@ -7,7 +8,8 @@ import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import type { DeviceDeps } from './deps.ts';
 
 /**
- * Finds the app whose credential the request has, as of now or later, and checks its rate (A12).
+ * Finds the app whose credential the request has, as of now or later, and checks its rate (A12). The first such request
+ * of a credential that nobody has proved makes its binding final.
  * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `rate_limited` or `overloaded`;
  * StoreUnavailable
  */
@@ -18,7 +20,7 @@ export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromis
     exchange.authenticated(found.account.id);
     const waitSeconds = deps.rate.refuse(found.app.id);
     if (waitSeconds !== undefined) throw rateLimited(waitSeconds, deps.jitter());
-    return found;
+    return found.app.isProvisional ? exchange.inTime(confirmed(deps, hash, found)) : found;
   });
 }
 

@@ -4,6 +4,7 @@ import { enroll } from '../../domain/devices/enrollment.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { asciiText } from '../http/fields.ts';
+import { bearerOf } from '../http/bearer.ts';
 import { readJson } from '../http/json-body.ts';
 import type { DeviceDeps } from './deps.ts';
 
@@ -35,8 +36,10 @@ const refuse = {
 export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
   const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');
   const credentialHash = hex === undefined ? undefined : hashFromHex(hex);
+  // Any other bearer, as of a client that sends its old credential with each request, proves nothing.
+  const proved = credentialHash !== undefined && bearerOf(exchange.request).credentialHash === credentialHash;
   const origin = exchange.origin(/^[a-z0-9]{20}$/.test(fields.appId) ? `device:${fields.appId}` : 'device');
-  const { appId, credential } = await exchange.inTime(enroll(deps, { ...fields, credentialHash }, origin));
+  const { appId, credential } = await exchange.inTime(enroll(deps, { ...fields, credentialHash, proved }, origin));
   exchange.reply({
     status: 200,
     body: {

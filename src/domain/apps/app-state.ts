@@ -97,6 +97,8 @@ export interface Enrollment {
   readonly agentVersion: string;
   readonly connection: 'cloud' | 'private';
   readonly at: number;
+  /** Nobody has proved the credential; absent, the binding is final. */
+  readonly provisional?: boolean;
 }
 
 /**
@@ -105,7 +107,7 @@ export interface Enrollment {
  * @param statusAt the instant of the change of its status, if it changes
  */
 export function enrolled(app: AppRecord, enrollment: Enrollment, statusAt: number = enrollment.at): AppRecord {
-  const { code, credential, platform, agentVersion, connection, at } = enrollment;
+  const { code, credential, platform, agentVersion, connection, at, provisional = false } = enrollment;
   const index = app.codes.findIndex((open) => open.hash === code);
   const older = spend(app, app.codes.slice(0, index), 'voided');
   const used = spend(older, older.codes.slice(0, 1), 'used');
@@ -118,6 +120,18 @@ export function enrolled(app: AppRecord, enrollment: Enrollment, statusAt: numbe
     connection,
     credential,
     enrolledAt: Math.max(at, app.enrolledAt ?? 0),
-    enrolled: { code, credential, at },
+    enrolled: { code, credential, at, ...(provisional && { provisional }) },
   };
+}
+
+/** The binding of its credential is final. */
+export function bindingConfirmed(app: AppRecord): AppRecord {
+  if (!app.enrolled) return app;
+  const { provisional: _, ...enrolled } = app.enrolled;
+  return { ...app, enrolled };
+}
+
+/** Another app has proved the credential: this one goes on with its next code, as after any loss of a credential. */
+export function credentialTaken({ credential: _credential, enrolled: _enrolled, ...app }: AppRecord): AppRecord {
+  return app;
 }

@@ -1,18 +1,19 @@
-import { ABSENT, type Store, type Write } from '../../store/port.ts';
+import { ABSENT, type Write } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { enrolled } from '../apps/app-state.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { generateCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
-import type { AppEntry, FleetReader, FoundApp } from '../fleet/reader.ts';
+import type { FleetReader, FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { credentialSchema, noteSchema } from '../records/records.ts';
+import { noteSchema } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
+import { claimOf, type Claim, type Loser } from './credential-binding.ts';
 import type { EnrollmentMetrics, EnrollmentResult } from './metrics.ts';
 
 /** The fields of `POST /device/v1/enroll`, validated. */
@@ -26,6 +27,8 @@ export interface EnrollRequest {
    * SHA-256 of a token that the daemon generated, base64url; where it is absent, the service generates the credential.
    */
   readonly credentialHash: string | undefined;
+  /** The request has that credential itself, and not its hash alone. */
+  readonly proved: boolean;
 }
 
 export interface Enrolled {
@@ -37,6 +40,11 @@ export interface Enrolled {
 /** The services, clock and metrics of enrollments. */
 export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<TransitionDeps, 'clockWatch'> {
   readonly metrics: MutationDeps['metrics'] & EnrollmentMetrics;
+  /**
+   * Whether a hash that is sent alone may be bound provisionally: every live replica knows what that means.
+   * @throws StoreUnavailable; BadRecord
+   */
+  readonly mayBindProvisionally: () => Promise<boolean>;
 }
 
 /**
@@ -62,18 +70,16 @@ class NotEnrolled extends Error {
 export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origin: Origin): Promise<Enrolled> {
   const credential = request.credentialHash === undefined ? generateCredential(deps.random) : undefined;
   const bound = credential ? tokenHash(credential.reveal()) : (request.credentialHash ?? '');
-  const result: Enrolled = { appId: request.appId, credential };
   try {
     if (!isEnrollCode(request.enrollCode)) throw new NotEnrolled('malformed_code');
     const code = tokenHash(request.enrollCode);
-    let repeated = false;
-    await mutate<void>(deps, origin, async (reader) => {
-      const step = await decide(deps, reader, request, { code, credential: bound, at: origin.at });
-      repeated = 'unchanged' in step;
-      return step;
-    });
-    deps.metrics.enrollmentEnded(repeated ? 'replayed' : 'enrolled');
-    return result;
+    // A credential that the service makes is known to nobody else.
+    const provisional = credential === undefined && !request.proved && (await deps.mayBindProvisionally());
+    const binding: Binding = { code, credential: bound, at: origin.at, provisional };
+    deps.metrics.enrollmentEnded(
+      await mutate<EnrollmentResult>(deps, origin, (reader) => decide(deps, reader, request, binding)),
+    );
+    return { appId: request.appId, credential };
   } catch (error) {
     if (!(error instanceof NotEnrolled)) throw error;
     await report(deps, origin, request.appId, error);
@@ -85,6 +91,7 @@ interface Binding {
   readonly code: string;
   readonly credential: string;
   readonly at: number;
+  readonly provisional: boolean;
 }
 
 async function decide(
@@ -92,24 +99,24 @@ async function decide(
   reader: FleetReader,
   request: EnrollRequest,
   binding: Binding,
-): Promise<Step<void> | Unchanged<void>> {
+): Promise<LeadingStep<EnrollmentResult> | Unchanged<EnrollmentResult>> {
   const found = await reader.appById(request.appId);
   if (!found) throw new NotEnrolled('unknown_app');
   const { account, app } = found;
   if (isReplay(found, request, binding)) {
     if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-    return { unchanged: undefined };
+    return { unchanged: 'replayed' };
   }
   const open = app.record.codes.find((code) => code.hash === binding.code);
   if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
   if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-  const before = request.credentialHash === undefined ? 'free' : await boundBefore(deps.store, app, binding.credential);
-  if (before === 'bound') throw new NotEnrolled('bound_credential', found);
+  const claim = await claimOf(deps.store, app, binding.credential, request.proved);
+  if (!claim) throw new NotEnrolled('bound_credential', found);
   // A4: an active app goes on with another credential; its status has not changed.
   const changes =
     app.record.status === 'active' ? undefined : await appTransition(deps, reader, app, 'active', binding.at);
-  return bindingStep(found, request, binding, before, changes);
+  return bindingStep(found, request, binding, claim, changes);
 }
 
 /** The request repeats the last enrollment, whose answer may be lost, and its credential is still the current one. */
@@ -130,64 +137,64 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
   return spent ? (`${spent.why}_code` as const) : 'unknown_code';
 }
 
-/** The hash of a deleted app's credential that is not removed yet. */
-interface Leftover {
-  readonly appId: string;
-  readonly revision: number;
-}
-
-/**
- * Whether the hash is bound, now or ever, to an app that exists. The commit expects the record as it was found here, so
- * that two at once cannot both bind.
- */
-async function boundBefore(store: Store, app: AppEntry, credential: string): Promise<'bound' | 'free' | Leftover> {
-  const entry = await store.get(KEYS.credential(credential));
-  if (!entry) return 'free';
-  const { record, revision } = parseRecord(credentialSchema, entry);
-  // It was bound to this app after the app was read: the same request was faster elsewhere. That is no reason to refuse
-  // it: the commit conflicts, and the next attempt finds a replay.
-  if (record.appId === app.id) return revision > app.revision ? 'free' : 'bound';
-  // The id of an app is never used again: a record that leads to a deleted app binds nothing.
-  const owner = await store.get(KEYS.app(record.accountId, record.appId));
-  return owner ? 'bound' : { appId: record.appId, revision };
-}
-
 function bindingStep(
   { account, app }: FoundApp,
   request: EnrollRequest,
   binding: Binding,
-  before: 'free' | Leftover,
+  claim: Claim,
   changes: Transition | undefined,
-): Step<void> {
+): LeadingStep<EnrollmentResult> {
   const { platform, agentVersion, connection } = request;
   const record = enrolled(app.record, { ...binding, platform, agentVersion, connection }, changes?.at);
   const locator = KEYS.credential(binding.credential);
-  const swapped = app.record.credential;
+  const { from } = claim;
+  const former = app.record.credential;
+  const swapped = former === binding.credential ? undefined : former;
   const write: Write[] = [
     put(KEYS.app(account.id, app.id), record),
-    put(locator, { accountId: account.id, appId: app.id }),
+    put(locator, { accountId: account.id, appId: app.id, ...(binding.provisional && { provisional: true }) }),
     // The acknowledgement of the former machine does not hold for this one.
     { remove: KEYS.ack(account.id, app.id) },
     ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
-    ...(before === 'free' ? [] : [{ remove: KEYS.pastCredential(before.appId, binding.credential) }]),
+    ...claim.write,
     ...(changes?.write ?? []),
   ];
   return {
     accountId: account.id,
     action: 'app.enrolled',
     appId: app.id,
-    detail: { from: app.record.status, platform, agentVersion, connection, swapped: swapped !== undefined },
+    detail: {
+      from: app.record.status,
+      platform,
+      agentVersion,
+      connection,
+      swapped: swapped !== undefined,
+      ...(request.proved && { proved: true }),
+      ...(from && { tookFrom: from.appId }),
+    },
     ...(changes && { countsAt: changes.at }),
     expect: [
       { key: KEYS.account(account.id), revision: account.revision },
       { key: KEYS.app(account.id, app.id), revision: app.revision },
-      { key: locator, revision: before === 'free' ? ABSENT : before.revision },
+      { key: locator, revision: claim.revision },
       ...(changes?.expect ?? []),
     ],
     write,
-    result: undefined,
+    ...(from && { first: [losing(from, app.id)] }),
+    result: from ? 'took_over' : 'enrolled',
   };
 }
+
+/** The change of the app that the credential was bound to provisionally. */
+const losing = ({ accountId, appId, expect, write }: Loser, to: string): Step<unknown> => ({
+  accountId,
+  action: 'credential.yielded',
+  appId,
+  detail: { to },
+  expect: [expect],
+  write,
+  result: undefined,
+});
 
 async function report(deps: EnrollmentDeps, origin: Origin, appId: string, why: NotEnrolled): Promise<void> {
   deps.metrics.enrollmentEnded(why.result);

@@ -3,6 +3,8 @@
 /** How an attempt to enroll ends. The daemon is told no more than `invalid_code`. */
 export const ENROLLMENT_RESULTS = [
   'enrolled',
+  /** It proved a credential that was bound to another app provisionally. */
+  'took_over',
   'replayed',
   'unknown_app',
   'unknown_code',

@@ -9,13 +9,16 @@ export interface AppSummary {
   /** The app's number in its account. */
   readonly slot: number;
   readonly hasOpenCodes: boolean;
+  /** Nobody has proved the credential: the first request that it authenticates makes the binding final. */
+  readonly isProvisional: boolean;
 }
 
-export const summaryOf = ({ status, connection, slot, codes }: AppRecord): AppSummary => ({
+export const summaryOf = ({ status, connection, slot, codes, credential, enrolled }: AppRecord): AppSummary => ({
   status,
   connection,
   slot,
   hasOpenCodes: codes.length > 0,
+  isProvisional: enrolled?.provisional === true && enrolled.credential === credential,
 });
 
 /**
@@ -35,15 +38,16 @@ export function readSummary(entry: Entry): { readonly summary: AppSummary; reado
       credential: credential !== undefined && IS_HASH.test(credential) ? credential : undefined,
     };
   }
-  const [, status, slot, connection, early, codes, late] = spelled;
+  const [, status, slot, connection, early, codes, late, claimed, provisional] = spelled;
+  // Where a name is there twice, JSON.parse takes the last one.
+  const credential = late ?? early;
   const summary = {
     status: status as AppRecord['status'],
     connection: connection as AppRecord['connection'],
     slot: Number(slot),
     hasOpenCodes: codes !== '',
+    isProvisional: provisional !== undefined && claimed === credential,
   };
-  // Where a name is there twice, JSON.parse takes the last one.
-  const credential = late ?? early;
   return { summary, credential: credential === '' ? undefined : credential };
 }
 
@@ -68,6 +72,6 @@ const SPELLED = new RegExp(
     String.raw`${ENROLLED_AT}${CREDENTIAL}`,
     String.raw`,"codes":\[(${listOf(CODE)})\],"spent":\[${listOf(SPENT)}\]`,
     String.raw`${ENROLLED_AT}${CREDENTIAL}${ENROLLED_AT}`,
-    String.raw`(?:,"enrolled":\{"code":${HASH},"credential":${HASH},"at":${WHOLE}\})?\}$`,
+    String.raw`(?:,"enrolled":\{"code":${HASH},"credential":"([\w-]*)","at":${WHOLE}(,"provisional":true)?\})?\}$`,
   ].join(''),
 );

@@ -16,6 +16,7 @@ class PackedApp implements AppEntry {
   readonly status: AppSummary['status'];
   readonly connection: AppSummary['connection'];
   readonly hasOpenCodes: boolean;
+  readonly isProvisional: boolean;
   readonly #text: PackedText;
   #record: AppRecord | undefined;
 
@@ -27,6 +28,7 @@ class PackedApp implements AppEntry {
     this.status = STATUSES[flags & STATUS_BITS] ?? 'pending';
     this.connection = (flags & CLOUD) === 0 ? 'private' : 'cloud';
     this.hasOpenCodes = (flags & OPEN_CODES) !== 0;
+    this.isProvisional = (flags & PROVISIONAL) !== 0;
     this.#text = text;
   }
 
@@ -41,9 +43,13 @@ const STATUSES = ['pending', 'active', 'revoked'] as const;
 const STATUS_BITS = 3;
 const CLOUD = 4;
 const OPEN_CODES = 8;
+const PROVISIONAL = 16;
 
-const flagsOf = ({ status, connection, hasOpenCodes }: AppSummary): number =>
-  STATUSES.indexOf(status) | (connection === 'cloud' ? CLOUD : 0) | (hasOpenCodes ? OPEN_CODES : 0);
+const flagsOf = ({ status, connection, hasOpenCodes, isProvisional }: AppSummary): number =>
+  STATUSES.indexOf(status) |
+  (connection === 'cloud' ? CLOUD : 0) |
+  (hasOpenCodes ? OPEN_CODES : 0) |
+  (isProvisional ? PROVISIONAL : 0);
 
 /**
  * How many apps that were read lately are kept unpacked, by row: an app that is read again and again is unpacked once.

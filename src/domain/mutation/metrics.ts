@@ -14,6 +14,7 @@ export const MUTATION_ACTIONS = [
   'app.reported',
   'app.revoked',
   'app.deleted',
+  'credential.yielded',
   'code.issued',
   'code.voided',
   'otel.stored',

@@ -15,9 +15,13 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     const step = await plan(reader);
     if (isUnchanged(step)) return step.unchanged;
     refuseLate(deps, origin);
-    const outcome = await commitSteps(deps, [{ origin, step }]);
+    const steps = [...(step.first ?? []), step];
+    const outcome = await commitSteps(
+      deps,
+      steps.map((one) => ({ origin, step: one })),
+    );
     if (outcome !== 'conflict') {
-      committed(deps, origin, step);
+      for (const one of steps) committed(deps, origin, one);
       return step.result;
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);

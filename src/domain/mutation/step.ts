@@ -52,6 +52,12 @@ export interface Step<T> {
   readonly result: T;
 }
 
+/** A step that takes others along. */
+export interface LeadingStep<T> extends Step<T> {
+  /** Changes of other records, perhaps of another account, before it in the same commit; each has its audit entry. */
+  readonly first?: readonly Step<unknown>[];
+}
+
 /** There is nothing to commit: all is as the request wants it. */
 export interface Unchanged<T> {
   readonly unchanged: T;
@@ -62,6 +68,6 @@ export interface Unchanged<T> {
  * must generate nothing and keep nothing.
  * @throws Refusal; StaleRead where a precondition does not hold; StoreUnavailable
  */
-export type Plan<T> = (reader: FleetReader) => Promise<Step<T> | Unchanged<T>>;
+export type Plan<T> = (reader: FleetReader) => Promise<LeadingStep<T> | Unchanged<T>>;
 
 export const isUnchanged = <T>(step: Step<T> | Unchanged<T>): step is Unchanged<T> => 'unchanged' in step;

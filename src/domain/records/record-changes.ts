@@ -1,3 +1,6 @@
+/** A credential's hash that was sent alone is bound provisionally (domain/devices/credential-binding.ts). */
+export const PROVISIONAL_BINDINGS = 'provisional-bindings';
+
 /**
  * Additive changes of records that this program knows, by name. Each replica announces them
  * (domain/replicas/replicas.ts), and nobody writes such a change before every live replica knows it, so that a rolling
@@ -8,4 +11,4 @@
  * is false it writes the record as before. A name stays for as long as a program that lacks it may run beside this one.
  * A change that an older program cannot read is no such change: it raises `FORMAT` (records.ts).
  */
-export const RECORD_CHANGES: readonly string[] = [];
+export const RECORD_CHANGES: readonly string[] = [PROVISIONAL_BINDINGS];

@@ -69,7 +69,15 @@ export const appSchema = z.looseObject({
   /** Codes that were valid once, oldest first: they name the reason of a refusal, nothing else. */
   spent: z.array(spentCodeSchema),
   /** The enrollment that a daemon may repeat, because its answer may have been lost. */
-  enrolled: z.looseObject({ code: z.string(), credential: z.string(), at: instant }).optional(),
+  enrolled: z
+    .looseObject({
+      code: z.string(),
+      credential: z.string(),
+      at: instant,
+      /** Nobody has proved the credential yet (devices/credential-binding.ts); it goes with the first request. */
+      provisional: z.boolean().optional(),
+    })
+    .optional(),
 });
 export type AppRecord = z.infer<typeof appSchema>;
 export type AppStatus = AppRecord['status'];
@@ -142,7 +150,12 @@ export const idempotencySlotSchema = z.looseObject({ key: z.string() });
 /** Leads from a key id, or from the hash of a credential, to its account. */
 export const keyLocatorSchema = z.looseObject({ accountId: z.string() });
 /** `cred/…`: leads from the hash of a credential to its app. */
-export const credentialSchema = z.looseObject({ accountId: z.string(), appId: z.string() });
+export const credentialSchema = z.looseObject({
+  accountId: z.string(),
+  appId: z.string(),
+  /** The binding yields to an enrollment that proves the credential (devices/credential-binding.ts). */
+  provisional: z.boolean().optional(),
+});
 
 /** A purge whose older revisions are still in the store's history; `keyNumber` where it held a secret. */
 export const purgeSchema = z.looseObject({ at: instant, keyNumber: z.int().min(1).optional() });

@@ -25,7 +25,7 @@ export interface Replicas {
   /**
    * Tells whether every live replica knows an additive change of records, by its name in
    * domain/records/record-changes.ts: then it may be written. It costs a read of the store; a frequent writer keeps a
-   * `true` for as long as it runs. Nothing calls it today, as there is no such change yet.
+   * `true` for as long as it runs.
    * @throws StoreUnavailable; BadRecord
    */
   everyReplicaKnows(change: string): Promise<boolean>;
@@ -70,6 +70,15 @@ export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(dep
 export async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
   const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
   return entries.map((entry) => parseRecord(replicaSchema, entry));
+}
+
+/** As `Replicas.everyReplicaKnows` for one change; once it is true it stays so, and costs no read any more. */
+export function onceEveryReplicaKnows(
+  replicas: Pick<Replicas, 'everyReplicaKnows'>,
+  change: string,
+): () => Promise<boolean> {
+  let isKnown = false;
+  return async () => (isKnown ||= await replicas.everyReplicaKnows(change));
 }
 
 class Registry implements Replicas {

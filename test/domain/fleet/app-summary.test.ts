@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { enrolled, newApp, revoked, withCode } from '../../../src/domain/apps/app-state.ts';
+import {
+  bindingConfirmed,
+  credentialTaken,
+  enrolled,
+  newApp,
+  revoked,
+  withCode,
+} from '../../../src/domain/apps/app-state.ts';
 import { readSummary, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
 import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
 import { appSchema, type AppRecord } from '../../../src/domain/records/records.ts';
@@ -39,7 +46,9 @@ const step = fc.oneof(
     platform: text,
     agentVersion: text,
     at: instant,
+    provisional: fc.boolean(),
   }),
+  fc.record({ what: fc.constantFrom('confirm' as const, 'take' as const) }),
   fc.record({ what: fc.constant('revoke' as const), at: instant }),
   /** An older version kept its fields in the order of the schema. */
   fc.record({ what: fc.constant('respell' as const) }),
@@ -52,13 +61,17 @@ function taken(app: AppRecord, s: Step): AppRecord {
       return withCode(app, { hash: s.hash, issuedAt: s.at });
     case 'revoke':
       return revoked(app, s.at);
+    case 'confirm':
+      return bindingConfirmed(app);
+    case 'take':
+      return credentialTaken(app);
     case 'respell':
       return appSchema.parse(app);
     case 'enroll': {
       const [code] = app.codes;
       if (!code) return app;
-      const { credential, platform, agentVersion, at } = s;
-      return enrolled(app, { code: code.hash, credential, platform, agentVersion, connection: 'cloud', at });
+      const { what: _, ...told } = s;
+      return enrolled(app, { ...told, code: code.hash, connection: 'cloud' });
     }
   }
 }
@@ -118,6 +131,8 @@ test('a text that is damaged or spelled otherwise is judged as the schema judges
 
 test.each([
   ['a name twice: the last one counts', (json: string) => json.replace(/,"credential":"[^"]*"/, '$&,"enrolledAt":7$&')],
+  ['another credential than was bound', (json: string) => json.replace(/("credential":")[^"]*"/, '$1another"')],
+  ['a binding that is expressly final', (json: string) => json.replace('"provisional":true', '"provisional":false')],
   ['a field of a newer version', (json: string) => json.replace('"slot"', '"later":{"a":[1]},"slot"')],
   ['a status of a newer version', (json: string) => json.replace('"active"', '"paused"')],
   ['a slot that is none', (json: string) => json.replace('"slot":5', '"slot":-5')],
@@ -127,7 +142,7 @@ test.each([
   ],
 ])('as the schema judges it: %s', (_what, spell) => {
   const before = newApp('n', 5, 1, { hash: 'code', issuedAt: 1 });
-  const told = { platform: 'p', agentVersion: 'v', connection: 'private', at: 1 } as const;
+  const told = { platform: 'p', agentVersion: 'v', connection: 'private', at: 1, provisional: true } as const;
   const value = spell(JSON.stringify(enrolled(before, { code: 'code', credential: 'credential-hash', ...told })));
   expect(value).not.toBe(JSON.stringify(enrolled(before, { code: 'code', credential: 'credential-hash', ...told })));
   expect(bySummary(value)).toEqual(bySchema(value));

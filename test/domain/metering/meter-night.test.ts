@@ -92,7 +92,7 @@ class World implements AsyncDisposable {
     this.#accounts = createAccounts(deps);
     this.#apiKeys = createApiKeys(deps);
     this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency });
-    this.#enrollment = deps;
+    this.#enrollment = { ...deps, mayBindProvisionally: async () => true };
   }
 
   static async start(): Promise<World> {
@@ -156,7 +156,13 @@ class World implements AsyncDisposable {
       app = { id: created.appId, code: created.enrollCode.reveal() };
     }
     this.#slots[slot] = app;
-    const request = { platform: '', agentVersion: '', connection: 'cloud', credentialHash: undefined } as const;
+    const request = {
+      platform: '',
+      agentVersion: '',
+      connection: 'cloud',
+      credentialHash: undefined,
+      proved: false,
+    } as const;
     await enroll(this.#enrollment, { ...request, appId: app.id, enrollCode: app.code }, this.#origin());
     this.#note(app.id, 'active');
   }
