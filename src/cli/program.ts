@@ -4,6 +4,7 @@ import { VERSION } from '../version.ts';
 import { backup } from './commands/backup.ts';
 import type { SecretsOptions } from './commands/kubernetes/secrets.ts';
 import type { TeardownOptions } from './commands/kubernetes/teardown.ts';
+import type { RestoreOptions } from './commands/restore.ts';
 import type { UsageOptions } from './commands/usage.ts';
 import { EXIT } from './terminal/exit.ts';
 
@@ -68,11 +69,17 @@ function addRestore(program: Command, env: NodeJS.ProcessEnv): void {
     .description('write a backup into an empty store, with the service stopped')
     .argument('<file>', 'a file that `muster backup` wrote; it is checked as a whole before anything is written')
     .option('--keep-codes', 'leave enrollment codes open that were open when the backup was made', false)
+    .option('--key-file <path>', 'the key file of the time of the backup, where the present one lacks its key')
+    .option(
+      '--allow-unsigned <sha256>',
+      'restore the file with this SHA-256, though no key tells who made it',
+      sha256Of,
+    )
     .addHelpText(
       'after',
       '\nThe store is the one that MUSTER_STORE names, of either kind, whatever the backup was made of.',
     )
-    .action(async (file: string, options: { keepCodes: boolean }) => {
+    .action(async (file: string, options: RestoreOptions) => {
       const { restore } = await import('./commands/restore.ts');
       await restore(env, file, options);
     });
@@ -91,6 +98,11 @@ function addInitStore(program: Command, env: NodeJS.ProcessEnv): void {
       const { initStore } = await import('./commands/init-store.ts');
       await initStore(env);
     });
+}
+
+function sha256Of(text: string): string {
+  if (/^[0-9a-f]{64}$/i.test(text)) return text;
+  throw new InvalidArgumentError('It is the SHA-256 of the whole file, as `sha256sum` prints it.');
 }
 
 const output = (...formats: readonly string[]): Option =>
@@ -117,6 +129,9 @@ function monthOf(text: string): string {
   throw new InvalidArgumentError('It is written YYYY-MM, as in 2026-01.');
 }
 
+/** @param text the id of an account, or `operator` */
+const auditOf = (text: string): string => (text === 'operator' ? text : idOf(text));
+
 function idOf(text: string): string {
   if (/^[a-z0-9]{16}$/.test(text)) return text;
   throw new InvalidArgumentError('An account id is 16 small letters and digits.');
@@ -132,7 +147,7 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
   audit
     .command('list')
     .description('list the entries of an account, oldest first')
-    .requiredOption('-a, --account <id>', 'of this account', idOf)
+    .requiredOption('-a, --account <id>', 'of this account; `operator` is what concerns no single one', auditOf)
     .addOption(output('table', 'json'))
     .addHelpText('after', `${CONNECTION}\njson is one object a line.`)
     .action(async (options: AuditOptions) => {
@@ -142,7 +157,7 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
   audit
     .command('verify')
     .description('find entries that were removed, added or changed')
-    .option('-a, --account <id>', 'of this account alone', idOf)
+    .option('-a, --account <id>', 'of this account alone; `operator` is what concerns no single one', auditOf)
     .addOption(output('table', 'json'))
     .addHelpText(
       'after',

@@ -55,3 +55,15 @@ export class Busy extends Error {
     this.reason = reason;
   }
 }
+
+/**
+ * This replica is configured wrongly, and a person must act. The HTTP answer is that of an outage (H15), and the log has
+ * the sentence.
+ */
+export class ConfigurationFault extends Error {
+  override readonly name = 'ConfigurationFault';
+}
+
+/** The fault of a key file that lacks a key in use. @param number of that key */
+export const keyIsMissing = (number: number): ConfigurationFault =>
+  new ConfigurationFault(`Key ${number} is in use, and not in the key file of this replica: add its line.`);

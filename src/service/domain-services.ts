@@ -143,7 +143,7 @@ export interface DomainServices {
 
 /** Makes the services that every role uses. None of them starts anything. */
 export function createDomainServices(foundation: Foundation): DomainServices {
-  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, config } = foundation;
+  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config } = foundation;
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
   const queues = createAccountQueues(mutations);
   const accounts = createAccounts({ ...mutations, clockWatch });
@@ -159,7 +159,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     auditVerifier: createAuditVerifier({ store, fleet }),
     reviewQueue: createReviewQueue(mutations),
     keyRotation: createKeyRotation(foundation),
-    backups: createBackups({ store, clock, random, version: VERSION }),
+    backups: createBackups({ ...mutations, keyRing, version: VERSION }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
   };
 }

@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { money } from '../../src/cli/commands/usage.ts';
-import { printable, table } from '../../src/cli/terminal/table.ts';
+import { printable } from '../../src/cli/terminal/printable.ts';
+import { table } from '../../src/cli/terminal/table.ts';
 import { COMPILED } from '../support/service/compiled.ts';
 import { connectedTo, musterCommand, musterHere, type Ended } from '../support/service/muster-command.ts';
 import { call, createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../support/service/muster.ts';
@@ -24,7 +28,7 @@ const run = (...args: string[]): Promise<Ended> => musterHere(args, connectedTo(
 test('a process writes data to stdout and messages to stderr, and its exit code says which of them count', async () => {
   expect(await musterCommand(['usage', '-o', 'csv'], connectedTo(muster))).toEqual({
     code: 0,
-    stdout: 'month,accountId,name,day,activeDaemons,late\r\n',
+    stdout: '"month","accountId","name","day","activeDaemons","late"\r\n',
     stderr: '',
   });
   const stderr = expect.stringMatching(/unknown command/) as string;
@@ -48,7 +52,7 @@ describe('usage', () => {
     const json = await run('usage', '-o', 'json', '-a', owner.accountId, '-m', '2026-01');
     expect(JSON.parse(json.stdout)).toMatchObject({ month: '2026-01', accounts: [{ accountId: owner.accountId }] });
     const csv = await run('usage', '--output', 'csv');
-    expect(csv).toMatchObject({ code: 0, stdout: 'month,accountId,name,day,activeDaemons,late\r\n' });
+    expect(csv).toMatchObject({ code: 0, stdout: '"month","accountId","name","day","activeDaemons","late"\r\n' });
   });
 });
 
@@ -72,10 +76,24 @@ describe('audit', () => {
   test('verifies, all accounts or one', async () => {
     const all = await run('audit', 'verify');
     expect(all.code).toBe(0);
-    expect(all.stdout.trimEnd().split('\n')).toHaveLength(3);
+    const lines = all.stdout.trimEnd().split('\n');
+    expect([lines.length, lines.at(-1)]).toEqual([4, expect.stringMatching(/^operator .* ok$/)]);
     const one = await run('audit', 'verify', '--account', owner.accountId, '-o', 'json');
     expect(JSON.parse(one.stdout)).toMatchObject([{ accountId: owner.accountId, faultCount: 0 }]);
   });
+});
+
+test('what the operator does with no single account has an audit of its own', async () => {
+  expect((await musterCommand(['backup', '-'], connectedTo(muster))).code).toBe(0);
+  const listed = await run('audit', 'list', '--account', 'operator', '-o', 'json');
+  const lines = listed.stdout.trimEnd().split('\n');
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    actor: 'operator',
+    action: 'backup.begun',
+    detail: { revision: expect.any(Number) as number, keyNumber: 1 },
+  });
+  const verified = await run('audit', 'verify', '--account', 'operator', '-o', 'json');
+  expect(JSON.parse(verified.stdout)).toMatchObject([{ accountId: 'operator', faultCount: 0 }]);
 });
 
 test('keys: which is active, and that there is nothing to rotate to', async () => {
@@ -173,6 +191,30 @@ test('a table has numbers to the right, and nothing that moves a terminal', () =
     ['a', 1],
     ['\u009b2Jb', 20],
   ];
-  expect(table(['NAME', 'N'], rows)).toBe('NAME   N\na      1\n\uFFFD2Jb  20\n');
-  expect(printable('a\u202eb\nc')).toBe('a\uFFFDb\uFFFDc');
+  expect(table(['NAME', 'N'], rows)).toBe('NAME      N\na         1\n\\x9b2Jb  20\n');
+});
+
+test.each([
+  ['\u001b[31mred', '\\x1b[31mred', 'a colour'],
+  ['\u009b2J', '\\x9b2J', 'a control of Latin 1'],
+  ['a\u007fb\u0000', 'a\\x7fb\\x00', 'a deletion, and NUL'],
+  ['a\u202eb\u2066c', 'a\\u202eb\\u2066c', 'what turns the direction of a line'],
+  ['a\nb\r\u2028c', 'a\\x0ab\\x0d\\u2028c', 'ends of lines'],
+  ['\u{e0041}', '\\u{e0041}', 'an invisible tag'],
+  ['\ud800x', '\\ud800x', 'half a character'],
+  ['Zoë, 中文 👩 "\\"', 'Zoë, 中文 👩 "\\"', 'what is visible stays'],
+])('%j is printed as %j (%s)', (text, shown) => {
+  expect(printable(text)).toBe(shown);
+});
+
+test('the words of an error reach the terminal on one line, without what a terminal obeys', async () => {
+  const hostile = createServer((_request, response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { message: 'no\u001b]0;owned\u0007\nmuster: all is well\u202e' } }));
+  });
+  await once(hostile.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+  const { stderr } = await musterHere(['usage'], { ...connectedTo(muster), MUSTER_OPS_URL: url });
+  hostile.close();
+  expect(stderr).toBe(`muster: ${url} answers 400: no\\x1b]0;owned\\x07\\x0amuster: all is well\\u202e\n`);
 });

@@ -84,6 +84,22 @@ export const STORE: readonly Mutant[] = [
     ],
   },
   {
+    name: 'the signature of a backup is not compared',
+    file: 'src/domain/backup/file-format.ts',
+    search: "if (this.#hmac && !isEqual(this.#hmac.digest('hex'), trailer.hmac ?? '')) {",
+    replacement: "if (this.#hmac && trailer.hmac === '') {",
+    rule: 'Backup: a file that somebody without the key file altered is refused, also where its sum fits.',
+    caughtBy: ['test/domain/backup/file-format.test.ts'],
+  },
+  {
+    name: 'a restore takes another file at a later reading',
+    file: 'src/domain/backup/restore.ts',
+    search: "if (hash.digest('hex') !== sum) {",
+    replacement: "if (hash.digest('hex') === '') {",
+    rule: 'Restore: every reading of the file has the digest of the one that was checked.',
+    caughtBy: ['test/domain/backup/restore.test.ts'],
+  },
+  {
     name: 'a restore leaves the open codes as they were',
     file: 'src/domain/backup/restore-rules.ts',
     search: 'return keepCodes ? now(value) : withoutCodes(entry, counters);',

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
-import { Busy, Refusal } from '../../domain/refusal.ts';
+import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -169,7 +169,7 @@ export class Exchange {
 
   /**
    * Sends the response that an error stands for. An outage of the store, and work that is given up at a bound, are 502
-   * (H15); the log names the reason. Any other error is 502 and logged as an error, since a person must act.
+   * (H15), and so is a replica that is configured wrongly; the log names the reason. Any other error is 502 and logged as an error, since a person must act.
    */
   fail(error: unknown): void {
     if (error instanceof Refusal) return this.refuse(error.code, error.says);
@@ -177,6 +177,7 @@ export class Exchange {
     if (error instanceof RequestLate) this.#unavailable = 'late';
     else if (error instanceof StoreUnavailable) this.#unavailable = `store: ${error.reason}`;
     else if (error instanceof Busy) this.#unavailable = `busy: ${error.reason}`;
+    else if (error instanceof ConfigurationFault) this.#unavailable = `configuration: ${error.message}`;
     else {
       this.#deps.log.error({ err: error, requestId: this.requestId, route: this.route }, 'unexpected fault');
     }

@@ -1,5 +1,8 @@
 import type { AuditFault } from '../../domain/audit/faults.ts';
+import type { AuditVerifier } from '../../domain/audit/verify.ts';
+import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
+import type { Reply } from '../http/exchange.ts';
 import { route } from './route.ts';
 
 /** A verification of more than a million entries ends within this time. */
@@ -21,10 +24,20 @@ export const verifyAudit = route({
   method: 'get',
   path: '/operator/v1/accounts/:accountId/audit/verification',
   deadlineMs: DEADLINE_MS,
-  async handle({ accountId }, { auditVerifier }) {
-    const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));
-    const { head, faults, ...counts } = found;
-    const headBody = head && { number: head.number, digest: head.digest, at: dateTime(head.at) };
-    return { status: 200, body: { ...counts, ...(headBody && { head: headBody }), faults: faults.map(faultBody) } };
-  },
+  handle: ({ accountId }, { auditVerifier }) => verification(accountId, auditVerifier),
 });
+
+/** The same for the audit of the service. */
+export const verifyServiceAudit = route({
+  method: 'get',
+  path: '/operator/v1/audit/verification',
+  deadlineMs: DEADLINE_MS,
+  handle: (_request, { auditVerifier }) => verification(OPERATOR_AUDIT, auditVerifier),
+});
+
+async function verification(accountId: string, auditVerifier: AuditVerifier): Promise<Reply> {
+  const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));
+  const { head, faults, ...counts } = found;
+  const headBody = head && { number: head.number, digest: head.digest, at: dateTime(head.at) };
+  return { status: 200, body: { ...counts, ...(headBody && { head: headBody }), faults: faults.map(faultBody) } };
+}

@@ -13,7 +13,10 @@ export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
 export async function sendBackup(exchange: Exchange, query: URLSearchParams, backups: Backups): Promise<void> {
   exchange.route = BACKUP.path;
   if (exchange.request.method === 'HEAD') return exchange.reply({ status: 200, headers: CONTENT });
-  const backup = await backups.begin({ counted: query.get('count') === 'true' });
+  const backup = await backups.begin({
+    counted: query.get('count') === 'true',
+    origin: exchange.origin('operator'),
+  });
   if (backup === 'busy') return exchange.refuse('overloaded', 'A backup is being made already: wait for its end.');
   await using begun = backup;
   await exchange.stream(CONTENT, begun.pieces());

@@ -9,8 +9,8 @@ import { bareExpress, refuseOtherMethods, servedBy } from '../http/express-app.t
 import { readJson, type FieldCodes } from '../http/json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
-import { verifyAudit } from './audit-verification.ts';
-import { listAudit } from './audit.ts';
+import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
+import { listAudit, listServiceAudit } from './audit.ts';
 import { BACKUP, sendBackup } from './backup.ts';
 import { readKeys, rotateKeys } from './keys.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
@@ -41,6 +41,8 @@ export const ROUTES = [
   revokeApiKey,
   listAudit,
   verifyAudit,
+  listServiceAudit,
+  verifyServiceAudit,
   readRollout,
   listReviewQueue,
   decideReview,

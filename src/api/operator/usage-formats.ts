@@ -35,21 +35,28 @@ export const usageBody = ({
   ...(next !== undefined && { next }),
 });
 
-/** RFC 4180: a header line, then a row for each night. */
+/** RFC 4180: a header line, then a row for each night. Every field is quoted. */
 export async function usageCsv({ month, accounts }: Usage): Promise<string> {
   const rows = await eachNight(accounts, ({ accountId, name }, { day, activeDaemons, late }) =>
-    [month, accountId, csvText(name), day, activeDaemons, late].join(','),
+    csvRow([month, accountId, name, day, String(activeDaemons), String(late)]),
   );
-  return ['month,accountId,name,day,activeDaemons,late', ...rows, ''].join('\r\n');
+  return [csvRow(['month', 'accountId', 'name', 'day', 'activeDaemons', 'late']), ...rows, ''].join('\r\n');
 }
 
-/** Matches a text that a spreadsheet takes for a formula, in full width too, also after blanks. */
-const FORMULA = /^(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
+const csvRow = (fields: readonly string[]): string => fields.map(csvField).join(',');
 
-/** A name may be anybody's choice and is opened in a spreadsheet: an apostrophe before a formula keeps it a text. */
-function csvText(name: string): string {
-  const text = FORMULA.test(name) ? `'${name}` : name;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** Matches a text that a spreadsheet takes for a formula, in full width too, also after blanks. */
+const FORMULA = /^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+/** Matches controls: those of ASCII and Latin 1, ends of lines, and what turns the direction of a line. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/**
+ * A name may be anybody's choice and is opened in a spreadsheet, whichever way that splits fields: control characters
+ * are left out, and an apostrophe before a formula keeps it a text.
+ */
+function csvField(text: string): string {
+  const plain = text.replaceAll(CONTROLS, '');
+  return `"${(FORMULA.test(plain) ? `'${plain}` : plain).replaceAll('"', '""')}"`;
 }
 
 /**

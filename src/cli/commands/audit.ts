@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import process from 'node:process';
+import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../terminal/exit.ts';
+import { printable } from '../terminal/printable.ts';
 import { connectionOf } from '../terminal/service-address.ts';
 import { ServiceClient } from '../terminal/service-client.ts';
-import { printable, table } from '../terminal/table.ts';
+import { table } from '../terminal/table.ts';
 
 interface AuditEntry {
   readonly at: string;
@@ -16,6 +18,9 @@ interface AuditEntry {
 
 const PAGE = 1000;
 
+const auditPath = (account: string): string =>
+  account === OPERATOR_AUDIT ? '/operator/v1/audit' : `/operator/v1/accounts/${encodeURIComponent(account)}/audit`;
+
 /**
  * `muster audit list`: the entries of an account's audit, oldest first, written page by page since there may be many.
  * @throws CommandFault, ConfigError
@@ -25,7 +30,7 @@ export async function listAudit(
   { account, output }: { account: string; output: 'table' | 'json' },
 ): Promise<void> {
   const client = new ServiceClient(connectionOf(env));
-  const path = `/operator/v1/accounts/${encodeURIComponent(account)}/audit?limit=${PAGE}`;
+  const path = `${auditPath(account)}?limit=${PAGE}`;
   for await (const { entries } of pages<{ entries: AuditEntry[] }>(client, path)) {
     const lines = entries.map((entry) => (output === 'json' ? JSON.stringify(entry) : lineOf(entry)));
     if (lines.length > 0 && !process.stdout.write(`${lines.join('\n')}\n`)) await once(process.stdout, 'drain');
@@ -63,14 +68,14 @@ export async function verifyAudit(
 ): Promise<void> {
   requireWholeStdout();
   const client = new ServiceClient(connectionOf(env));
-  const ids = account === undefined ? await accountIds(client) : [account];
+  const ids = account === undefined ? [...(await accountIds(client)), OPERATOR_AUDIT] : [account];
   const found: Verification[] = [];
   for (const id of ids) {
-    found.push(await client.json<Verification>(`/operator/v1/accounts/${encodeURIComponent(id)}/audit/verification`));
+    found.push(await client.json<Verification>(`${auditPath(id)}/verification`));
   }
   process.stdout.write(output === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : report(found));
   const bad = found.filter(({ faultCount }) => faultCount > 0).length;
-  if (bad > 0) throw new CommandFault(`The audit of ${bad} of ${found.length} accounts was tampered with.`, EXIT.bad);
+  if (bad > 0) throw new CommandFault(`${bad} of ${found.length} audits were tampered with.`, EXIT.bad);
 }
 
 function report(found: readonly Verification[]): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import process from 'node:process';
@@ -54,17 +55,26 @@ async function putStdout(bytes: Uint8Array): Promise<void> {
 async function received(client: ServiceClient, put: Put, signal: AbortSignal): Promise<void> {
   using progress = createProgress('entries');
   const path = progress.shown ? '/operator/v1/backup?count=true' : '/operator/v1/backup';
-  const bytes = passedOn(client.stream(path, { signal }), put);
+  const hash = createHash('sha256');
+  const bytes = passedOn(client.stream(path, { signal }), async (chunk) => {
+    hash.update(chunk);
+    await put(chunk);
+  });
   let entries = 0;
   let revision = 0;
+  let key: number | undefined;
   for await (const piece of readBackup(bytes)) {
     if ('header' in piece) {
       ({ revision } = piece.header);
+      key = piece.header.key?.number;
       progress.total(piece.header.entries ?? 0);
     } else if ('entry' in piece) progress.at((entries += 1));
   }
   progress[Symbol.dispose]();
-  say(`Backed up ${entries} entries as of revision ${revision}.`);
+  say(
+    `Backed up ${entries} entries as of revision ${revision}, ${key === undefined ? 'unsigned' : `signed under key ${key}`}.`,
+  );
+  say(`SHA-256: ${hash.digest('hex')}`);
 }
 
 async function* passedOn(bytes: AsyncIterable<Uint8Array>, put: Put): AsyncGenerator<Uint8Array, void> {

@@ -1,10 +1,10 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
-import { readConfig, type Config } from '../../config/config.ts';
+import { ConfigError, readConfig, type Config } from '../../config/config.ts';
 import type { RestoreRules } from '../../domain/backup/restore-rules.ts';
-import { restore as restoreInto } from '../../domain/backup/restore.ts';
+import { restore as restoreInto, type BackupTrust } from '../../domain/backup/restore.ts';
 import { systemRandom, type RandomSource } from '../../domain/credentials/random-ids.ts';
 import { createEnvelope } from '../../domain/keys/envelope.ts';
-import { parseKeyRing } from '../../domain/keys/key-ring.ts';
+import { parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
 import { openHeader } from '../../domain/otel-config/otel-config.ts';
 import { generatedKeyPath } from '../../service/generated-secrets.ts';
 import { openConfiguredStore } from '../../service/open-store.ts';
@@ -17,12 +17,22 @@ import { onInterruption } from '../terminal/signals.ts';
 /** The file is read once to check it, once for nearly everything, and once for what the audit's chains do not reach. */
 const READS = 3;
 
+export interface RestoreOptions {
+  readonly keepCodes: boolean;
+  /** The path of the key file of the time of the backup. */
+  readonly keyFile?: string;
+  /** The SHA-256 of a file whose signature cannot be verified. */
+  readonly allowUnsigned?: string;
+}
+
 /**
  * `muster restore FILE`: writes a backup into the configured store, which must be empty and used by no service.
  * @throws ConfigError, BadBackup, RestoreFault, StoreUnavailable, CommandFault
  */
-export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepCodes: boolean }): Promise<void> {
+export async function restore(env: NodeJS.ProcessEnv, path: string, options: RestoreOptions): Promise<void> {
   const config = readConfig(env);
+  const ring = configuredRing(config);
+  const trust = trustOf(ring, options);
   const { size } = statSync(path);
   await using store = await opened(config);
   using interruption = onInterruption(new CommandFault('interrupted.'));
@@ -31,7 +41,15 @@ export async function restore(env: NodeJS.ProcessEnv, path: string, how: { keepC
   const read = counting(progress, interruption.signal);
   const random = systemRandom();
   const { header, entries, codesVoided, unopened } = await restoreInto(
-    { store, clock: systemClock, random, opens: opensBy(config, random), storeId: config.storeId, ...how },
+    {
+      store,
+      clock: systemClock,
+      random,
+      trust,
+      opens: opensBy(ring, random),
+      keepCodes: options.keepCodes,
+      storeId: config.storeId,
+    },
     () => read(createReadStream(path)),
   );
   progress[Symbol.dispose]();
@@ -70,12 +88,31 @@ function counting(progress: Progress, signal: AbortSignal): Reading {
   };
 }
 
-/** A store that was tried out has its own key 1: the number alone does not tell that it is another key. */
-function opensBy({ keyFile, dataDir }: Config, random: RandomSource): RestoreRules['opens'] {
+/** The keys of the installation that the backup is restored to; undefined where it has none yet. */
+function configuredRing({ keyFile, dataDir }: Config): KeyRing | undefined {
   const kept = generatedKeyPath(dataDir);
-  const text = keyFile ?? (existsSync(kept) ? readFileSync(kept, 'utf8') : undefined);
-  if (text === undefined) return () => false;
-  const envelope = createEnvelope(parseKeyRing(text), random);
+  if (keyFile !== undefined) return ringOf(keyFile, 'MUSTER_KEY_FILE');
+  return existsSync(kept) ? ringOf(readFileSync(kept, 'utf8'), kept) : undefined;
+}
+
+/** A backup may be older than the keys of the installation: then its own key file verifies it. */
+const trustOf = (ring: KeyRing | undefined, { keyFile, allowUnsigned }: RestoreOptions): BackupTrust => ({
+  keyRing: keyFile === undefined ? ring : ringOf(readFileSync(keyFile, 'utf8'), keyFile),
+  sha256: allowUnsigned,
+});
+
+function ringOf(text: string, name: string): KeyRing {
+  try {
+    return parseKeyRing(text);
+  } catch (error) {
+    throw new ConfigError(`${name}: ${(error as Error).message}`);
+  }
+}
+
+/** A store that was tried out has its own key 1: the number alone does not tell that it is another key. */
+function opensBy(ring: KeyRing | undefined, random: RandomSource): RestoreRules['opens'] {
+  if (!ring) return () => false;
+  const envelope = createEnvelope(ring, random);
   return (accountId, record) => {
     try {
       return openHeader(envelope, accountId, record) !== undefined;

@@ -4,8 +4,9 @@ import { ConfigError } from '../../config/config.ts';
 import { BadBackup } from '../../domain/backup/file-format.ts';
 import { RestoreFault } from '../../domain/backup/restore-writer.ts';
 import { BadRecord } from '../../domain/records/codec.ts';
-import { Busy } from '../../domain/refusal.ts';
+import { Busy, ConfigurationFault } from '../../domain/refusal.ts';
 import { StoreUnavailable } from '../../store/port.ts';
+import { printable } from './printable.ts';
 
 /** Exit codes of the command; docs/CLI.md has the same table. */
 export const EXIT = {
@@ -29,8 +30,8 @@ export class CommandFault extends Error {
   }
 }
 
-/** Writes a line to stderr. */
-export const say = (text: string): void => void process.stderr.write(`${text}\n`);
+/** Writes lines to stderr; whatever a terminal would obey is escaped. */
+export const say = (text: string): void => void process.stderr.write(`${text.split('\n').map(printable).join('\n')}\n`);
 
 /** Writes one line for a person and sets the exit code: never a stack, never the value of a variable. */
 export function failed(error: unknown): void {
@@ -38,7 +39,8 @@ export function failed(error: unknown): void {
   // Commander has written its own message.
   if (error instanceof CommanderError) return;
   if (error instanceof ConfigError) say(`muster: the configuration is wrong.\n${error.message}`);
-  else say(`muster: ${wordsOf(error)}`);
+  // One line: words that others have chosen cannot pretend to be a second one.
+  else say(`muster: ${printable(wordsOf(error))}`);
 }
 
 function exitCodeOf(error: unknown): number {
@@ -68,7 +70,7 @@ export function stdoutFailed(error: NodeJS.ErrnoException): number {
   return EXIT.failed;
 }
 
-const MEANT_FOR_PEOPLE = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable, Busy];
+const MEANT_FOR_PEOPLE = [CommandFault, BadBackup, BadRecord, RestoreFault, StoreUnavailable, Busy, ConfigurationFault];
 
 /** An error in words: those of the system (a file, a connection) and the project's own. */
 export function wordsOf(error: unknown): string {

@@ -1,3 +1,5 @@
+import { printable } from './printable.ts';
+
 /**
  * Renders rows in columns for people; numbers stand to the right. It has no colour and no lines, since `awk` reads it,
  * too.
@@ -16,6 +18,3 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
 }
 
 const isNumeric = (cell: string | number | undefined): boolean => /^-?\d+(?:\.\d+)?$/.test(String(cell));
-
-/** A text that others have chosen, such as an account's name, must not move the cursor or colour the terminal. */
-export const printable = (text: string): string => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');

@@ -1,6 +1,6 @@
 import { type Entry, type Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { chainSchema, instantOf, type ChainRecord } from '../records/audit-records.ts';
+import { chainSchema, instantOf, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Busy, Refusal } from '../refusal.ts';
@@ -139,7 +139,10 @@ const WAITING_MAX = 8;
 
 /** Verifies the audits of accounts, one at a time. */
 export interface AuditVerifier {
-  /** @throws Refusal `not_found`; StoreUnavailable; Busy where too many verifications wait already */
+  /**
+   * Verifies the audit of an account; `OPERATOR_AUDIT` is that of the service, whose beginning nothing tells.
+   * @throws Refusal `not_found`; StoreUnavailable; Busy where too many verifications wait already
+   */
   verify(accountId: string, signal: AbortSignal): Promise<AuditVerification>;
 }
 
@@ -150,10 +153,13 @@ export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fle
   return {
     async verify(accountId, signal) {
       const account = await (await fleet.current()).account(accountId);
-      if (!account) throw new Refusal('not_found');
+      if (!account && accountId !== OPERATOR_AUDIT) throw new Refusal('not_found');
       if (waiting >= WAITING_MAX) throw new Busy('queue_full', 'Too many verifications wait already.');
       waiting += 1;
-      const mine = last.then(() => verifyAudit(store, accountId, { createdAt: account.record.createdAt, signal }));
+      const createdAt = account?.record.createdAt;
+      const mine = last.then(() =>
+        verifyAudit(store, accountId, { signal, ...(createdAt !== undefined && { createdAt }) }),
+      );
       last = mine.catch(() => undefined);
       try {
         return await mine;

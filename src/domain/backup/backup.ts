@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Page, type Store } from '../../store/port.ts';
-import type { Clock } from '../../time/clock.ts';
-import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { generateMarker } from '../credentials/random-ids.ts';
 import { pinRevision } from '../history/revision-pins.ts';
+import { readActiveKey } from '../keys/active-key.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import { commitSteps } from '../mutation/commit.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
-import { BACKUP_FORMAT, BackupWriter, type BackupHeader } from './file-format.ts';
+import { keyIsMissing } from '../refusal.ts';
+import { BACKUP_FORMAT, BackupWriter, type BackupHeader, type SigningKey } from './file-format.ts';
 
-export interface BackupDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: RandomSource;
+export interface BackupDeps extends Pick<MutationDeps, 'store' | 'clock' | 'random' | 'log' | 'metrics'> {
+  readonly keyRing: KeyRing;
   readonly version: string;
 }
 
@@ -26,12 +29,13 @@ export interface Backup extends AsyncDisposable {
 /** Makes backups of the store. */
 export interface Backups {
   /**
-   * Begins a backup of the store as it is now. Only one runs at a time: `busy` while another one is not disposed of.
+   * Begins a backup of the store as it is now. Only one runs at a time: `busy` while another one is not disposed of. It
+   * is in the audit of the service before anything of it leaves the service.
    * @param options.counted whether the entries are counted first, so that the header has their number and a client can
    *   show the progress
-   * @throws StoreUnavailable
+   * @throws StoreUnavailable; ConfigurationFault where this replica does not have the active key
    */
-  begin(options: { readonly counted: boolean }): Promise<Backup | 'busy'>;
+  begin(options: { readonly counted: boolean; readonly origin: Origin }): Promise<Backup | 'busy'>;
 }
 
 /**
@@ -68,6 +72,7 @@ export function createBackups(deps: BackupDeps): Backups {
       opened.defer(() => {
         underWay = false;
       });
+      const signer = await signingKey(deps);
       const { revision } = opened.use(await pinRevision(deps.store, deps.clock, generateMarker(deps.random)));
       const header = {
         muster: 'backup',
@@ -79,17 +84,48 @@ export function createBackups(deps: BackupDeps): Backups {
         version: deps.version,
       } as const;
       const entries = options.counted ? await countAt(deps.store, revision) : undefined;
+      await audit(deps, options.origin, { revision, keyNumber: signer.number });
       const resources = opened.move();
       return {
-        pieces: () => pieces(deps.store, { ...header, ...(entries !== undefined && { entries }) }),
+        pieces: () => pieces(deps, signer, { ...header, ...(entries !== undefined && { entries }) }),
         [Symbol.asyncDispose]: () => resources.disposeAsync(),
       };
     },
   };
 }
 
-async function* pieces(store: Store, header: BackupHeader): AsyncGenerator<string, void> {
-  const writer = new BackupWriter();
+/** The active key, which every live replica has. @throws StoreUnavailable; ConfigurationFault */
+async function signingKey({ store, keyRing }: BackupDeps): Promise<SigningKey> {
+  const number = (await readActiveKey(store))?.record.number ?? keyRing.newest;
+  const key = keyRing.key(number);
+  if (!key) throw keyIsMissing(number);
+  return { number, key, fingerprint: keyRing.fingerprint(number) ?? '' };
+}
+
+/**
+ * Writes the entry that somebody takes the whole store away.
+ * @throws StoreUnavailable, but not where the store is full: a backup is the way out of that, and the log has it.
+ */
+async function audit(deps: BackupDeps, origin: Origin, detail: { revision: number; keyNumber: number }): Promise<void> {
+  const action = 'backup.begun';
+  const step: Step<void> = { accountId: OPERATOR_AUDIT, action, detail, expect: [], write: [], result: undefined };
+  deps.log.info({ actor: origin.actor, requestId: origin.requestId, ...detail }, 'a backup begins');
+  try {
+    await commitSteps(deps, [{ origin, step }]);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
+    deps.log.error({ err: error, requestId: origin.requestId }, 'the store is full, and the audit lacks a backup');
+    return;
+  }
+  deps.metrics.mutationCommitted(action);
+}
+
+async function* pieces(
+  { store, log }: BackupDeps,
+  signer: SigningKey,
+  header: BackupHeader,
+): AsyncGenerator<string, void> {
+  const writer = new BackupWriter(signer);
   yield writer.header(header);
   try {
     for await (const entries of pagesAt(store, header.revision, { limit: PAGE_ENTRIES })) yield writer.entries(entries);
@@ -99,6 +135,7 @@ async function* pieces(store: Store, header: BackupHeader): AsyncGenerator<strin
     return;
   }
   yield writer.trailer();
+  log.info({ revision: header.revision, keyNumber: signer.number }, 'a backup was sent whole');
 }
 
 /** The history was compacted in spite of the pin: by another user of that etcd, or after `PINNED_MS_MAX`. */

@@ -1,16 +1,22 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
 import * as z from 'zod';
 import type { Entry } from '../../store/port.ts';
+import { derivedKey } from '../keys/derived-key.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 
 /*
- * A backup is lines of JSON: a header, one line an entry in the order of the keys, and a trailer with their number and
- * the SHA-256 of all bytes before it. A file without a trailer is incomplete. The checksum detects damage; it does not
- * prove who made the file.
+ * A backup is lines of JSON: a header, one line an entry in the order of the keys, and a trailer with their number, and
+ * with the SHA-256 and the HMAC of all bytes before it. A file without a trailer is incomplete. The sum shows damage to
+ * anybody; the HMAC shows those who have the key file that a service with that key made the file (ADR 0030).
  */
 
-export const BACKUP_FORMAT = 1;
+export const BACKUP_FORMAT = 2;
+/** From this format on a backup is signed. */
+const SIGNED_FORMAT = 2;
 /** The media type of a backup: one JSON text a line. */
 export const BACKUP_MEDIA_TYPE = 'application/x-ndjson';
+/** Words of a file that an error quotes are cut here. */
+const WORDS_MAX = 500;
 /** Larger than any record, so that a file that is no backup cannot fill memory. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -26,12 +32,14 @@ const backupHeaderSchema = z.looseObject({
   version: z.string(),
   /** How many entries follow, if they were counted before. */
   entries: z.int().min(0).optional(),
+  /** The key that signs the backup, by its number and its fingerprint; absent before format 2. */
+  key: z.looseObject({ number: z.int().min(1), fingerprint: z.string() }).optional(),
 });
 /** The fields that identify a file, in any format. */
 const beginningSchema = z.looseObject({ muster: z.unknown(), format: z.unknown() });
 export type BackupHeader = z.infer<typeof backupHeaderSchema>;
 
-const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string() });
+const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string(), hmac: z.string().optional() });
 export type BackupTrailer = z.infer<typeof trailerSchema>;
 /** The line in place of a trailer, which says why the service could not go on. */
 const failureSchema = z.looseObject({ failed: z.string() });
@@ -44,13 +52,30 @@ export class BadBackup extends Error {
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-/** Makes the lines of a backup, and its checksum. */
+/** A key that signs a backup. */
+export interface SigningKey {
+  readonly number: number;
+  readonly fingerprint: string;
+  readonly key: Buffer;
+}
+
+const signatureOf = (key: Buffer): Hmac => createHmac('sha256', derivedKey(key, 'backup'));
+
+/** Makes the lines of a backup, with its checksum and its signature. */
 export class BackupWriter {
+  readonly #key: SigningKey;
   readonly #hash: Hash = createHash('sha256');
+  readonly #hmac: Hmac;
   #entries = 0;
 
-  header(header: BackupHeader): string {
-    return this.#summed(line(header));
+  constructor(key: SigningKey) {
+    this.#key = key;
+    this.#hmac = signatureOf(key.key);
+  }
+
+  header(header: Omit<BackupHeader, 'key'>): string {
+    const { number, fingerprint } = this.#key;
+    return this.#summed(line({ ...header, key: { number, fingerprint } }));
   }
 
   entries(entries: readonly Entry[]): string {
@@ -59,7 +84,7 @@ export class BackupWriter {
   }
 
   trailer(): string {
-    return line({ entries: this.#entries, sha256: this.#hash.digest('hex') });
+    return line({ entries: this.#entries, sha256: this.#hash.digest('hex'), hmac: this.#hmac.digest('hex') });
   }
 
   failure(why: string): string {
@@ -68,6 +93,7 @@ export class BackupWriter {
 
   #summed(text: string): string {
     this.#hash.update(text);
+    this.#hmac.update(text);
     return text;
   }
 }
@@ -75,38 +101,60 @@ export class BackupWriter {
 export type BackupPiece =
   { readonly header: BackupHeader } | { readonly entry: Entry } | { readonly trailer: BackupTrailer };
 
+/** How a reader decides who made a backup. */
+export interface Proof {
+  /** The keys that a signature is verified with; undefined where there are none. */
+  readonly keyRing: KeyRing | undefined;
+  /** The caller compares the whole file with a digest that it trusts: a signature that cannot be verified is then none. */
+  readonly vouched: boolean;
+}
+
 /**
- * Yields the header, each entry, and the trailer once the checksum has been verified.
+ * Yields the header, each entry, and the trailer once checksum and signature have been verified.
+ * @param proof without it only damage is found, and not who made the backup
  * @throws BadBackup at the first fault: everything that was yielded before must then be discarded
  */
-export async function* readBackup(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<BackupPiece, void> {
-  const reader = new BackupReader();
+export async function* readBackup(bytes: AsyncIterable<Uint8Array>, proof?: Proof): AsyncGenerator<BackupPiece, void> {
+  const reader = new BackupReader(proof);
   for await (const line of linesOf(bytes)) yield reader.read(line);
-  if (!reader.ended) {
-    throw new BadBackup('The backup breaks off: its end is missing. Take another copy, or make another backup.');
-  }
+  if (!reader.ended) throw brokenOff();
 }
+
+const brokenOff = (): BadBackup =>
+  new BadBackup('The backup breaks off: its end is missing. Take another copy, or make another backup.');
 
 class BackupReader {
   ended = false;
+  readonly #proof: Proof | undefined;
   readonly #hash = createHash('sha256');
-  #begun = false;
+  #hmac: Hmac | undefined;
+  #header: BackupHeader | undefined;
   #entries = 0;
   #keyBefore = '';
 
+  constructor(proof: Proof | undefined) {
+    this.#proof = proof;
+  }
+
   read(bytes: Uint8Array): BackupPiece {
     if (this.ended) throw new BadBackup('The backup goes on after its end: it was altered.');
+    if (bytes.at(-1) !== NEWLINE) throw brokenOff();
     const piece = this.#piece(bytes);
-    // The trailer has the checksum of everything before it.
-    if (!this.ended) this.#hash.update(bytes);
+    // The trailer has the sums of everything before it.
+    if (!this.ended) {
+      this.#hash.update(bytes);
+      this.#hmac?.update(bytes);
+    }
     return piece;
   }
 
   #piece(bytes: Uint8Array): BackupPiece {
     const json = parsed(bytes);
-    if (!this.#begun) {
-      this.#begun = true;
-      return { header: headerFrom(json) };
+    if (!this.#header) {
+      this.#header = headerFrom(json);
+      const key = this.#proof && signerOf(this.#header, this.#proof);
+      this.#hmac = key && signatureOf(key);
+      return { header: this.#header };
     }
     return Array.isArray(json) ? { entry: this.#entryFrom(json) } : { trailer: this.#trailerFrom(json) };
   }
@@ -123,15 +171,47 @@ class BackupReader {
 
   #trailerFrom(json: unknown): BackupTrailer {
     const failure = failureSchema.safeParse(json).data;
-    if (failure) throw new BadBackup(`The service could not finish the backup: ${failure.failed}`);
+    if (failure) throw new BadBackup(`The service could not finish the backup: ${failure.failed.slice(0, WORDS_MAX)}`);
     const trailer = trailerSchema.safeParse(json).data;
     if (!trailer) throw new BadBackup(`The backup is damaged after entry ${this.#entries}.`);
     if (trailer.entries !== this.#entries || trailer.sha256 !== this.#hash.digest('hex')) {
       throw new BadBackup('The backup was altered or damaged: its sum does not match. Take another copy.');
     }
+    if (this.#hmac && !isEqual(this.#hmac.digest('hex'), trailer.hmac ?? '')) {
+      throw new BadBackup(
+        `The backup was not signed under key ${this.#header?.key?.number ?? 0}, or was altered: take another copy.`,
+      );
+    }
     this.ended = true;
     return trailer;
   }
+}
+
+const isEqual = (own: string, given: string): boolean => {
+  const [one, other] = [Buffer.from(own), Buffer.from(given)];
+  return one.length === other.length && timingSafeEqual(one, other);
+};
+
+/**
+ * Returns the key that the signature of a backup is verified with; undefined where the caller vouches for the file in
+ * its place.
+ * @throws BadBackup where nothing tells who made it
+ */
+function signerOf({ key }: BackupHeader, { keyRing, vouched }: Proof): Buffer | undefined {
+  if (!key) {
+    if (vouched) return undefined;
+    throw new BadBackup(
+      'The backup is not signed: an earlier version made it, or somebody took the signature away. Where you know its ' +
+        'SHA-256 from a place that you trust, restore it with --allow-unsigned SHA256.',
+    );
+  }
+  const { number, fingerprint } = key;
+  if (keyRing?.fingerprint(number) === fingerprint) return keyRing.key(number);
+  if (vouched) return undefined;
+  const why = keyRing?.key(number) ? 'is another key in the key file' : 'is not in the key file';
+  throw new BadBackup(
+    `The backup is signed under key ${number}, which ${why}: name the key file that it was made with by --key-file.`,
+  );
 }
 
 function headerFrom(json: unknown): BackupHeader {
@@ -142,6 +222,9 @@ function headerFrom(json: unknown): BackupHeader {
   }
   const header = backupHeaderSchema.safeParse(json).data;
   if (!header) throw new BadBackup('The first line of the backup is damaged.');
+  const { key, ...rest } = header;
+  if (header.format < SIGNED_FORMAT) return rest;
+  if (!key) throw new BadBackup('The first line of the backup is damaged: it does not name the key that signs it.');
   return header;
 }
 
@@ -155,7 +238,7 @@ function parsed(bytes: Uint8Array): unknown {
 
 const NEWLINE = 0x0a;
 
-/** Yields whole lines with their newlines. An incomplete last line is dropped: the file breaks off there. */
+/** Yields lines with their newlines; the last one has none where the file breaks off in it. */
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let rest: Uint8Array = new Uint8Array();
   for await (const chunk of bytes) {
@@ -168,4 +251,5 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     rest = all.subarray(from);
     if (rest.length > LINE_BYTES_MAX) throw new BadBackup('This is no backup of Muster: a line of it is too long.');
   }
+  if (rest.length > 0) yield rest;
 }

@@ -1,7 +1,9 @@
+import { createHash, type Hash } from 'node:crypto';
 import { ABSENT, CACHED_PREFIX, type Entry, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { withThrough } from '../audit/chain.ts';
 import { generateMarker } from '../credentials/random-ids.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import type { ChainRecord } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -16,6 +18,15 @@ export interface RestoreDeps extends RestoreRules {
   readonly clock: Clock;
   /** The id of the restored store; a new one where it is undefined, since a copy elsewhere is another store (A14). */
   readonly storeId?: string | undefined;
+  readonly trust: BackupTrust;
+}
+
+/** What tells who made a backup: its signature, or a person who knows the file. */
+export interface BackupTrust {
+  /** The keys that the signature is verified with; undefined where there are none. */
+  readonly keyRing: KeyRing | undefined;
+  /** The SHA-256 of the whole file, in hexadecimal, from a person who vouches for it. */
+  readonly sha256?: string | undefined;
 }
 
 /** Opens the backup at its beginning; it is called once for each pass. */
@@ -30,7 +41,8 @@ export interface Restored {
 }
 
 /**
- * Writes a backup into an empty store. The whole backup is checked before anything is written. The record `restoring`
+ * Writes a backup into an empty store. The whole backup is checked before anything is written, also who made it; each
+ * later reading must be of the same bytes, or the store is left without a format. The record `restoring`
  * is written first, and removed last with the commit that writes the format: a service refuses to start on an
  * interrupted restore. The audit is written in the order that its chain needs (domain/audit/chain.ts, `withThrough`).
  * @throws BadBackup; BadRecord; StoreUnavailable, all before anything is written; RestoreFault in words for the
@@ -74,22 +86,35 @@ async function refuseUnlessEmpty(store: Store): Promise<void> {
 
 interface Surveyed {
   readonly header: BackupHeader;
+  /** SHA-256 of the whole file, in hexadecimal. */
   readonly sum: string;
   readonly counters: Counters;
 }
 
 /** Checks the whole file, and counts what must be known before anything is written. */
 async function survey(deps: RestoreDeps, open: OpenBackup): Promise<Surveyed> {
+  const { keyRing, sha256 } = deps.trust;
   const counters = newCounters();
+  const hash = createHash('sha256');
   let header: BackupHeader | undefined;
-  let sum: string | undefined;
-  for await (const piece of readBackup(open())) {
+  for await (const piece of readBackup(summed(open(), hash), { keyRing, vouched: sha256 !== undefined })) {
     if ('header' in piece) header = readable(piece.header);
     else if ('entry' in piece) placementOf(piece.entry, deps, counters);
-    else sum = piece.trailer.sha256;
   }
-  if (!header || sum === undefined) throw new BadBackup('The backup is empty.');
+  if (!header) throw new BadBackup('The backup is empty.');
+  const sum = hash.digest('hex');
+  if (sha256 !== undefined && sha256.toLowerCase() !== sum) {
+    throw new BadBackup(`The backup is not the file that --allow-unsigned names: its SHA-256 is ${sum}.`);
+  }
   return { header, sum, counters };
+}
+
+/** Passes bytes on, and adds them to a digest. */
+async function* summed(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
+  }
 }
 
 function readable(header: BackupHeader): BackupHeader {
@@ -102,11 +127,10 @@ function readable(header: BackupHeader): BackupHeader {
 
 /** Yields the entries again. @throws RestoreFault where the file is not the one that was checked */
 async function* entriesOf(bytes: AsyncIterable<Uint8Array>, sum: string): AsyncGenerator<Entry, void> {
-  for await (const piece of readBackup(bytes)) {
-    if ('entry' in piece) yield piece.entry;
-    if ('trailer' in piece && piece.trailer.sha256 !== sum) {
-      throw new RestoreFault(`The file was changed while it was being restored. ${EMPTY_IT}`);
-    }
+  const hash = createHash('sha256');
+  for await (const piece of readBackup(summed(bytes, hash))) if ('entry' in piece) yield piece.entry;
+  if (hash.digest('hex') !== sum) {
+    throw new RestoreFault(`The file was changed while it was being restored. ${EMPTY_IT}`);
   }
 }
 

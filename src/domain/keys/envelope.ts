@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { StoreUnavailable } from '../../store/port.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { Sealed } from '../records/sealed.ts';
+import { keyIsMissing } from '../refusal.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /*
@@ -46,17 +46,17 @@ export interface Envelope {
    * Encrypts a text.
    * @param context what the text belongs to, e.g. `otel-header:<accountId>`; the same is needed to open it
    * @param keyNumber the number of the active key (active-key.ts)
-   * @throws StoreUnavailable where this replica does not have that key
+   * @throws ConfigurationFault where this replica does not have that key
    */
   seal(text: Secret, context: string, keyNumber: number): Sealed;
   /**
    * Decrypts a text; undefined where its key is not in the ring any more, or the box was altered or belongs elsewhere.
-   * @throws StoreUnavailable where the key is newer than every key of this replica: its key file is behind
+   * @throws ConfigurationFault where the key is newer than every key of this replica: its key file is behind
    */
   open(sealed: Sealed, context: string): Secret | undefined;
   /**
    * Returns the same box with its data key wrapped by another key; undefined where it does not open.
-   * @throws StoreUnavailable as `seal` and `open` do
+   * @throws ConfigurationFault as `seal` and `open` do
    */
   rewrap(sealed: Sealed, context: string, keyNumber: number): Sealed | undefined;
 }
@@ -65,13 +65,13 @@ export interface Envelope {
 export function createEnvelope(keyRing: KeyRing, random: RandomSource): Envelope {
   function wrap(dataKey: Buffer, context: string, keyNumber: number): string {
     const wrapping = keyRing.key(keyNumber);
-    if (!wrapping) throw unknownKey(keyNumber);
+    if (!wrapping) throw keyIsMissing(keyNumber);
     return encrypt(wrapping, random.bytes(NONCE_BYTES), dataKey, `key:${context}`);
   }
 
   function unwrap(sealed: Sealed, context: string): Buffer | undefined {
     // Keys come into use in the order of their numbers: this one is in use, and not in this key file yet.
-    if (sealed.keyNumber > keyRing.newest) throw unknownKey(sealed.keyNumber);
+    if (sealed.keyNumber > keyRing.newest) throw keyIsMissing(sealed.keyNumber);
     const wrapping = keyRing.key(sealed.keyNumber);
     const dataKey = wrapping && decrypt(wrapping, sealed.wrappedKey, `key:${context}`);
     return dataKey?.length === DATA_KEY_BYTES ? dataKey : undefined;
@@ -110,6 +110,3 @@ export function createEnvelope(keyRing: KeyRing, random: RandomSource): Envelope
     },
   };
 }
-
-const unknownKey = (number: number): StoreUnavailable =>
-  new StoreUnavailable('refused', `Key ${number} is in use, and not in the key file of this replica.`);

@@ -18,7 +18,7 @@ export interface PlannedStep {
  * @throws StoreUnavailable; `full` where a step grows the store beyond `LIMITS.storeFullnessMax`
  */
 export async function commitSteps(
-  deps: MutationDeps,
+  deps: Pick<MutationDeps, 'store' | 'clock' | 'random' | 'metrics'>,
   steps: readonly PlannedStep[],
   extra: { expect: readonly Expectation[]; write: readonly Write[] } = { expect: [], write: [] },
 ): Promise<number | 'conflict'> {
@@ -64,7 +64,7 @@ function auditEntry(random: RandomSource, origin: Origin, step: Step<unknown>): 
  * if the first one is still on its way.
  */
 async function commitMarked(
-  deps: MutationDeps,
+  deps: Pick<MutationDeps, 'store' | 'clock' | 'metrics'>,
   change: Change,
   marker: string,
   deadline: number,

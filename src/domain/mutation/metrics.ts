@@ -20,6 +20,7 @@ export const MUTATION_ACTIONS = [
   'otel.stored',
   'otel.purged',
   'review.decided',
+  'backup.begun',
 ] as const;
 export type MutationAction = (typeof MUTATION_ACTIONS)[number];
 

@@ -3,6 +3,12 @@ import { KEYS } from './keys.ts';
 
 /* The chain over an account's audit (docs/adr/0011-a-chain-over-the-audit.md): its blocks, and its head. */
 
+/**
+ * Takes the place of an account's id in the audit of the service: what the operator does with no single account. No
+ * account has it, since ids have 16 characters. It is sealed and kept like the others.
+ */
+export const OPERATOR_AUDIT = 'operator';
+
 const instant = z.int().min(0);
 /** SHA-256, base64url. */
 const digest = z.string();

@@ -261,6 +261,7 @@ onEachBackend('key rotation', (backend) => {
     expect((await poll(muster, credential)).status).toBe(502);
     const read = await call(`${muster.api}/v1/otel-config`, { token: account.apiKey });
     expect(read.status).toBe(502);
+    expect(muster.logged.filter((line) => line.includes('"reason":"configuration: Key 2 is in use')).length).toBe(2);
     const lacking = await rotate(muster);
     expect(lacking).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } });
     writeKeys(started.keyFile, 1, 2);

@@ -28,13 +28,13 @@ onEachBackend('usage, as it is asked for', (backend) => {
         { day: '2025-01-31', activeDaemons: 2, price: '0.50', late: true },
       );
     });
-    const HEADER = 'month,accountId,name,day,activeDaemons,late\r\n';
+    const HEADER = '"month","accountId","name","day","activeDaemons","late"\r\n';
 
     test('CSV: a header line and a row a night', async () => {
       const answer = await billed.usage(`?month=2025-01&accountId=${plain}`, 'text/csv');
       expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
       expect(answer.text).toBe(
-        `${HEADER}2025-01,${plain},Zoë,2025-01-30,1,false\r\n2025-01,${plain},Zoë,2025-01-31,2,true\r\n`,
+        `${HEADER}"2025-01","${plain}","Zoë","2025-01-30","1","false"\r\n"2025-01","${plain}","Zoë","2025-01-31","2","true"\r\n`,
       );
       expect((await billed.usage(`?month=2024-12&accountId=${plain}`, 'text/csv')).text).toBe(HEADER);
     });
@@ -42,21 +42,29 @@ onEachBackend('usage, as it is asked for', (backend) => {
     test.each([
       ['a, b', '"a, b"', 'a comma'],
       ['say "hi"', '"say ""hi"""', 'quotes'],
-      ['two\r\nlines', '"two\r\nlines"', 'a line break'],
-      ['=1+1', "'=1+1", 'a formula'],
-      ['+1', "'+1", 'a formula'],
-      ['-1', "'-1", 'a formula'],
-      ['@SUM(A1)', "'@SUM(A1)", 'a formula'],
-      [' =1', "' =1", 'a formula after a blank'],
-      ['\t=1', "'\t=1", 'or after a tab'],
-      ['＝1', "'＝1", 'in full width'],
+      ['two\r\nlines', '"twolines"', 'a line break'],
+      ['two\u2028lines', '"twolines"', 'a line break of Unicode'],
+      ['a;=1+1', '"a;=1+1"', 'what some spreadsheets split at'],
+      ['=1+1', `"'=1+1"`, 'a formula'],
+      ['+1', `"'+1"`, 'a formula'],
+      ['-1', `"'-1"`, 'a formula'],
+      ['@SUM(A1)', `"'@SUM(A1)"`, 'a formula'],
+      [' =1', `"' =1"`, 'a formula after a blank'],
+      ['\t=1', `"'=1"`, 'or after a tab'],
+      ['\u0001=1', `"'=1"`, 'or after a control character'],
+      ['\u200b=1', `"'\u200b=1"`, 'or after what has no width'],
+      ['＝1', `"'＝1"`, 'in full width'],
       ['=cmd|"/c calc"!A1', `"'=cmd|""/c calc""!A1"`, 'a formula with quotes'],
-      ['a=1', 'a=1', 'an equals sign within is none'],
+      ['a=1', '"a=1"', 'an equals sign within is none'],
+      ['red \u001b[31m', '"red [31m"', 'an escape of terminals'],
+      ['\u0085\u009b\u007fplain', '"plain"', 'controls of Latin 1'],
+      ['a\u202eb\u2066c', '"abc"', 'what turns the direction of a line'],
+      ['👩‍🚀', '"👩‍🚀"', 'what joins characters stays'],
     ])('CSV: the name %j is %j (%s)', async (name, field) => {
       const accountId = await billed.account(name);
       await billed.ledger(accountId, { day: '2025-01-31', activeDaemons: 3 });
       const { text } = await billed.usage(`?month=2025-01&accountId=${accountId}`, 'text/csv');
-      expect(text).toBe(`${HEADER}2025-01,${accountId},${field},2025-01-31,3,false\r\n`);
+      expect(text).toBe(`${HEADER}"2025-01","${accountId}",${field},"2025-01-31","3","false"\r\n`);
       expect((await billed.bodyOf(`?month=2025-01&accountId=${accountId}`)).accounts[0]?.name).toBe(name);
     });
 

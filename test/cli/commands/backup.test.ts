@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { BACKUP as UNSIGNED } from '../../fixtures/stored-before/stored.ts';
 import { putAll } from '../../support/records/backups.ts';
+import { keyLine } from '../../support/records/key-lines.ts';
 import { auditOf, issueCode, revoke, sendEnroll, setOtel } from '../../support/service/daemon.ts';
 import {
   connectedTo,
@@ -138,7 +140,9 @@ describe.each(WAYS)('from %s', (from, ways) => {
         expect(made).toEqual({
           code: 0,
           stdout: '',
-          stderr: expect.stringMatching(/^Backed up \d+ entries as of revision \d+\.\n$/) as string,
+          stderr: expect.stringMatching(
+            /^Backed up \d+ entries as of revision \d+, signed under key 1\.\nSHA-256: [0-9a-f]{64}\n$/,
+          ) as string,
         });
       }
       for (const [to, keep] of ways.filter(([to]) => isThere(to))) {
@@ -264,8 +268,64 @@ test('nothing is restored under a running service, and its key file is missed wh
   const refused = await musterCommand(['restore', file], environmentAt(source));
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/in use.*stop the service/s)]);
   const target = newPlace('sqlite');
-  writeFileSync(join(target.dataDir, 'keys'), `1:${Buffer.alloc(32, 9).toString('base64')}\n`);
-  expect((await restoreTo(target)).stderr).toMatch(/1 collector headers are sealed under keys that are not in the key/);
+  writeFileSync(join(target.dataDir, 'keys'), keyLine(1, 9));
+  const restored = await restoreTo(target, '--key-file', join(source.dataDir, 'keys'));
+  expect(restored.stderr).toMatch(/1 collector headers are sealed under keys that are not in the key/);
+});
+
+describe('who made the file', () => {
+  /** A backup that key 1 signed, and a place whose key file has gone on to key 2. */
+  async function retired(): Promise<{ source: Place; target: Place }> {
+    const source = newPlace('sqlite');
+    await using muster = await serviceAt(source);
+    await tenant(muster);
+    expect(await backupOf(muster)).toMatchObject({ code: 0 });
+    const target = newPlace('sqlite');
+    writeFileSync(join(target.dataDir, 'keys'), keyLine(2));
+    return { source, target };
+  }
+
+  test('a key that was retired is refused by its number, and the key file of that time verifies it', async () => {
+    const { source, target } = await retired();
+    expect(await restoreTo(target)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^muster: .*signed under key 1, which is not in the key file: .*--key-file\.\n$/,
+      ) as string,
+    });
+    const absent = await restoreTo(target, '--key-file', join(root, 'absent'));
+    expect([absent.code, absent.stderr]).toEqual([1, expect.stringContaining('no such file')]);
+    expect(await restoreTo(target, '--key-file', join(source.dataDir, 'keys'))).toMatchObject({ code: 0 });
+  });
+
+  test('a file that nobody signed is restored only by its SHA-256', async () => {
+    const { target } = await retired();
+    writeFileSync(file, readFileSync(UNSIGNED));
+    const refused = await restoreTo(target);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/is not signed.*--allow-unsigned SHA256/),
+    ]);
+    expect(await restoreTo(target, '--allow-unsigned', 'yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('SHA-256 of the whole file') as string,
+    });
+    const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
+    expect(await restoreTo(target, '--allow-unsigned', 'a'.repeat(64))).toMatchObject({ code: 1 });
+    expect(await restoreTo(target, '--allow-unsigned', sha256)).toMatchObject({ code: 0 });
+  });
+
+  test('nothing that a hostile file says reaches the terminal as it is', async () => {
+    const { target } = await retired();
+    const [header = ''] = readFileSync(file, 'utf8').split('\n');
+    const words = { failed: 'x\u001b[2J\u009b\u202e\nmuster: Restored 7 entries' };
+    writeFileSync(join(target.dataDir, 'keys'), KEY_FILE_TEXT);
+    writeFileSync(file, `${header}\n${JSON.stringify(words)}\n`);
+    expect((await restoreTo(target)).stderr).toBe(
+      'muster: The service could not finish the backup: x\\x1b[2J\\x9b\\u202e\\x0amuster: Restored 7 entries\n',
+    );
+  });
 });
 
 test('without a service: exit code 1, in one line, and no file', async () => {

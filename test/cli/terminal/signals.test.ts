@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BackupWriter } from '../../../src/domain/backup/file-format.ts';
+import { signer } from '../../support/records/backups.ts';
 import { connectedTo, MAIN, musterProcess } from '../../support/service/muster-command.ts';
 import { KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
@@ -70,9 +71,9 @@ test('a restore that is stopped ends in words', async () => {
   // Opens when the other end is opened: the restore has begun to read.
   const backup = await open(path, 'w');
   child.kill('SIGTERM');
-  const writer = new BackupWriter();
+  const writer = new BackupWriter(signer(1));
   const at = new Date(0).toISOString();
-  const header = { muster: 'backup', format: 1, recordsFormat: 1, revision: 1, at, backend: '', version: '' } as const;
+  const header = { muster: 'backup', format: 2, recordsFormat: 1, revision: 1, at, backend: '', version: '' } as const;
   await backup.write(writer.header(header));
   for (let number = 1; child.exitCode === null && child.signalCode === null; number += 1) {
     const key = `past/x/${String(number).padStart(12, '0')}`;

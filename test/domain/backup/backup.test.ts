@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { OPERATOR_AUDIT } from '../../../src/domain/records/audit-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { ConfigurationFault } from '../../../src/domain/refusal.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
-import { backupsOf, backupText, copiedAt, putAll, readText } from '../../support/records/backups.ts';
+import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
 
@@ -40,14 +42,14 @@ onEachStore('a backup', (stores) => {
     const records = [KEYS.format, KEYS.compaction, KEYS.leader, KEYS.replica('r'), KEYS.pin('p'), KEYS.rateWindow('a')];
     await putAll(store, Object.fromEntries(records.map((key) => [key, { at: 1 }])));
     await putAll(store, {
-      [KEYS.activeKey]: { number: 1 },
+      [KEYS.activeKey]: { number: 1, fingerprint: 'f' },
       [KEYS.rewrapped]: { number: 1 },
       [KEYS.day]: { day: 'd' },
     });
     let held: Awaited<ReturnType<typeof copiedAt>> = [];
     let text = '';
     {
-      const begun = await backupsOf(store).begin({ counted: true });
+      const begun = await backupsOf(store).begin({ counted: true, origin: ORIGIN });
       if (begun === 'busy') throw new Error('busy');
       await using backup = begun;
       for await (const piece of backup.pieces()) text += piece;
@@ -62,13 +64,13 @@ onEachStore('a backup', (stores) => {
   test('is made one at a time; the next one may begin when the one before is let go of, finished or not', async () => {
     await using store = await filled(await stores.open());
     const backups = backupsOf(store);
-    const first = await backups.begin({ counted: false });
-    expect(await backups.begin({ counted: false })).toBe('busy');
+    const first = await backups.begin({ counted: false, origin: ORIGIN });
+    expect(await backups.begin({ counted: false, origin: ORIGIN })).toBe('busy');
     if (first === 'busy') throw new Error('busy');
     await first.pieces().next();
     await first[Symbol.asyncDispose]();
     expect((await store.list({ prefix: KEYS.pins, limit: 10 })).entries).toEqual([]);
-    const second = await backups.begin({ counted: false });
+    const second = await backups.begin({ counted: false, origin: ORIGIN });
     expect(second).not.toBe('busy');
     if (second !== 'busy') await second[Symbol.asyncDispose]();
   });
@@ -79,9 +81,9 @@ onEachStore('a backup', (stores) => {
     const hold: Store['hold'] = (...args) =>
       down ? Promise.reject(new StoreUnavailable('unreachable', 'down')) : store.hold(...args);
     const backups = backupsOf(wrappedStore(store, { hold }));
-    await expect(backups.begin({ counted: false })).rejects.toThrow('down');
+    await expect(backups.begin({ counted: false, origin: ORIGIN })).rejects.toThrow('down');
     down = false;
-    const begun = await backups.begin({ counted: false });
+    const begun = await backups.begin({ counted: false, origin: ORIGIN });
     expect(begun).not.toBe('busy');
     if (begun !== 'busy') await begun[Symbol.asyncDispose]();
   });
@@ -94,10 +96,58 @@ onEachStore('a backup', (stores) => {
         listAt: (...args) => ((pages += 1) === 1 ? Promise.resolve('compacted') : store.listAt(...args)),
       }),
     );
-    await expect(backups.begin({ counted: true })).rejects.toThrow(StoreUnavailable);
-    const begun = await backups.begin({ counted: true });
+    await expect(backups.begin({ counted: true, origin: ORIGIN })).rejects.toThrow(StoreUnavailable);
+    const begun = await backups.begin({ counted: true, origin: ORIGIN });
     expect(begun).not.toBe('busy');
     if (begun !== 'busy') await begun[Symbol.asyncDispose]();
+  });
+
+  test('is signed under the active key, which need not be the newest, and never without it', async () => {
+    await using store = await stores.open();
+    const signedUnder = async (): Promise<unknown> => JSON.parse((await backupText(store)).split('\n')[0] ?? '');
+    expect(await signedUnder()).toMatchObject({ key: { number: 2, fingerprint: RING.fingerprint(2) } });
+    await putAll(store, { [KEYS.activeKey]: { number: 1, fingerprint: RING.fingerprint(1) } });
+    expect(await signedUnder()).toMatchObject({ key: { number: 1, fingerprint: RING.fingerprint(1) } });
+    await putAll(store, { [KEYS.activeKey]: { number: 3, fingerprint: 'f' } });
+    await expect(backupText(store)).rejects.toThrow(/Key 3 is in use, and not in the key file/);
+    await expect(backupText(store)).rejects.toThrow(ConfigurationFault);
+  });
+
+  test('is in the audit of the service and in the log before its first byte, and another one could not begin without', async () => {
+    await using store = await filled(await stores.open());
+    const logged: string[] = [];
+    const begun = await backupsOf(store, logged).begin({ counted: false, origin: ORIGIN });
+    if (begun === 'busy') throw new Error('busy');
+    await using backup = begun;
+    const audited = async (): Promise<unknown[]> =>
+      (await store.list({ prefix: KEYS.audits(OPERATOR_AUDIT), limit: 10 })).entries.map(
+        ({ value }) => JSON.parse(value) as unknown,
+      );
+    const { at, actor, requestId } = ORIGIN;
+    const revision = expect.any(Number) as number;
+    const detail = { revision, keyNumber: 2 };
+    expect(await audited()).toEqual([{ at, actor, action: 'backup.begun', requestId, detail }]);
+    let text = '';
+    for await (const piece of backup.pieces()) text += piece;
+    expect((await readText(text)).entries).toHaveLength(COUNT);
+    expect(logged.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { level: 'info', actor, requestId, ...detail, msg: 'a backup begins' },
+      { level: 'info', ...detail, msg: 'a backup was sent whole' },
+    ]);
+    const down: Store['commit'] = () => Promise.reject(new StoreUnavailable('unreachable', 'down'));
+    await expect(backupText(wrappedStore(store, { commit: down }))).rejects.toThrow('down');
+    expect(await audited()).toHaveLength(1);
+  });
+
+  test('is made of a full store too, which takes no entry of it: the log says so', async () => {
+    await using store = await filled(await stores.open());
+    const full: Store['commit'] = () => Promise.reject(new StoreUnavailable('full', 'full'));
+    const logged: string[] = [];
+    const backups = backupsOf(wrappedStore(store, { commit: full }), logged);
+    const begun = await backups.begin({ counted: false, origin: ORIGIN });
+    expect(begun).not.toBe('busy');
+    if (begun !== 'busy') await begun[Symbol.asyncDispose]();
+    expect(logged.at(-1)).toMatch(/"level":"error".*the audit lacks a backup/);
   });
 
   test.each([

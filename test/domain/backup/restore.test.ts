@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { OTEL_REVISIONS_SKIPPED } from '../../../src/domain/backup/restore-rules.ts';
+import type { BackupTrust } from '../../../src/domain/backup/restore.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT } from '../../../src/domain/records/records.ts';
 import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { backupText, contentOf, putAll, restoreText } from '../../support/records/backups.ts';
+import { backupText, contentOf, putAll, restoreText, RING, ringOf } from '../../support/records/backups.ts';
 import { faultyStore, type CommitFate } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 
@@ -226,6 +228,41 @@ onEachStore('a restore', (stores) => {
       await expect(restoreText(to, file)).rejects.toThrow(words);
       expect((await contentOf(to)).size).toBe(0);
     }
+  });
+
+  test.each([
+    ['for the second reading', 1],
+    ['for the third', 2],
+  ])('of a file that another signed backup takes the place of %s, leaves no format behind', async (_when, reading) => {
+    await using from = await stores.open();
+    await using to = await stores.open();
+    const text = await source(from);
+    await putAll(from, { [KEYS.metered]: { through: '2030-01-01' } });
+    const other = await backupText(from);
+    const readings = Array.from({ length: 3 }, (_none, n) => (n === reading ? other : text));
+    await expect(restoreText(to, readings)).rejects.toThrow(/changed while it was being restored.*empty it/s);
+    expect((await contentOf(to)).has(KEYS.format)).toBe(false);
+    await expect(settleFormat(to)).rejects.toThrow(/restore was not finished/);
+  });
+
+  test('of a backup that no key verifies writes nothing, unless its SHA-256 is that of the whole file', async () => {
+    await using from = await stores.open();
+    await using to = await stores.open();
+    const text = await source(from);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const none = { keyRing: ringOf(7) };
+    const refused: [trust: BackupTrust, words: RegExp][] = [
+      [none, /key 2, which is not in the key file.*--key-file/],
+      [{ keyRing: undefined }, /key 2, which is not in the key file/],
+      [{ ...none, sha256: 'a'.repeat(64) }, new RegExp(`not the file that --allow-unsigned names.*${sha256}`)],
+      [{ keyRing: RING, sha256: 'a'.repeat(64) }, /not the file that --allow-unsigned names/],
+    ];
+    for (const [trust, words] of refused) {
+      await expect(restoreText(to, text, { trust })).rejects.toThrow(words);
+      expect((await contentOf(to)).size).toBe(0);
+    }
+    await restoreText(to, text, { trust: { ...none, sha256: sha256.toUpperCase() } });
+    expect((await contentOf(to)).has(KEYS.format)).toBe(true);
   });
 
   test('meets another one into the same store: one of them is done, and the other wrote nothing', async () => {

@@ -5,7 +5,7 @@ import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
-import { StoreUnavailable } from '../../../src/store/port.ts';
+import { ConfigurationFault } from '../../../src/domain/refusal.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 const envelopeOf = (keyFile: string): Envelope => createEnvelope(parseKeyRing(keyFile), systemRandom());
@@ -122,9 +122,9 @@ describe('a rewrapped data key', () => {
   test('under a key that this replica does not know yet, neither it nor a seal is made, and nothing reads as unset', () => {
     const newer = both.seal(new Secret('Bearer token'), CONTEXT, 2);
     const [old, behind] = [both.seal(new Secret('Bearer token'), CONTEXT, 1), envelopeOf(line(1))];
-    expect(() => behind.rewrap(old, CONTEXT, 2)).toThrow(StoreUnavailable);
-    expect(() => behind.seal(new Secret('x'), CONTEXT, 2)).toThrow(StoreUnavailable);
-    expect(() => behind.open(newer, CONTEXT)).toThrow('Key 2 is in use, and not in the key file of this replica.');
+    expect(() => behind.rewrap(old, CONTEXT, 2)).toThrow(ConfigurationFault);
+    expect(() => behind.seal(new Secret('x'), CONTEXT, 2)).toThrow(ConfigurationFault);
+    expect(() => behind.open(newer, CONTEXT)).toThrow('Key 2 is in use, and not in the key file of this replica: add its line.');
     expect(behind.open(old, CONTEXT)?.reveal()).toBe('Bearer token');
   });
 });

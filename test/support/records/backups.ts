@@ -2,23 +2,54 @@ import { setImmediate } from 'node:timers/promises';
 import { createBackups, isLeftOut } from '../../../src/domain/backup/backup.ts';
 import { readBackup } from '../../../src/domain/backup/file-format.ts';
 import type { RestoreRules } from '../../../src/domain/backup/restore-rules.ts';
-import { restore, type Restored } from '../../../src/domain/backup/restore.ts';
+import { restore, type BackupTrust, type Restored } from '../../../src/domain/backup/restore.ts';
+import type { SigningKey } from '../../../src/domain/backup/file-format.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
+import type { Origin } from '../../../src/domain/mutation/step.ts';
+import { createLog } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../service/accounts.ts';
 import { FakeClock } from '../time/fake-clock.ts';
+import { keyLine } from './key-lines.ts';
 
 const random = systemRandom();
 
-export const backupsOf = (store: Store): ReturnType<typeof createBackups> =>
-  createBackups({ store, clock: new FakeClock(), random, version: '0.1.0' });
+/** The ring with the keys of these numbers, as `keyLine` makes them. */
+export const ringOf = (...numbers: readonly number[]): KeyRing =>
+  parseKeyRing(numbers.map((number) => keyLine(number)).join(''));
+
+/** The keys that sign a backup of these tests, and verify it. */
+export const RING = ringOf(1, 2);
+
+/** @param number of the key that signs */
+export function signer(number: number, ring = RING): SigningKey {
+  const [key, fingerprint] = [ring.key(number), ring.fingerprint(number)];
+  if (!key || fingerprint === undefined) throw new Error(`no key ${number}`);
+  return { number, fingerprint, key };
+}
+
+export const ORIGIN: Origin = { actor: 'operator', requestId: 'r', at: 1, deadline: Number.POSITIVE_INFINITY };
+
+/** @param logged is given the lines of the log */
+export const backupsOf = (store: Store, logged?: string[]): ReturnType<typeof createBackups> =>
+  createBackups({
+    store,
+    clock: new FakeClock(),
+    random,
+    log: logged ? createLog('info', { write: (line) => void logged.push(line) }) : createLog('silent'),
+    metrics: createMetrics('test'),
+    keyRing: RING,
+    version: '0.1.0',
+  });
 
 /** The whole text of a backup; `between` is called before each further piece. */
 export async function backupText(
   store: Store,
   between: () => Promise<void> = () => Promise.resolve(),
 ): Promise<string> {
-  const begun = await backupsOf(store).begin({ counted: false });
+  const begun = await backupsOf(store).begin({ counted: false, origin: ORIGIN });
   if (begun === 'busy') throw new Error('busy');
   await using backup = begun;
   let text = '';
@@ -36,12 +67,23 @@ function restless(): FakeClock {
   return clock;
 }
 
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array, void> {
+async function* bytesOf(text: string | Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield Buffer.from(text);
 }
 
-export const restoreText = (store: Store, text: string, rules: Partial<RestoreRules> = {}): Promise<Restored> =>
-  restore({ store, clock: restless(), random, keepCodes: false, opens: () => true, ...rules }, () => bytesOf(text));
+/** @param text what each reading of the file gives; a list has one for each */
+export async function restoreText(
+  store: Store,
+  text: string | readonly string[],
+  rules: Partial<RestoreRules & { trust: BackupTrust }> = {},
+): Promise<Restored> {
+  const readings = typeof text === 'string' ? [text] : text;
+  let reading = 0;
+  return await restore(
+    { store, clock: restless(), random, keepCodes: false, opens: () => true, trust: { keyRing: RING }, ...rules },
+    () => bytesOf(readings[Math.min(reading++, readings.length - 1)] ?? ''),
+  );
+}
 
 /** The entries of a backup, and the revision that it is of. */
 export async function readText(text: string): Promise<{ entries: Entry[]; revision: number; counted?: number }> {

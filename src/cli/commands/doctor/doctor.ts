@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { ConfigError, readConfig, type Config } from '../../../config/config.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
-import { printable } from '../../terminal/table.ts';
+import { printable } from '../../terminal/printable.ts';
 import { finding, type Finding, type Report } from './finding.ts';
 import { checkMachine } from './machine.ts';
 import { checkService } from './service.ts';
