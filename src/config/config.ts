@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment, operatorToken, VARIABLES, type Environment, type Role } from './environment.ts';
+import { writableByOthers } from './trusted-file.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 /* Configuration is read once, here, from the environment; environment.ts has each variable with its rule. */
@@ -112,7 +113,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     tls: { api: certificatePaths(values, 'API'), device: certificatePaths(values, 'DEVICE') },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
     operatorTokens: operatorTokens(values),
-    keyFile: contentOf(values, 'MUSTER_KEY_FILE')?.toString(),
+    keyFile: secretOf(values, 'MUSTER_KEY_FILE')?.toString(),
     keyFilePath: values.MUSTER_KEY_FILE,
     pollIntervalSeconds: values.MUSTER_POLL_INTERVAL_SECONDS,
     deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
@@ -242,8 +243,16 @@ function contentOf(values: Environment, name: FileVariable): Buffer | undefined 
   }
 }
 
+/** The content of a file that decides who is trusted: nobody else may write it. */
+function secretOf(values: Environment, name: FileVariable): Buffer | undefined {
+  const content = contentOf(values, name);
+  const why = content && writableByOthers(values[name] ?? '');
+  if (why !== undefined) throw new ConfigError(`${name}: ${why}`);
+  return content;
+}
+
 function operatorTokens(values: Environment): readonly string[] | undefined {
-  const text = contentOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
+  const text = secretOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
   const fromFile = text === undefined ? [] : parseOperatorTokens(text, 'MUSTER_OPERATOR_TOKEN_FILE');
   const tokens = [...(values.MUSTER_OPERATOR_TOKEN === undefined ? [] : [values.MUSTER_OPERATOR_TOKEN]), ...fromFile];
   return tokens.length > 0 ? tokens : undefined;

@@ -1,5 +1,6 @@
 import { ConfigError, type Config } from '../config/config.ts';
-import { generateMarker, systemRandom, type RandomSource } from '../domain/credentials/random-ids.ts';
+import { plantedByOthers } from '../config/trusted-file.ts';
+import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
@@ -51,7 +52,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
   const random = systemRandom();
   prepareDataDirectory(config);
-  const secrets = await secretsOf(config, log, random);
+  // A fault of the configuration is told before the store is waited for.
+  const configured = config.keyFile === undefined ? undefined : configuredKeyRing(config.keyFile);
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
   const warn = (message: string): void => log.warn({}, message);
@@ -62,6 +64,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const storeHealth = new StoreHealth(log);
   const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
   const store = opened.use(fencedByFormat(observed, () => registration()));
+  const secrets = await secretsOf(config, configured, { store, log, random });
   await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
   const replicaId = generateMarker(random);
   const { keyRing } = secrets;
@@ -96,17 +99,19 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
 
 /**
  * With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
- * them.
+ * them. A key file is only made for a store that is empty.
  */
 async function secretsOf(
-  config: Config,
-  log: Log,
-  random: RandomSource,
+  { dataDir, keyFilePath, operatorTokens }: Config,
+  configured: KeyRing | undefined,
+  { store, log, random }: Pick<Core, 'store' | 'log' | 'random'>,
 ): Promise<Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'>> {
-  const { dataDir, keyFile: text, keyFilePath = generatedKeyPath(dataDir) } = config;
-  const tokens = config.operatorTokens ?? (await generatedOperatorTokens(dataDir, random));
-  const first = text === undefined ? await generatedKeyRing(dataDir, random) : configuredKeyRing(text);
-  const keyFile = watchedKeyFile(keyFilePath, first, log);
+  const tokens = operatorTokens ?? (await generatedOperatorTokens(dataDir, random));
+  const first = configured ?? (await generatedKeyRing(dataDir, random, store));
+  const keyFile =
+    keyFilePath === undefined
+      ? watchedKeyFile(generatedKeyPath(dataDir), first, log, plantedByOthers)
+      : watchedKeyFile(keyFilePath, first, log);
   return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
 }
 

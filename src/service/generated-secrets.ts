@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, parseOperatorTokens } from '../config/config.ts';
+import { plantedByOthers } from '../config/trusted-file.ts';
 import { generateSecretWord, type RandomSource } from '../domain/credentials/random-ids.ts';
 import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
+import type { Store } from '../store/port.ts';
 import { writeNewFile } from './new-file.ts';
 
 /*
@@ -24,9 +26,24 @@ export async function generatedOperatorTokens(dataDir: string, random: RandomSou
 /** The path of the key file that is made where none is configured. */
 export const generatedKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
-/** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
-export async function generatedKeyRing(dataDir: string, random: RandomSource): Promise<KeyRing> {
+/**
+ * Reads the key file beside the data, and makes it for a store that is empty: over one that is not, another key would
+ * open nothing of what is there, and would hide that the file is lost.
+ * @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made;
+ *   StoreUnavailable
+ */
+export async function generatedKeyRing(
+  dataDir: string,
+  random: RandomSource,
+  store: Pick<Store, 'list'>,
+): Promise<KeyRing> {
   const path = generatedKeyPath(dataDir);
+  if (!existsSync(path) && !(await isEmpty(store))) {
+    throw new ConfigError(
+      `${path} is missing, and the store is not new: restore your copy of the key file. ` +
+        'A new key would not open the headers that the store holds.',
+    );
+  }
   const text = await readOrMake(path, () => newKeyFile(random));
   try {
     return parseKeyRing(text);
@@ -34,6 +51,9 @@ export async function generatedKeyRing(dataDir: string, random: RandomSource): P
     throw new ConfigError(`${path}: ${(error as Error).message}`);
   }
 }
+
+const isEmpty = async (store: Pick<Store, 'list'>): Promise<boolean> =>
+  (await store.list({ prefix: '', limit: 1, keysOnly: true })).entries.length === 0;
 
 /** The file that was there first wins: nobody overwrites a key that data was encrypted under. */
 async function readOrMake(path: string, make: () => string): Promise<string> {
@@ -44,5 +64,7 @@ async function readOrMake(path: string, make: () => string): Promise<string> {
       if (error.code !== 'EEXIST') throw error;
     });
   }
+  const why = plantedByOthers(path);
+  if (why !== undefined) throw new ConfigError(why);
   return await readFile(path, 'utf8');
 }

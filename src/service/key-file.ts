@@ -1,3 +1,4 @@
+import { writableByOthers } from '../config/trusted-file.ts';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import type { Log } from '../log.ts';
 import { boundedContent, watchedFile, type WatchedFile } from './watched-file.ts';
@@ -14,9 +15,22 @@ export interface KeyFile extends WatchedFile {
  * The key file of a running service. A file that cannot be read or is malformed changes nothing, and one error line
  * says why.
  * @param first the keys that the file had at the start
+ * @param distrusted tells in words why the file of that path must not be used
  */
-export function watchedKeyFile(path: string, first: KeyRing, log: Log): KeyFile {
+export function watchedKeyFile(
+  path: string,
+  first: KeyRing,
+  log: Log,
+  distrusted: (path: string) => string | undefined = writableByOthers,
+): KeyFile {
   const ring = new LiveKeyRing(first);
+
+  async function reread(): Promise<void> {
+    const content = await boundedContent(path, FILE_BYTES_MAX);
+    const why = distrusted(path);
+    if (why !== undefined) throw new Error(why);
+    take(content.toString('utf8'));
+  }
 
   function take(text: string): void {
     const next = parseKeyRing(text);
@@ -38,7 +52,7 @@ export function watchedKeyFile(path: string, first: KeyRing, log: Log): KeyFile 
   return {
     ring,
     ...watchedFile({
-      take: async () => take((await boundedContent(path, FILE_BYTES_MAX)).toString('utf8')),
+      take: reread,
       failed: (why) => log.error({ path, why }, 'the key file cannot be used; the keys from before stay'),
       recovered: () => log.info({ path }, 'the key file can be read again'),
     }),

@@ -1,4 +1,14 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
@@ -6,10 +16,12 @@ import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { createLog } from '../../src/log.ts';
 import { generatedKeyRing, generatedOperatorTokens } from '../../src/service/generated-secrets.ts';
 import { startService } from '../../src/service/service.ts';
+import type { Store } from '../../src/store/port.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 
 const random = systemRandom();
+const EMPTY: Pick<Store, 'list'> = { list: () => Promise.resolve({ entries: [], revision: 0 }) };
 let dir: string;
 beforeEach(() => {
   dir = scratchDirectory('muster');
@@ -31,6 +43,31 @@ describe('it makes only what is missing', () => {
     const service = await startService({ config, log: createLog('silent') });
     await service.stop();
   };
+  test('a lost key file over a store that was used is refused and never made anew; the copy brings all back', async () => {
+    await startAndStop({});
+    const [keys, lost] = [join(dir, 'data', 'keys'), join(dir, 'lost')];
+    renameSync(keys, lost);
+    for (let time = 0; time < 2; time += 1) {
+      const fault = await startAndStop({}).catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(ConfigError);
+      expect((fault as Error).message).toMatch(/keys is missing, and the store is not new: restore your copy/);
+      expect(made('keys')).toBe(false);
+    }
+    renameSync(lost, keys);
+    await startAndStop({});
+    // A lost token locks nobody out, and seals nothing.
+    rmSync(join(dir, 'data', 'operator-token'));
+    await startAndStop({});
+    expect(made('operator-token')).toBe(true);
+  });
+
+  test('a key file beside no store yet is used', async () => {
+    mkdirSync(join(dir, 'data'));
+    kept('data/keys', KEY_FILE_TEXT);
+    await startAndStop({});
+    expect(readFileSync(join(dir, 'data', 'keys'), 'utf8')).toBe(KEY_FILE_TEXT);
+  });
+
   const made = (name: string): boolean => existsSync(join(dir, 'data', name));
 
   test('with neither configured both, readable by their owner alone', async () => {
@@ -51,9 +88,11 @@ describe('it makes only what is missing', () => {
 });
 
 test('what was made is kept, and nothing else lies there', async () => {
-  const first = [await generatedOperatorTokens(dir, random), (await generatedKeyRing(dir, random)).key(1)];
+  const first = [await generatedOperatorTokens(dir, random), (await generatedKeyRing(dir, random, EMPTY)).key(1)];
   const text = readFileSync(join(dir, 'keys'), 'utf8');
-  expect([await generatedOperatorTokens(dir, random), (await generatedKeyRing(dir, random)).key(1)]).toEqual(first);
+  expect([await generatedOperatorTokens(dir, random), (await generatedKeyRing(dir, random, EMPTY)).key(1)]).toEqual(
+    first,
+  );
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(text);
   expect(readdirSync(dir).sort()).toEqual(['keys', 'operator-token']);
 });
@@ -66,7 +105,7 @@ test('a file that another process makes at the same moment is not overwritten', 
       return random.bytes(count);
     },
   };
-  await generatedKeyRing(dir, racing);
+  await generatedKeyRing(dir, racing, EMPTY);
   expect(readFileSync(join(dir, 'keys'), 'utf8')).toBe(KEY_FILE_TEXT);
   expect(readdirSync(dir)).toEqual(['keys']);
 });
@@ -74,6 +113,19 @@ test('a file that another process makes at the same moment is not overwritten', 
 test('the kept token file may hold several, for rotation', async () => {
   kept('operator-token', `${'a'.repeat(32)}\n\n${'b'.repeat(40)}\r\n`);
   expect(await generatedOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
+});
+
+test('a file that others can write, or have put there, is refused by its path', async () => {
+  for (const [name, text, read] of [
+    ['operator-token', OPERATOR_TOKEN, () => generatedOperatorTokens(dir, random)],
+    ['keys', KEY_FILE_TEXT, () => generatedKeyRing(dir, random, EMPTY)],
+  ] as const) {
+    kept(name, text);
+    await read();
+    chmodSync(join(dir, name), 0o666);
+    await expect(read()).rejects.toThrow(ConfigError);
+    await expect(read()).rejects.toThrow(`others can write ${join(dir, name)}: chmod go-w`);
+  }
 });
 
 describe('a kept file that is wrong is refused by its path and the rule, never by what stands there', () => {
@@ -104,7 +156,7 @@ describe('a kept file that is wrong is refused by its path and the rule, never b
     ['1:hunter2\n', /line 1: expected/],
   ])('keys: %j', async (text, rule) => {
     kept('keys', text);
-    const words = await refusal(() => generatedKeyRing(dir, random));
+    const words = await refusal(() => generatedKeyRing(dir, random, EMPTY));
     expect(words).toContain(`${join(dir, 'keys')}: `);
     expect(words).toMatch(rule);
     expect(words).not.toMatch(/hunter2|MUSTER_KEY_FILE/);

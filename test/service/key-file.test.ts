@@ -1,4 +1,4 @@
-import { renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
@@ -66,6 +66,7 @@ describe('trouble keeps the keys from before, with one error line for each troub
     ['half a line', () => says(line(1) + line(2).slice(0, 20)), /line 2: expected/],
     ['a directory', () => (unlinkSync(path), symlinkSync(dir, path)), /EISDIR/],
     ['another key under a number that is known', () => says(line(1, 9) + line(2)), /key 1 is another one than before/],
+    ['one that others can write', () => (says(line(1) + line(2)), chmodSync(path, 0o666)), /others can write/],
     ['more than any key file has', () => says(line(1) + '#'.repeat(70_000)), /more than 65536 bytes/],
   ])('%s', async (_, breaks, words) => {
     const { ring, reread } = opened(line(1));

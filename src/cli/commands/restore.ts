@@ -1,5 +1,6 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { ConfigError, readConfig, type Config } from '../../config/config.ts';
+import { plantedByOthers, writableByOthers } from '../../config/trusted-file.ts';
 import type { RestoreRules } from '../../domain/backup/restore-rules.ts';
 import { restore as restoreInto, type BackupTrust } from '../../domain/backup/restore.ts';
 import { systemRandom, type RandomSource } from '../../domain/credentials/random-ids.ts';
@@ -92,14 +93,20 @@ function counting(progress: Progress, signal: AbortSignal): Reading {
 function configuredRing({ keyFile, dataDir }: Config): KeyRing | undefined {
   const kept = generatedKeyPath(dataDir);
   if (keyFile !== undefined) return ringOf(keyFile, 'MUSTER_KEY_FILE');
-  return existsSync(kept) ? ringOf(readFileSync(kept, 'utf8'), kept) : undefined;
+  return existsSync(kept) ? ringIn(kept, plantedByOthers(kept)) : undefined;
 }
 
 /** A backup may be older than the keys of the installation: then its own key file verifies it. */
 const trustOf = (ring: KeyRing | undefined, { keyFile, allowUnsigned }: RestoreOptions): BackupTrust => ({
-  keyRing: keyFile === undefined ? ring : ringOf(readFileSync(keyFile, 'utf8'), keyFile),
+  keyRing: keyFile === undefined ? ring : ringIn(keyFile, writableByOthers(keyFile)),
   sha256: allowUnsigned,
 });
+
+/** @param distrusted why the file must not be used, in words */
+function ringIn(path: string, distrusted: string | undefined): KeyRing {
+  if (distrusted !== undefined) throw new ConfigError(distrusted);
+  return ringOf(readFileSync(path, 'utf8'), path);
+}
 
 function ringOf(text: string, name: string): KeyRing {
   try {

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import type { Config, ListenAddress } from '../../../config/config.ts';
+import { plantedByOthers } from '../../../config/trusted-file.ts';
 import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
 import { generatedKeyPath } from '../../../service/generated-secrets.ts';
 import { parseCertificate } from '../../../service/tls-certificate.ts';
@@ -37,11 +38,13 @@ export async function checkMachine(config: Config, serviceRuns: boolean, report:
   return keyRing;
 }
 
-function checkKeyFile({ keyFilePath, dataDir }: Config, report: Report): KeyRing | undefined {
+function checkKeyFile({ keyFilePath, dataDir, store }: Config, report: Report): KeyRing | undefined {
   const keyFile = finding('key file');
   const path = keyFilePath ?? generatedKeyPath(dataDir);
   try {
     const keyRing = parseKeyRing(readFileSync(path, 'utf8'));
+    const planted = keyFilePath === undefined ? plantedByOthers(path) : undefined;
+    if (planted !== undefined) throw new Error(planted);
     const { mode: type, uid } = statSync(path);
     const mode = type & 0o777;
     // A file that a platform mounts belongs to another user, and its group may read it.
@@ -52,8 +55,11 @@ function checkKeyFile({ keyFilePath, dataDir }: Config, report: Report): KeyRing
     return keyRing;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && keyFilePath === undefined) report(keyFile.ok(`${path} is made at the first start`));
-    else report(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
+    const isNew = store.kind === 'sqlite' && !existsSync(store.path);
+    if (code !== 'ENOENT' || keyFilePath !== undefined) {
+      report(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
+    } else if (isNew) report(keyFile.ok(`${path} is made at the first start`));
+    else report(keyFile.fail(`${path} is missing, and the store is not new: restore your copy of the key file`));
     return undefined;
   }
 }
