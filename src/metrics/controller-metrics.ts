@@ -94,6 +94,12 @@ function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
       unit: 'replicas',
       since: '0.1.0',
     }),
+    operatorTokensDiffer: controller.gauge({
+      name: 'muster_replicas_with_other_operator_tokens',
+      help: 'Live replicas whose operator tokens are other ones than those of this one.',
+      unit: 'replicas',
+      since: '0.1.0',
+    }),
     clockSkew: controller.gauge({
       name: 'muster_clock_skew_seconds',
       help: 'The least difference of clocks that explains what other replicas wrote, for the one that differs most.',

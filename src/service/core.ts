@@ -68,7 +68,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
   const replicaId = generateMarker(random);
   const { keyRing } = secrets;
-  const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, keyRing });
+  const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, ...secrets });
   registration = () => replicas.registration();
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();

@@ -3,6 +3,22 @@ import type { Mutant } from './mutant.ts';
 /** The collector's address and header, and what must not be told. */
 export const SECRETS: readonly Mutant[] = [
   {
+    name: 'a lost key file is made anew over a store that was used',
+    file: 'src/service/generated-secrets.ts',
+    search: 'if (!existsSync(path) && !(await isEmpty(store))) {',
+    replacement: 'if (!existsSync(path) && (await isEmpty(store)) && path.length === 0) {',
+    rule: 'Keys: an embedded store makes a key file for an empty store alone.',
+    caughtBy: ['test/service/generated-secrets.test.ts'],
+  },
+  {
+    name: 'a file in a directory of all may be of anybody',
+    file: 'src/config/trusted-file.ts',
+    search: 'if (isShared && !isOf(this.#user, stats)) return',
+    replacement: 'if (isShared && at.length === 0) return',
+    rule: 'Configuration: a token or key file that others can have put there is refused.',
+    caughtBy: ['test/config/trusted-file.test.ts'],
+  },
+  {
     name: 'a percent sign needs no hexadecimal digits behind it',
     file: 'src/domain/otel-config/collector-endpoint.ts',
     search: '|%[0-9A-Fa-f]{2})*)*$/;',

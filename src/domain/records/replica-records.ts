@@ -2,6 +2,10 @@ import * as z from 'zod';
 
 /* The records by which replicas know of each other: which live, which keys they have, and which key is active. */
 
+const announcedTokensSchema = z.looseObject({ keyNumber: z.int().min(1), mac: z.string() });
+/** An HMAC of a replica's operator tokens (domain/replicas/operator-tokens.ts), and the key that it is under. */
+export type AnnouncedTokens = z.infer<typeof announcedTokensSchema>;
+
 /** `replica/<replicaId>`: rewritten every few seconds, gone with its replica. */
 export const replicaSchema = z.looseObject({
   replicaId: z.string(),
@@ -19,6 +23,8 @@ export const replicaSchema = z.looseObject({
   format: z.int().min(1).default(1),
   /** The additive changes of records that it knows (record-changes.ts). */
   knows: z.array(z.string()).default([]),
+  /** A program of an earlier version announces none. */
+  operatorTokens: announcedTokensSchema.optional(),
 });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 

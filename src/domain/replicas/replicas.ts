@@ -1,13 +1,15 @@
 import type { Log } from '../../log.ts';
 import { PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { joinSealing } from '../keys/active-key.ts';
+import type { Secret } from '../credentials/secret.ts';
+import { joinSealing, readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { RECORD_CHANGES } from '../records/record-changes.ts';
 import { FORMAT } from '../records/records.ts';
-import { replicaSchema, type ReplicaRecord } from '../records/replica-records.ts';
+import { replicaSchema, type AnnouncedTokens, type ReplicaRecord } from '../records/replica-records.ts';
+import { ComparedTokens, type OperatorTokensMetrics } from './operator-tokens.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
 
 /** The registry of live replicas. Each has a record there with its keys, its version and its clock. */
@@ -18,7 +20,7 @@ export interface Replicas {
    * @throws StoreUnavailable; BadRecord; Busy as `joinSealing`
    */
   announce(): Promise<string | undefined>;
-  /** Announces this replica again, and checks the clocks of the others. @throws StoreUnavailable; BadRecord; Busy */
+  /** Announces this replica again, and compares its clock and its operator tokens with those of the others. @throws StoreUnavailable; BadRecord; Busy */
   round(): Promise<void>;
   /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
   live(): Promise<readonly ReplicaRecord[]>;
@@ -39,7 +41,7 @@ export interface Replicas {
   release(): Promise<void>;
 }
 
-export interface ReplicaMetrics {
+export interface ReplicaMetrics extends OperatorTokensMetrics {
   /** @param count of replicas on the registry at the last round */
   replicasLive(count: number): void;
   /** @param seconds by which the clock of another replica differs at least: the greatest such difference */
@@ -54,6 +56,8 @@ export interface ReplicasDeps {
   readonly replicaId: string;
   readonly version: string;
   readonly keyRing: KeyRing;
+  /** The tokens that open the operator API of this replica. */
+  readonly operatorTokens: readonly Secret[];
   /** `RECORD_CHANGES` by default; tests give others. */
   readonly knows?: readonly string[];
 }
@@ -93,15 +97,20 @@ class Registry implements Replicas {
   /** When the last read of the others began, on the monotonic clock. */
   #readAt: number;
   #disagree = false;
+  readonly #tokens: ComparedTokens;
+  #announcedTokens: AnnouncedTokens | undefined;
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps;
+    this.#tokens = new ComparedTokens(deps);
     this.#startedAt = deps.clock.now();
     this.#readAt = deps.clock.monotonic();
   }
 
   async announce(): Promise<string | undefined> {
-    const { numbers } = this.#deps.keyRing;
+    const { numbers, newest } = this.#deps.keyRing;
+    const active = await readActiveKey(this.#deps.store);
+    this.#announcedTokens = this.#tokens.announced(active?.record.number ?? newest);
     const value = JSON.stringify(this.#record());
     if (this.#held && !this.#held.lost.aborted) {
       if ((await this.#held.rewrite(value)) === 'written') return await this.#join(numbers);
@@ -131,7 +140,7 @@ class Registry implements Replicas {
       this.#deps.log.error({ why: missing }, 'this replica cannot serve');
     }
     this.#missing = missing;
-    await this.#checkClocks();
+    await this.#compareWithOthers();
   }
 
   async live(): Promise<readonly ReplicaRecord[]> {
@@ -142,13 +151,17 @@ class Registry implements Replicas {
     return (await this.live()).every(({ knows }) => knows.includes(change));
   }
 
-  async #checkClocks(): Promise<void> {
+  async #compareWithOthers(): Promise<void> {
     const { store, clock, log, metrics, replicaId } = this.#deps;
     const [before, begun] = [this.#readAt, clock.monotonic()];
     const all = await readReplicas(store);
     const [now, to] = [clock.monotonic(), clock.now()];
     this.#readAt = begun;
     const others = all.filter(({ record }) => record.replicaId !== replicaId);
+    this.#tokens.compare(
+      this.#announcedTokens,
+      others.map(({ record }) => record),
+    );
     const announced = others.map(({ record, revision }) => ({ ...record, revision }));
     this.#clocks = judgeClocks(this.#clocks, announced, { from: to - (now - before), to });
     metrics.replicasLive(all.length);
@@ -184,6 +197,7 @@ class Registry implements Replicas {
       clock: clock.now(),
       format: FORMAT,
       knows: [...knows],
+      ...(this.#announcedTokens && { operatorTokens: this.#announcedTokens }),
     };
   }
 }

@@ -25,7 +25,16 @@ async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & A
   watchCache.start();
   await until(() => watchCache.ready);
   const keyRing = parseKeyRing(keyLine(1));
-  const replicas = createReplicas({ store, clock, log, metrics, replicaId: 'one', version: '0.0.0', keyRing });
+  const replicas = createReplicas({
+    store,
+    clock,
+    log,
+    metrics,
+    replicaId: 'one',
+    version: '0.0.0',
+    keyRing,
+    operatorTokens: [],
+  });
   const fleet = createFleet(store, watchCache, memory);
   const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, random: systemRandom() });
   return { rotation, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };

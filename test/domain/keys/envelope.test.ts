@@ -124,7 +124,9 @@ describe('a rewrapped data key', () => {
     const [old, behind] = [both.seal(new Secret('Bearer token'), CONTEXT, 1), envelopeOf(line(1))];
     expect(() => behind.rewrap(old, CONTEXT, 2)).toThrow(ConfigurationFault);
     expect(() => behind.seal(new Secret('x'), CONTEXT, 2)).toThrow(ConfigurationFault);
-    expect(() => behind.open(newer, CONTEXT)).toThrow('Key 2 is in use, and not in the key file of this replica: add its line.');
+    expect(() => behind.open(newer, CONTEXT)).toThrow(
+      'Key 2 is in use, and not in the key file of this replica: add its line.',
+    );
     expect(behind.open(old, CONTEXT)?.reveal()).toBe('Bearer token');
   });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { readActiveKey } from '../../../src/domain/keys/active-key.ts';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { put } from '../../../src/domain/records/codec.ts';
@@ -17,6 +18,8 @@ const ringOf = (...lines: string[]): KeyRing => parseKeyRing(lines.join(''));
 interface Told {
   live: number;
   skewSeconds: number;
+  otherTokens: number;
+  logged: { level: string; msg: string; replicas?: string[] }[];
 }
 
 function replica(
@@ -26,21 +29,24 @@ function replica(
     clock = new FakeClock(),
     keyRing = ringOf(line(1)),
     knows,
-  }: { clock?: FakeClock; keyRing?: KeyRing; knows?: readonly string[] } = {},
+    tokens = ['token'],
+  }: { clock?: FakeClock; keyRing?: KeyRing; knows?: readonly string[]; tokens?: readonly string[] } = {},
 ): Replicas & { clock: FakeClock; told: Told } {
-  const told: Told = { live: 0, skewSeconds: 0 };
+  const told: Told = { live: 0, skewSeconds: 0, otherTokens: 0, logged: [] };
   const metrics = {
     replicasLive: (count: number) => void (told.live = count),
+    operatorTokensDiffer: (count: number) => void (told.otherTokens = count),
     clockSkew: (seconds: number) => void (told.skewSeconds = seconds),
   };
   const replicas = createReplicas({
     store,
     clock,
-    log: createLog('silent'),
+    log: createLog('info', { write: (line) => void told.logged.push(JSON.parse(line) as Told['logged'][number]) }),
     metrics,
     replicaId,
     version: '0.0.0',
     keyRing,
+    operatorTokens: tokens.map((token) => new Secret(token)),
     ...(knows && { knows }),
   });
   return {
@@ -268,5 +274,47 @@ onEachStore('the clocks of replicas', (stores) => {
     store.intercept('list', 'after', async () => one.clock.advance(300_000));
     await one.round();
     expect([one.othersDisagree(), one.told.skewSeconds]).toEqual([false, 0]);
+  });
+
+  test('tells of other operator tokens once, by replicas and never by tokens, until they are the same again', async () => {
+    await using store = await stores.open();
+    const [one, same] = [
+      replica(store, 'one', { tokens: ['a', 'b'] }),
+      replica(store, 'same', { tokens: ['b', 'a', 'a'] }),
+    ];
+    const other = replica(store, 'other', { tokens: ['a', 'withdrawn'] });
+    for (const each of [one, same, other]) await each.announce();
+    for (let time = 0; time < 2; time += 1) for (const each of [one, same, other]) await each.round();
+    expect([one.told.otherTokens, same.told.otherTokens, other.told.otherTokens]).toEqual([1, 1, 2]);
+    const warned = one.told.logged.filter(({ msg }) => msg.includes('operator tokens'));
+    expect(warned).toMatchObject([{ level: 'warn', replicas: ['other'] }]);
+    const stored = (await store.list({ prefix: KEYS.replicas, limit: 10 })).entries.map(({ value }) => value).join();
+    expect(stored + JSON.stringify(one.told.logged)).not.toContain('withdrawn');
+    await other.release();
+    await one.round();
+    expect([one.told.otherTokens, one.told.logged.at(-1)?.msg]).toEqual([0, expect.stringContaining('the same again')]);
+  });
+
+  test('compares no operator tokens under two keys, nor those of a replica that announces none', async () => {
+    await using store = await stores.open();
+    const keyRing = ringOf(line(1), line(2));
+    const [one, other] = [replica(store, 'one', { keyRing }), replica(store, 'other', { keyRing, tokens: ['b'] })];
+    await one.announce();
+    await other.announce();
+    await store.commit({
+      expect: [{ key: 'never', revision: 0 }],
+      write: [put(KEYS.activeKey, { number: 1, fingerprint: keyRing.fingerprint(1) })],
+    });
+    // It has announced itself under key 2, and this replica has seen the other key become active.
+    await one.round();
+    expect(one.told.otherTokens).toBe(0);
+    await other.round();
+    await one.round();
+    expect(one.told.otherTokens).toBe(1);
+    await other.release();
+    const silent = { replicaId: 'silent', startedAt: 1, version: '0', keyNumbers: [1], fingerprints: {}, clock: 1 };
+    await store.commit({ expect: [{ key: 'never', revision: 0 }], write: [put(KEYS.replica('silent'), silent)] });
+    await one.round();
+    expect([one.told.live, one.told.otherTokens]).toEqual([2, 0]);
   });
 });

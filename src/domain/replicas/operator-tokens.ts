@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto';
+import type { Log } from '../../log.ts';
+import type { Secret } from '../credentials/secret.ts';
+import { derivedKey } from '../keys/derived-key.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.ts';
+
+/*
+ * Replicas must take the same tokens of the operator: otherwise a token works or not by the replica that is asked, and
+ * one that was withdrawn may still open a door. Each replica announces an HMAC of its tokens under the active key. It
+ * tells whether two replicas have the same tokens to those who have the key, and nothing to anybody else.
+ */
+
+export interface OperatorTokensMetrics {
+  /** @param count of live replicas whose operator tokens are other ones than this replica's */
+  operatorTokensDiffer(count: number): void;
+}
+
+export interface OperatorTokensDeps {
+  readonly keyRing: KeyRing;
+  readonly operatorTokens: readonly Secret[];
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly metrics: OperatorTokensMetrics;
+}
+
+/** The operator tokens of this replica, as it announces them and compares them with those of the others. */
+export class ComparedTokens {
+  readonly #deps: OperatorTokensDeps;
+  /** The replicas that were logged last, so that each difference is logged once. */
+  #logged = '';
+
+  constructor(deps: OperatorTokensDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param keyNumber the active key; undefined is returned where this replica does not have it */
+  announced(keyNumber: number): AnnouncedTokens | undefined {
+    const { keyRing, operatorTokens } = this.#deps;
+    const key = keyRing.key(keyNumber);
+    if (!key) return undefined;
+    const tokens = [...new Set(operatorTokens.map((token) => token.reveal()))].sort();
+    // Tokens have no line ends in them, so a list has one text.
+    const mac = createHmac('sha256', derivedKey(key, 'operator tokens')).update(tokens.join('\n')).digest('hex');
+    return { keyNumber, mac };
+  }
+
+  /**
+   * Compares what the live replicas announced, and warns of a difference once. A replica of an earlier version
+   * announces nothing, and one that has not seen a rotation yet used another key: neither can be compared.
+   */
+  compare(own: AnnouncedTokens | undefined, others: readonly ReplicaRecord[]): void {
+    const { log, metrics } = this.#deps;
+    const differing = others
+      .filter(({ operatorTokens: theirs }) => own && theirs?.keyNumber === own.keyNumber && theirs.mac !== own.mac)
+      .map(({ replicaId }) => replicaId)
+      .sort();
+    metrics.operatorTokensDiffer(differing.length);
+    const names = differing.join(' ');
+    if (names === this.#logged) return;
+    this.#logged = names;
+    if (differing.length === 0) log.info({}, 'the operator tokens of all replicas are the same again');
+    else log.warn({ replicas: differing }, 'other replicas have other operator tokens: make them the same everywhere');
+  }
+}
