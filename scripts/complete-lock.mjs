@@ -4,9 +4,12 @@
  * npm writes an optional platform package into the lock file only when the registry it asked could serve it. `npm ci`
  * then refuses the lock, because the parent lists packages that the lock does not know. Each missing entry is added
  * with its exact version and the platform that its name spells, so that `npm ci` accepts the lock everywhere and still
- * installs only what fits the machine. Run it after every change of dependencies: `node scripts/complete-lock.mjs`.
+ * installs only what fits the machine. Then every entry without a checksum gets the one that the registry tells; those
+ * that it does not serve are named, and test/repository/supply-chain.test.ts lists them. Run it after every change of dependencies: `node scripts/complete-lock.mjs`.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import process from 'node:process';
 
 const SYSTEMS = new Set([
   'aix',
@@ -46,6 +49,27 @@ for (const parent of Object.values(lock.packages)) {
   }
 }
 
+/** The checksum of a package's tarball, as the registry tells it; undefined where it does not serve that version. */
+function integrityOf(name, version) {
+  const { stdout } = spawnSync('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  return /^sha512-\S+$/.exec(stdout.trim())?.[0];
+}
+
+let completed = 0;
+for (const [place, entry] of Object.entries(lock.packages)) {
+  if (place === '' || entry.link || entry.integrity) continue;
+  const integrity = integrityOf(place.split('node_modules/').at(-1), entry.version);
+  if (integrity === undefined) console.warn(`no checksum: ${place} ${entry.version}`);
+  else {
+    const { version, ...rest } = entry;
+    lock.packages[place] = { version, integrity, ...rest };
+    completed += 1;
+  }
+}
+
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(`package-lock.json: ${added} platform entries added`);
+console.log(`package-lock.json: ${added} platform entries added, ${completed} checksums`);

@@ -138,6 +138,26 @@ test('a key file that others may read is a warning', async () => {
   expect(findings.find((line) => line.includes('key file'))).toMatch(/^warn .*mode 644\): chmod 600/);
 });
 
+test('a key file that others may write is a fault', async () => {
+  chmodSync(join(dataDir, 'keys'), 0o622);
+  const diagnosis = await diagnosed();
+  expect([diagnosis.code, failsOf(diagnosis)]).toEqual([
+    3,
+    [expect.stringMatching(/key file .*others can write .*chmod go-w/)],
+  ]);
+});
+
+test('a key file that is missing is made for a new store, and a fault beside one that was used', async () => {
+  rmSync(join(dataDir, 'keys'));
+  expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
+  {
+    await using _store = await openSqliteStore(join(dataDir, 'muster.db'));
+  }
+  expect(failsOf(await diagnosed())).toEqual([
+    expect.stringMatching(/key file .*keys is missing, and the store is not new: restore your copy/),
+  ]);
+});
+
 test('a port that another program has', async () => {
   const squatter = createServer().listen(0, '127.0.0.1');
   await once(squatter, 'listening');

@@ -1,0 +1,44 @@
+/**
+ * Holds the Node that npm installs to a checksum of this repository. The package `node` fetches its binary by a script
+ * of its own, which the lock file does not cover: without this, whatever the registry serves would run.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import process from 'node:process';
+
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Compares a binary with the checksum for a platform (`linux-x64`).
+ * @returns what is wrong, in words; undefined where the checksum fits. `isKnown` is false where there is no checksum for
+ *   that platform, as for those whose package could not be fetched when the list was made.
+ */
+export function nodeFault(binary, platform = `${process.platform}-${process.arch}`, known = checksums()) {
+  const wanted = known.sha256[platform];
+  if (wanted === undefined) {
+    return {
+      isKnown: false,
+      says: `Node ${known.version} is not verified: scripts/node-checksums.json lacks ${platform}.`,
+    };
+  }
+  const found = sha256Of(binary);
+  if (found === wanted) return undefined;
+  return {
+    isKnown: true,
+    says: `${binary} is not the Node ${known.version} that scripts/node-checksums.json names (SHA-256 ${found}).`,
+  };
+}
+
+export const checksums = () => JSON.parse(readFileSync(new URL('node-checksums.json', import.meta.url), 'utf8'));
+
+function sha256Of(path) {
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  const file = openSync(path, 'r');
+  try {
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) hash.update(chunk.subarray(0, read));
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest('hex');
+}
