@@ -150,9 +150,7 @@ test('a key file that others may write is a fault', async () => {
 test('a key file that is missing is made for a new store, and a fault beside one that was used', async () => {
   rmSync(join(dataDir, 'keys'));
   expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
-  {
-    await using _store = await openSqliteStore(join(dataDir, 'muster.db'));
-  }
+  await (await openSqliteStore(join(dataDir, 'muster.db')))[Symbol.asyncDispose]();
   expect(failsOf(await diagnosed())).toEqual([
     expect.stringMatching(/key file .*keys is missing, and the store is not new: restore your copy/),
   ]);
