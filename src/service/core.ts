@@ -99,7 +99,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
 
 /**
  * With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
- * them. A key file is only made for a store that is empty.
+ * them. A key file is only made for a store that is new.
  */
 async function secretsOf(
   { dataDir, keyFilePath, operatorTokens }: Config,

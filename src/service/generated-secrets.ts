@@ -5,6 +5,7 @@ import { ConfigError, parseOperatorTokens } from '../config/config.ts';
 import { plantedByOthers } from '../config/trusted-file.ts';
 import { generateSecretWord, type RandomSource } from '../domain/credentials/random-ids.ts';
 import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
+import { KEYS } from '../domain/records/keys.ts';
 import type { Store } from '../store/port.ts';
 import { writeNewFile } from './new-file.ts';
 
@@ -27,8 +28,8 @@ export async function generatedOperatorTokens(dataDir: string, random: RandomSou
 export const generatedKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
 /**
- * Reads the key file beside the data, and makes it for a store that is empty: over one that is not, another key would
- * open nothing of what is there, and would hide that the file is lost.
+ * Reads the key file beside the data, and makes it for a store that no service has used yet: over another one, a new key
+ * would open nothing of what is there, and would hide that the file is lost.
  * @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made;
  *   StoreUnavailable
  */
@@ -38,7 +39,7 @@ export async function generatedKeyRing(
   store: Pick<Store, 'list'>,
 ): Promise<KeyRing> {
   const path = generatedKeyPath(dataDir);
-  if (!existsSync(path) && !(await isEmpty(store))) {
+  if (!existsSync(path) && !(await isNew(store))) {
     throw new ConfigError(
       `${path} is missing, and the store is not new: restore your copy of the key file. ` +
         'A new key would not open the headers that the store holds.',
@@ -52,8 +53,11 @@ export async function generatedKeyRing(
   }
 }
 
-const isEmpty = async (store: Pick<Store, 'list'>): Promise<boolean> =>
-  (await store.list({ prefix: '', limit: 1, keysOnly: true })).entries.length === 0;
+/** The first service on a store makes the record of the active key; a restored store has accounts and not yet that. */
+const isNew = async (store: Pick<Store, 'list'>): Promise<boolean> =>
+  (
+    await Promise.all([KEYS.activeKey, KEYS.accounts].map((prefix) => store.list({ prefix, limit: 1, keysOnly: true })))
+  ).every(({ entries }) => entries.length === 0);
 
 /** The file that was there first wins: nobody overwrites a key that data was encrypted under. */
 async function readOrMake(path: string, make: () => string): Promise<string> {
