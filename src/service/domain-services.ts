@@ -37,7 +37,7 @@ import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/lo
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
-import { createReplicas, onceEveryReplicaKnows, type Replicas, type ReplicasDeps } from '../domain/replicas/replicas.ts';
+import { createReplicas, onceEveryReplicaKnows, type Replicas } from '../domain/replicas/replicas.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
@@ -75,7 +75,7 @@ export interface ReplicaServices {
  * The registry of replicas, and the judgement of the clock that rests on it: both are needed before the process serves.
  */
 export function createReplicaServices(
-  deps: Surroundings & Pick<ReplicasDeps, 'replicaId' | 'keyRing' | 'operatorTokens'>,
+  deps: Surroundings & Pick<Parameters<typeof createReplicas>[0], 'replicaId' | 'keyRing' | 'operatorTokens'>,
 ): ReplicaServices {
   const { clock, log } = deps;
   const replicas = createReplicas({ ...deps, version: VERSION });
