@@ -47,6 +47,10 @@ export interface Config {
   readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
   /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
   readonly concurrencyMax: { readonly api: number; readonly device: number; readonly ops: number };
+  /** Connections of one address that have not authenticated a request; 0 is no bound. */
+  readonly connectionsPerAddressMax: { readonly api: number; readonly device: number; readonly ops: number };
+  /** The proxies whose word on their clients is taken. */
+  readonly trustedProxies: Environment['MUSTER_TRUSTED_PROXIES'];
   /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
   readonly tls: { readonly api: CertificatePaths | undefined; readonly device: CertificatePaths | undefined };
   /** The time from the signal to end until the listeners accept nothing more. */
@@ -110,6 +114,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       device: values.MUSTER_DEVICE_CONCURRENCY,
       ops: values.MUSTER_OPS_CONCURRENCY,
     },
+    connectionsPerAddressMax: {
+      api: values.MUSTER_API_CONNECTIONS_PER_ADDRESS,
+      device: values.MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS,
+      ops: values.MUSTER_OPS_CONNECTIONS_PER_ADDRESS,
+    },
+    trustedProxies: values.MUSTER_TRUSTED_PROXIES,
     tls: { api: certificatePaths(values, 'API'), device: certificatePaths(values, 'DEVICE') },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
     operatorTokens: operatorTokens(values),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import * as z from 'zod';
 
 /*
@@ -70,6 +71,23 @@ export const operatorToken = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
   .max(1024);
+
+const PROXIES_MAX = 100;
+const ranges = z.string().transform((value, ctx) => {
+  const parsed = value === '' ? [] : value.split(',').map((range) => rangeOf(range.trim()));
+  if (parsed.length <= PROXIES_MAX && parsed.every((range) => range !== undefined)) return parsed;
+  ctx.addIssue(`must be at most ${PROXIES_MAX} addresses or ranges, as in 10.0.0.0/8, with commas between them`);
+  return z.NEVER;
+});
+
+/** A lone address is a range of one. */
+function rangeOf(text: string): { readonly address: string; readonly bits: number } | undefined {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  const width = family === 6 ? 128 : 32;
+  const range = { address, bits: bits === undefined ? width : Number(bits) };
+  return family !== 0 && range.bits <= width ? range : undefined;
+}
 
 const file = z.string().min(1, 'must be the path of a file');
 
@@ -206,6 +224,26 @@ const guarding = {
         'Requests in flight on the ops listener. One more is refused with 503. Probes and `/metrics` have as many slots ' +
         'of their own.',
     }),
+  MUSTER_API_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000).prefault('5000').meta({
+    description:
+      'Connections of one address (of a /64 in IPv6) to the API listener that have not authenticated a request. At the ' +
+      'bound the one that has been idle longest is closed. 0 is no bound: for a listener whose clients all come from ' +
+      'the address of a proxy or a load balancer.',
+  }),
+  MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+    .prefault('50000')
+    .meta({ description: 'The same for the device listener.' }),
+  MUSTER_OPS_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+    .prefault('500')
+    .meta({ description: 'The same for the ops listener.' }),
+  MUSTER_TRUSTED_PROXIES: ranges.prefault('').meta({
+    unset: 'none',
+    description:
+      'Address ranges of the proxies before the listeners, with commas between them, as in `10.0.0.0/8,fd00::/8`. Behind ' +
+      'one of them the client is the rightmost address of `X-Forwarded-For` that is none of them: in the log, and for the ' +
+      'bounds per address, which then count its requests in flight that have not authenticated. The header of anybody ' +
+      'else is ignored.',
+  }),
   MUSTER_RATE_WINDOW: z
     .enum(['local', 'shared'], 'must be local or shared')
     .prefault('shared')

@@ -1,4 +1,8 @@
-import { createDevicePlane } from '../api/device/device-plane.ts';
+import type { IncomingMessage } from 'node:http';
+import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';
+import { AwaitedBodies } from '../api/http/awaited-bodies.ts';
+import type { Pool } from '../api/listener/admission.ts';
+import { TrustedProxies } from '../api/http/client-address.ts';
 import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
@@ -21,18 +25,24 @@ export type ListenerName = 'api' | 'device' | 'ops';
 export interface ListenerBounds {
   /** Requests in flight, held polls not counted; a further one is told to retry later. */
   readonly concurrencyMax: number;
-  /** Open connections; a further one is closed at once. */
+  /** Open connections; for a further one, the one that has been idle longest is closed. */
   readonly connectionsMax: number;
+  /** Those of one address that have not authenticated; 0 is no bound. */
+  readonly strangersPerAddressMax?: number;
 }
 
 /** A connection costs memory and a file descriptor even while it is idle. */
 const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, device: 100_000, ops: 1_000 };
 
 /**
- * The requests of a kubelet and of Prometheus are vital: an overload must neither get the replica killed nor hide
- * itself.
+ * The requests of a kubelet and of Prometheus have slots of their own: an overload must neither get the replica killed
+ * nor hide itself. A scrape costs much more than a probe, and takes none of a probe's slots.
  */
-const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
+const POOLS: ReadonlyMap<string, Pool> = new Map<string, Pool>([
+  ['/livez', 'probes'],
+  ['/readyz', 'probes'],
+  ['/metrics', 'metrics'],
+]);
 
 export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {
   /** The certificates of the TLS listeners, to be read again from time to time. */
@@ -82,7 +92,9 @@ export async function openListeners(
 ): Promise<Listeners> {
   const { clock, clockWatch, deadlines, log, metrics, fleet, config } = core;
   const serves = (role: Role): boolean => config.roles.has(role);
-  const base = { clock, deadlines, log, metrics, jitter };
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
+  const clientOf = (request: IncomingMessage): string => trustedProxies.clientOf(request);
+  const base = { clock, deadlines, log, metrics, jitter, clientOf };
   const { apps, otelConfigs, mutations } = shared.domain;
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
@@ -93,6 +105,8 @@ export async function openListeners(
     clockWatch,
     stopping: shared.stopping,
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
+    enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
+    awaitedBodies: new AwaitedBodies(LIMITS.enrollmentBodiesAwaitedMax),
   });
   const opsServer = createOpsServer({
     ...base,
@@ -103,7 +117,7 @@ export async function openListeners(
     services: shared.domain,
   });
   const certificates: CertificateFiles[] = [];
-  const to: ListenTo = { core, bounds, certificates };
+  const to: ListenTo = { core, bounds, trustedProxies, certificates };
   const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(to, name, kind);
   const device: ListenerKind = {
     handle: devicePlane,
@@ -111,13 +125,14 @@ export async function openListeners(
     overloaded: 'overloaded',
     perTurnMax: LIMITS.devicesPerTurnMax,
     parked: () => shared.device.heldPolls.count,
+    poolOf: (request) => (isEnrollment(request) ? 'unbounded' : 'ordinary'),
   };
   const api: ListenerKind = { handle: gateway, belowRouting: 'not_found', overloaded: 'upstream_unavailable' };
   const ops: ListenerKind = {
     handle: opsServer,
     belowRouting: 'invalid_request',
     overloaded: 'overloaded',
-    isVital: ({ url = '' }) => PROBES.has(url),
+    poolOf: ({ url = '' }) => POOLS.get(url.split('?', 1)[0] ?? '') ?? 'ordinary',
   };
   return {
     api: serves('api') ? opened.use(await open('api', api)) : undefined,
@@ -127,19 +142,20 @@ export async function openListeners(
   };
 }
 
-interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | 'parked' | 'isVital'> {
+interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | 'parked' | 'poolOf'> {
   readonly belowRouting: ErrorCode;
   readonly overloaded: ErrorCode;
 }
 
 interface ListenTo {
   readonly core: Core;
+  readonly trustedProxies: TrustedProxies;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
   readonly certificates: CertificateFiles[];
 }
 
 async function listen(
-  { core, bounds, certificates }: ListenTo,
+  { core, bounds, trustedProxies, certificates }: ListenTo,
   name: ListenerName,
   { belowRouting, overloaded, ...kind }: ListenerKind,
 ): Promise<Listener> {
@@ -158,7 +174,12 @@ async function listen(
     ...kind,
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
-    ...(bounds[name] ?? { concurrencyMax: config.concurrencyMax[name], connectionsMax: CONNECTIONS_MAX[name] }),
+    trustedProxies,
+    ...(bounds[name] ?? {
+      concurrencyMax: config.concurrencyMax[name],
+      connectionsMax: CONNECTIONS_MAX[name],
+      strangersPerAddressMax: config.connectionsPerAddressMax[name],
+    }),
     onRejected: (reason) => metrics.requestRejected(name, reason),
   });
   return listener;

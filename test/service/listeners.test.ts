@@ -9,7 +9,7 @@ const ONE = { concurrencyMax: 1, connectionsMax: 100 };
 async function occupy(port: number, target: string, apiKey: string): Promise<RawConnection> {
   const connection = await connectRaw(port);
   const fields = [`Authorization: Bearer ${apiKey}`, 'Content-Length: 2', 'Expect: 100-continue'];
-  await connection.send(`POST ${target} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`);
+  await connection.send(`POST ${target} HTTP/1.1\r\nHost: a\r\n${fields.join('\r\n')}\r\n\r\n`);
   expect((await connection.answer()).status).toBe(100);
   return connection;
 }

@@ -61,7 +61,7 @@ onEachBackend('while the device listener is flooded', (backend) => {
     await using flood = await Flood.start(
       muster.service.device.port,
       CONNECTIONS,
-      () => `GET /device/v1/config HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`,
+      () => `GET /device/v1/config HTTP/1.1\r\nHost: a\r\n${fields.join('\r\n')}\r\n\r\n`,
     );
     await until(() => flood.answers > CONNECTIONS);
     const before = flood.answers;

@@ -138,7 +138,7 @@ describe('a renewed certificate', () => {
 
 test('it ends with connections that wait, that shake hands, and that never said anything', async () => {
   await using idle = await secureRaw(muster.api, apiFirst);
-  await idle.send('GET /v1/apps HTTP/1.1\r\n\r\n');
+  await idle.send('GET /v1/apps HTTP/1.1\r\nHost: a\r\n\r\n');
   expect((await idle.answer()).status).toBe(401);
   await using fresh = await secureRaw(muster.api, apiFirst);
   const silent = connectTcp(Number(new URL(muster.api).port), '127.0.0.1');

@@ -10,6 +10,7 @@ import type { FoundApp } from '../../domain/fleet/reader.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
 import type { DeviceConfigs } from '../../domain/otel-config/delivered-config.ts';
 import type { DetectionMetrics } from '../../domain/review-queue/detections.ts';
+import type { AwaitedBodies } from '../http/awaited-bodies.ts';
 import type { ExchangeDeps } from '../http/exchange.ts';
 import type { PollMetrics } from './metrics.ts';
 
@@ -23,6 +24,10 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly recentlyRejected: RecentlyRejected;
   /** Bounds the requests that are authenticated by reads of the store. */
   readonly storeReads: Semaphore;
+  /** Bounds the enrollments whose bodies are there: they take no slot of the listener's, so that polls have theirs. */
+  readonly enrollments: Semaphore;
+  /** Bounds the bodies of enrollments that are on their way. */
+  readonly awaitedBodies: AwaitedBodies;
   /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;

@@ -47,6 +47,10 @@ export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, 
   };
 }
 
+/** Tells whether a request is an enrollment, whose body comes before anything authenticates it. */
+export const isEnrollment = ({ method, url = '' }: IncomingMessage): boolean =>
+  method === 'POST' && pathOf(url) === '/device/v1/enroll';
+
 /** The path of a target without its query, of an absolute-form one too (RFC 9112, 3.2.2). */
 function pathOf(url: string): string {
   const query = url.indexOf('?');

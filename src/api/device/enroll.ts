@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { hashFromHex } from '../../domain/credentials/tokens.ts';
 import { enroll } from '../../domain/devices/enrollment.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { asciiText } from '../http/fields.ts';
 import { bearerOf } from '../http/bearer.ts';
 import { readJson } from '../http/json-body.ts';
@@ -34,12 +34,22 @@ const refuse = {
  * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
 export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
-  const { credentialHash: hex, ...fields } = await readJson(exchange, body, refuse, 'invalid_request');
+  const { credentialHash: hex, ...fields } = await readJson(
+    exchange,
+    body,
+    refuse,
+    'invalid_request',
+    deps.awaitedBodies,
+  );
   const credentialHash = hex === undefined ? undefined : hashFromHex(hex);
   // Any other bearer, as of a client that sends its old credential with each request, proves nothing.
   const proved = credentialHash !== undefined && bearerOf(exchange.request).credentialHash === credentialHash;
   const origin = exchange.origin(/^[a-z0-9]{20}$/.test(fields.appId) ? `device:${fields.appId}` : 'device');
-  const { appId, credential } = await exchange.inTime(enroll(deps, { ...fields, credentialHash, proved }, origin));
+  const enrolled = deps.enrollments.tryRun(() =>
+    exchange.inTime(enroll(deps, { ...fields, credentialHash, proved }, origin)),
+  );
+  if (!enrolled) throw new HttpRefusal('overloaded');
+  const { appId, credential } = await enrolled;
   exchange.reply({
     status: 200,
     body: {

@@ -6,6 +6,7 @@ import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
+import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
 import { requestIdOf, sendResponse } from './response.ts';
 import { sendPieces } from './stream.ts';
@@ -26,6 +27,8 @@ export interface ExchangeDeps {
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
   readonly metrics: RequestMetrics;
+  /** The address of a request's client, for the log. */
+  readonly clientOf: (request: IncomingMessage) => string;
   /** A number in [0, 1) that spreads the retries of clients. */
   readonly jitter: () => number;
 }
@@ -92,6 +95,11 @@ export class Exchange {
     this.requestId = requestIdOf(request);
   }
 
+  /** The address of the client, for the log. */
+  get client(): string {
+    return this.#deps.clientOf(this.request);
+  }
+
   /**
    * The origin of a change, for the audit, with the deadline by which the store must have answered.
    * @param actor the principal that makes the request
@@ -117,6 +125,7 @@ export class Exchange {
   authenticated(principal: string): void {
     this.#principal = principal;
     this.#storeMs = this.#deps.clock.monotonic() - this.#startedAt;
+    this.response.emit(AUTHENTICATED);
   }
 
   /**
@@ -179,7 +188,8 @@ export class Exchange {
     else if (error instanceof Busy) this.#unavailable = `busy: ${error.reason}`;
     else if (error instanceof ConfigurationFault) this.#unavailable = `configuration: ${error.message}`;
     else {
-      this.#deps.log.error({ err: error, requestId: this.requestId, route: this.route }, 'unexpected fault');
+      const { requestId, route, client } = this;
+      this.#deps.log.error({ err: error, requestId, route, client }, 'unexpected fault');
     }
     this.refuse('upstream_unavailable');
   }
@@ -199,10 +209,10 @@ export class Exchange {
     this.#deps.metrics.requestEnded(this.#listener, this.route, status, code, seconds);
     // Only slow and failed requests are logged. A held poll is meant to be slow.
     if (status < 500 && (seconds < SLOW_SECONDS || this.#listener === 'device')) return;
-    const { requestId, route } = this;
+    const { requestId, route, client } = this;
     const why = this.#unavailable === undefined ? {} : { reason: this.#unavailable };
     this.#deps.log.info(
-      { listener: this.#listener, requestId, route, status, code, seconds, ...why },
+      { listener: this.#listener, requestId, route, client, status, code, seconds, ...why },
       'slow or failed',
     );
   }

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import type { AwaitedBodies } from './awaited-bodies.ts';
 import { HttpRefusal, type Exchange } from './exchange.ts';
 import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
 
@@ -11,6 +12,7 @@ export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in ke
  * Reads and validates a whole body before anything is done with it (H1, H2, H7). An absent body counts as `{}`, so that
  * the fields say what is missing.
  * @param broken the code for a body that is no JSON object
+ * @param awaited bounds the bodies that are waited for before their requests are authenticated
  * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large`; Busy
  */
 export async function readJson<Shape extends z.core.$ZodShape>(
@@ -18,8 +20,9 @@ export async function readJson<Shape extends z.core.$ZodShape>(
   schema: z.ZodObject<Shape>,
   codes: FieldCodes<Shape>,
   broken: RefusalCode,
+  awaited?: AwaitedBodies,
 ): Promise<z.infer<z.ZodObject<Shape>>> {
-  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax };
+  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, ...(awaited && { awaited }) };
   const body = await readBody(exchange.request, exchange.response, exchange.principal, limits);
   switch (body.kind) {
     case 'too_large':

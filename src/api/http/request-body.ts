@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { systemClock } from '../../time/clock.ts';
+import type { AwaitedBodies } from './awaited-bodies.ts';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
 import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
 
@@ -12,6 +13,8 @@ export interface BodyLimits {
   /** The longest wait for the next byte. */
   readonly stallMs: number;
   readonly totalMs: number;
+  /** Bounds how many bodies are waited for at once. */
+  readonly awaited?: AwaitedBodies;
 }
 
 /** H7 and H21. */
@@ -114,12 +117,14 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
   const end = (): void => {
     settled = true;
     clearTimeout(timer);
+    arrived?.();
     give(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
   };
   const giveUp = (body: ReadBody): void => {
     if (settled) return;
     settled = true;
     clearTimeout(timer);
+    arrived?.();
     request.off('data', take).off('end', end);
     // The rest must wait in the socket and not flow past: `sendResponse` drains it, and counts.
     request.pause();
@@ -129,6 +134,7 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
   const breakOff = (): void => giveUp(BROKE_OFF);
 
   let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
+  const arrived = limits.awaited?.await(stall);
   request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { ANSWER_WRITTEN } from './exchange-events.ts';
 
 /** H7: so many bytes of an unread body are drained, so that the client can read its response. */
 export const DRAIN_BYTES_MAX = 1_048_576;
@@ -25,6 +26,8 @@ export function sendResponse(
   if (response.headersSent || response.destroyed) return;
   const unread = bodyIsOnItsWay(request);
   if (unread && isNotReadToItsEnd(request, status)) response.shouldKeepAlive = false;
+  // It was set for a connection that would stay open.
+  if (!response.shouldKeepAlive) response.removeHeader('Keep-Alive');
   const lengthless = status === 204 || status === 304;
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   response.writeHead(status, lengthless ? asGiven(headers) : withLength(headers, bytes));
@@ -46,8 +49,9 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : freshId();
 }
 
-// `complete` alone is not enough: a handler that responds at once runs before the parser sets it, even for a bare GET.
-function bodyIsOnItsWay(request: IncomingMessage): boolean {
+/** Tells whether the rest of a request's body has still to come. */
+export function bodyIsOnItsWay(request: IncomingMessage): boolean {
+  // This alone is not enough: a handler that responds at once runs before the parser sets it, even for a bare GET.
   if (request.complete) return false;
   const { headers } = request;
   const length = headers['content-length'];
@@ -78,6 +82,7 @@ function isList(
 function endAfterRest(request: IncomingMessage, response: ServerResponse, content: string | Buffer | undefined): void {
   if (content === undefined || content.length === 0) response.flushHeaders();
   else response.write(content);
+  response.emit(ANSWER_WRITTEN);
 
   const { socket } = request;
   let drained = 0;

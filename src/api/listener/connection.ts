@@ -1,66 +1,159 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { systemClock } from '../../time/clock.ts';
 import { breakBody } from '../http/broken-body.ts';
-import { DRAIN_BYTES_MAX, DRAIN_MS, freshId } from '../http/response.ts';
+import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
+import { rawResponse, type FixedResponse } from './fixed-response.ts';
+import type { Seat } from './seats.ts';
 
-/** A response that is the same for everyone; the body is JSON. */
-export interface FixedResponse {
-  readonly status: number;
-  readonly body: string;
+/** Above so many responses that the client does not have yet, its connection is read no further. */
+export const OWED_MAX = 16;
+
+/** The pipelined requests of a listener that wait for the responses before them. */
+export interface Backlog {
+  waiting: number;
+  /** A connection that would add another one is closed. */
+  readonly max: number;
 }
 
-/** The state of one TCP connection: its pending responses, and how it is to end. */
+/** A request of a connection, and what begins it. */
+interface Pending {
+  readonly response: ServerResponse;
+  readonly begin: () => void;
+}
+
+/**
+ * The state of one TCP connection: its pending responses, and how it is to end. Its requests are served one after the
+ * other: a request begins when the kernel has the response before it. So a connection costs one slot and one response
+ * at most, however much its client pipelines, and whether or not it reads.
+ */
 export class Connection {
+  readonly seat: Seat;
   readonly #socket: Socket;
-  /** Responses that the kernel does not have yet, oldest first; more than one where the client pipelines. */
-  readonly #pending: ServerResponse[] = [];
+  readonly #backlog: Backlog;
+  /** Requests whose responses the kernel does not have yet, oldest first: the first one is being served. */
+  readonly #pending: Pending[] = [];
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
   #ended: ServerResponse | undefined;
   #bytesReadWhenIdle = 0;
   #closing = false;
+  /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
+  #isLast = false;
+  /** Its part of the backlog. */
+  #waiting = 0;
+  /** Requests that are never served, which node keeps until the connection closes. */
+  #unserved = 0;
+  /** Nothing is read until there is less owed. */
+  #isHeld = false;
   /** HTTP has ended on this connection: bytes that still arrive are discarded. */
   #discarding = false;
   #refusal: FixedResponse | undefined;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, seat: Seat, backlog: Backlog) {
     this.#socket = socket;
+    this.seat = seat;
+    this.#backlog = backlog;
+    // Node resumes it whenever a body has been read.
+    socket.on('resume', () => {
+      if (this.#isHeld) socket.pause();
+    });
+    socket.on('close', () => {
+      seat.leave();
+      this.#waits(-this.#waiting);
+    });
   }
 
   /**
    * Registers a request.
-   * @returns false where it must not be served because a response before it ends the connection (RFC 9112, 9.6): its
-   * own could never be sent
+   * @param isLast whether it ends the connection: its response says so, and nothing that follows it is executed
+   * @param begin serves it: called now, or when it is its turn; never where a response before it ends the connection,
+   * since its own could not be sent
    */
-  began(response: ServerResponse): boolean {
-    const before = this.#pending.at(-1);
-    if (before?.headersSent === true && !before.shouldKeepAlive) return false;
+  arrived(response: ServerResponse, isLast: boolean, begin: () => void): void {
+    if (this.#socket.destroyed) return;
+    const before = this.#pending.at(-1)?.response;
+    if (this.#isLast || (before?.headersSent === true && !before.shouldKeepAlive)) {
+      this.#unserved += 1;
+      this.#holdWhereMuchIsOwed();
+      return;
+    }
     if (this.#closing) {
       // Only the newest response may close: no other reaches the client after one that closes.
       if (before !== undefined) before.shouldKeepAlive = true;
       response.shouldKeepAlive = false;
     }
-    this.#pending.push(response);
+    if (isLast) {
+      this.#isLast = true;
+      response.shouldKeepAlive = false;
+    }
+    this.#pending.push({ response, begin });
     this.#latest = response;
-    return true;
+    response.on('close', () => this.#responded(response));
+    if (before === undefined) begin();
+    else this.#wait();
+  }
+
+  #wait(): void {
+    // One segment may bring thousands, before the reading can stop.
+    if (this.#backlog.waiting >= this.#backlog.max) return void this.#socket.destroy();
+    this.#waits(1);
+    this.#holdWhereMuchIsOwed();
+  }
+
+  #waits(more: number): void {
+    this.#waiting += more;
+    this.#backlog.waiting += more;
   }
 
   /** The kernel has the response, or its connection is closed. */
-  responded(response: ServerResponse): void {
-    if (this.#pending[0] === response) this.#pending.shift();
-    else this.#pending.splice(this.#pending.indexOf(response), 1);
-    if (this.#pending.length > 0) return;
+  #responded(response: ServerResponse): void {
+    const first = this.#pending[0]?.response === response;
+    if (first) this.#pending.shift();
+    else {
+      const index = this.#pending.findIndex((one) => one.response === response);
+      this.#pending.splice(index, 1);
+    }
+    if (this.#isHeld && this.#owed() <= OWED_MAX) this.#readOn();
+    if (this.#pending.length > 0) {
+      if (first) this.#beginNext();
+      return;
+    }
     if (this.#latest?.req.complete === true) this.#latest = undefined;
     this.#bytesReadWhenIdle = this.#socket.bytesRead;
     if (this.#refusal !== undefined) this.#sendRefusal(this.#refusal);
     else if (this.#closing || this.#discarding) this.#socket.destroySoon();
   }
 
+  // In a turn of its own: many pipelined requests must not take the turns of other connections.
+  #beginNext(): void {
+    setImmediate(() => {
+      if (this.#socket.destroyed) return;
+      this.#waits(-1);
+      // Node closes the connection behind a response that ends it.
+      if (this.#socket.writable) this.#pending[0]?.begin();
+    });
+  }
+
+  #owed(): number {
+    return this.#pending.length + this.#unserved;
+  }
+
+  #holdWhereMuchIsOwed(): void {
+    if (this.#isHeld || this.#discarding || this.#owed() <= OWED_MAX) return;
+    this.#isHeld = true;
+    this.#socket.pause();
+  }
+
+  #readOn(): void {
+    this.#isHeld = false;
+    this.#socket.resume();
+  }
+
   /**
    * The listener is about to drain: the next response ends the connection, and an idle client may still send a request.
    */
   leave(): void {
+    if (this.#isLast) return;
     this.#closing = true;
     if (this.#pending.length > 0 && this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
   }
@@ -85,7 +178,7 @@ export class Connection {
    * taken, and must not keep its slot for ever.
    */
   checkProgress(): void {
-    const response = this.#pending[0];
+    const response = this.#pending[0]?.response;
     const ended = response?.writableEnded === true ? response : undefined;
     if (ended !== undefined && ended === this.#ended) this.#socket.destroy();
     this.#ended = ended;
@@ -94,7 +187,7 @@ export class Connection {
   /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
   destroyResponsesOnClose(): void {
     this.#socket.on('close', () => {
-      for (const response of this.#pending.slice()) response.destroy();
+      for (const { response } of this.#pending.slice()) response.destroy();
     });
   }
 
@@ -121,6 +214,7 @@ export class Connection {
   // The connection is read further, within the bound of H7: otherwise the kernel would reset it under the response.
   #discardInput(): void {
     this.#discarding = true;
+    if (this.#isHeld) this.#readOn();
     let discarded = 0;
     this.#socket.removeAllListeners('data');
     this.#socket.on('data', (chunk: Buffer) => {
@@ -142,17 +236,4 @@ export class Connection {
     const timer = setTimeout(() => this.#socket.destroy(), ms);
     this.#socket.once('close', () => clearTimeout(timer));
   }
-}
-
-function rawResponse({ status, body }: FixedResponse): string {
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json',
-    'Cache-Control: no-store',
-    `X-Request-Id: ${freshId()}`,
-    `Date: ${new Date(systemClock.now()).toUTCString()}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

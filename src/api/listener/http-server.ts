@@ -12,7 +12,6 @@ export interface TlsPair {
 export interface HttpServerOptions {
   /** HTTPS with this certificate; HTTP where it is absent. */
   readonly tls?: TlsPair;
-  readonly connectionsMax?: number;
   /** H21: the time for a complete request head, in milliseconds. */
   readonly headerTimeoutMs?: number;
   /** How often the heads are checked, in milliseconds; a head is refused at most this much late. */
@@ -35,7 +34,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const settings = {
     // Set here so that no flag of the process loosens it.
     httpValidation: 'strict',
-    // Otherwise node itself responds 400 to a missing Host; no route depends on it.
+    // Otherwise node itself responds 400 to a missing Host (H21).
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: options.headerTimeoutMs ?? 10_000,
@@ -51,7 +50,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
   // 0 means no limit. Above any other number node drops headers silently, perhaps the second Authorization of H16;
   // their size is bounded instead.
   server.maxHeadersCount = 0;
-  if (options.connectionsMax !== undefined) server.maxConnections = options.connectionsMax;
   // A client that has sent its FIN may still be reading: without this only a response that was ready would reach it.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }

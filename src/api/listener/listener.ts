@@ -1,16 +1,21 @@
-import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
 import { jitter } from '../../time/jitter.ts';
-import { requestIdOf, sendResponse } from '../http/response.ts';
-import { AdmissionSlots, type AdmissionOptions } from './admission.ts';
-import { Connection, type FixedResponse } from './connection.ts';
+import { addressKey, type TrustedProxies } from '../http/client-address.ts';
+import { ANSWER_WRITTEN, AUTHENTICATED } from '../http/exchange-events.ts';
+import { bodyIsOnItsWay } from '../http/response.ts';
+import { AdmissionSlots, type AdmissionOptions, type Pool } from './admission.ts';
+import { endsItsConnection, isBelowRouting } from './below-routing.ts';
+import { Connection, type Backlog } from './connection.ts';
+import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
+import { Seats, type Seat, type SeatOptions } from './seats.ts';
 
 /** The settings of a listener; those that are optional have defaults. */
-export interface ListenerOptions extends HttpServerOptions, AdmissionOptions {
+export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, SeatOptions {
   readonly name: 'api' | 'device' | 'ops';
   readonly host: string;
   /** 0 lets the system choose. */
@@ -30,6 +35,10 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions {
   readonly unreadAnswerMs?: number;
   /** How long, in milliseconds, a client that has ended its side may still take its responses. */
   readonly halfClosedMs?: number;
+  /** How long, in milliseconds, the connection of a stranger stays open while it is idle. */
+  readonly strangerKeepAliveMs?: number;
+  /** Those who forward the requests of others; none without this. */
+  readonly trustedProxies?: TrustedProxies;
   /** Called for each rejection, for metrics. */
   onRejected?(reason: Rejection): void;
   /** A number in [0, 1) that spreads the Retry-After. */
@@ -63,6 +72,8 @@ export interface Listener extends AsyncDisposable {
 const REJECTIONS_PER_TURN_MAX = 32;
 /** Above so many waiting rejections a connection is closed without a response. */
 const REJECTIONS_WAITING_MAX = 10_000;
+/** Pipelined requests that wait for the responses before them: some 3 KiB each. */
+const BACKLOG_MAX = 10_000;
 
 /** @throws Error in one sentence that names listener and address */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
@@ -77,10 +88,12 @@ class HttpListener implements Listener {
   readonly #options: ListenerOptions;
   readonly #connections = new Map<Socket, Connection>();
   readonly #slots: AdmissionSlots;
+  readonly #seats: Seats;
+  readonly #backlog: Backlog = { waiting: 0, max: BACKLOG_MAX };
   readonly #arrivals: TurnQueue;
   readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
-  /** TLS connections whose handshake is not over, by the peer's address. */
-  readonly #handshakes = new Map<string, Socket>();
+  /** TLS connections whose handshake is not over, by the peer's address and port. */
+  readonly #handshakes = new Map<string, { readonly socket: Socket; readonly seat: Seat }>();
   #leaving = false;
   #progressTimer: NodeJS.Timeout | undefined;
   #port = 0;
@@ -90,20 +103,21 @@ class HttpListener implements Listener {
     this.#server = server;
     this.#options = options;
     this.#slots = new AdmissionSlots(options);
+    this.#seats = new Seats(options);
     this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     if (server instanceof TlsServer) {
       server.on('connection', (socket: Socket) => this.#trackHandshake(socket));
       server.on('secureConnection', (socket: Socket) => {
+        const seat = this.#handshakes.get(peerOf(socket))?.seat;
         this.#handshakes.delete(peerOf(socket));
-        this.#accept(socket);
+        this.#accept(socket, seat);
       });
-    } else server.on('connection', (socket: Socket) => this.#accept(socket));
+    } else server.on('connection', (socket: Socket) => this.#accept(socket, this.#seat(socket)));
     server.on('listening', () => {
       this.#port = (server.address() as AddressInfo).port;
       this.#progressTimer = setInterval(() => this.#checkProgress(), options.unreadAnswerMs ?? 30_000).unref();
     });
-    server.on('drop', () => options.onRejected?.('connection_bound'));
     server.on('request', serve);
     // H7: without these two, node sends 100 Continue before the request was judged, and 417 to any other expectation.
     server.on('checkContinue', serve);
@@ -156,7 +170,7 @@ class HttpListener implements Listener {
 
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#handshakes.values()) socket.destroy();
+    for (const { socket } of this.#handshakes.values()) socket.destroy();
     await closed;
     // The server is closed when it has let go of its sockets, and they close their responses somewhat later.
     for (const socket of this.#connections.keys()) await new Promise((resolve) => socket.once('close', resolve));
@@ -170,16 +184,31 @@ class HttpListener implements Listener {
     for (const connection of this.#connections.values()) connection.checkProgress();
   }
 
+  #seat(socket: Socket): Seat | undefined {
+    const { remoteAddress = '' } = socket;
+    const address = this.#options.trustedProxies?.has(remoteAddress) === true ? undefined : addressKey(remoteAddress);
+    const close = (): void => void socket.destroy();
+    const seat = this.#seats.take(address, close, (bound) => this.#options.onRejected?.(bound));
+    if (seat === undefined) close();
+    return seat;
+  }
+
   #trackHandshake(socket: Socket): void {
+    const seat = this.#seat(socket);
+    if (seat === undefined) return;
     const peer = peerOf(socket);
-    this.#handshakes.set(peer, socket);
+    this.#handshakes.set(peer, { socket, seat });
     socket.on('close', () => {
-      if (this.#handshakes.get(peer) === socket) this.#handshakes.delete(peer);
+      if (this.#handshakes.get(peer)?.socket !== socket) return;
+      this.#handshakes.delete(peer);
+      seat.leave();
     });
   }
 
-  #accept(socket: Socket): void {
-    const connection = new Connection(socket);
+  #accept(socket: Socket, seat: Seat | undefined): void {
+    if (seat === undefined) return void socket.destroy();
+    seat.close = () => void socket.destroy();
+    const connection = new Connection(socket, seat, this.#backlog);
     if (this.#leaving) connection.leave();
     this.#connections.set(socket, connection);
     socket.on('end', () => connection.halfClosed(this.#options.halfClosedMs ?? 5_000));
@@ -188,17 +217,65 @@ class HttpListener implements Listener {
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    if (connection?.began(response) !== true) return;
-    const isHttp1 = request.httpVersionMajor === 1;
-    const slot = isHttp1 ? this.#slots.take(request) : undefined;
-    response.on('close', () => {
-      if (slot) this.#slots.leave(slot);
-      connection.responded(response);
+    connection?.arrived(response, endsItsConnection(request), () => this.#begin(connection, request, response));
+  }
+
+  #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    if (isBelowRouting(request)) return this.#refuseRequest(request, response);
+    const stranger = this.#strangerBehind(connection, request);
+    if (stranger !== undefined && this.#seats.isFull(stranger)) return this.#reject(request, response, 'address_bound');
+    const pool = this.#slots.take(request);
+    if (pool === undefined) return this.#reject(request, response, 'request_bound');
+    this.#occupy(connection, pool, request, response);
+    if (connection.seat.address !== undefined) this.#expectAuthentication(connection, response);
+    if (stranger !== undefined) this.#countStranger(stranger, response);
+    if (pool === 'probes' || pool === 'metrics') this.#options.handle(request, response);
+    else this.#arrivals.do(() => this.#handOver(request, response));
+  }
+
+  /** Its slot is given back when its answer is written, not when the client takes it: that may be never. */
+  #occupy({ seat }: Connection, pool: Pool, request: IncomingMessage, response: ServerResponse): void {
+    let isOccupied = true;
+    const leave = (): void => {
+      if (!isOccupied) return;
+      isOccupied = false;
+      this.#slots.leave(pool);
+      seat.rest();
+    };
+    seat.work();
+    response.on('prefinish', leave).on('close', leave);
+    if (bodyIsOnItsWay(request)) response.on(ANSWER_WRITTEN, leave);
+  }
+
+  /** A stranger's connection is closed soon after it has become idle, and its client is told so. */
+  #expectAuthentication({ seat }: Connection, response: ServerResponse): void {
+    const keepAliveMs = this.#options.strangerKeepAliveMs ?? 5_000;
+    if (response.shouldKeepAlive) response.setHeader('Keep-Alive', `timeout=${Math.floor(keepAliveMs / 1000)}`);
+    response.once(AUTHENTICATED, () => {
+      seat.authenticated();
+      if (!response.headersSent) response.removeHeader('Keep-Alive');
     });
-    if (slot === 'vital') this.#options.handle(request, response);
-    else if (slot) this.#arrivals.do(() => this.#handOver(request, response));
-    else if (isHttp1) this.#reject(request, response);
-    else this.#refuseVersion(request, response);
+    response.on('close', () => {
+      // A second later than the client was told, as node does.
+      if (seat.address !== undefined) response.req.socket.setTimeout(keepAliveMs + 1_000);
+    });
+  }
+
+  /** The client whose request a trusted proxy forwards. */
+  #strangerBehind({ seat }: Connection, request: IncomingMessage): string | undefined {
+    const { trustedProxies, strangersPerAddressMax = 0 } = this.#options;
+    if (trustedProxies === undefined || strangersPerAddressMax === 0 || seat.address !== undefined) return undefined;
+    return trustedProxies.has(request.socket.remoteAddress) ? addressKey(trustedProxies.clientOf(request)) : undefined;
+  }
+
+  #countStranger(address: string, response: ServerResponse): void {
+    let isCounted = true;
+    const discount = (): void => {
+      if (isCounted) this.#seats.discount(address);
+      isCounted = false;
+    };
+    this.#seats.count(address);
+    response.on(AUTHENTICATED, discount).on('prefinish', discount).on('close', discount);
   }
 
   #handOver(request: IncomingMessage, response: ServerResponse): void {
@@ -206,8 +283,8 @@ class HttpListener implements Listener {
     if (!response.destroyed && !request.socket.destroyed) this.#options.handle(request, response);
   }
 
-  #reject(request: IncomingMessage, response: ServerResponse): void {
-    this.#options.onRejected?.('request_bound');
+  #reject(request: IncomingMessage, response: ServerResponse, bound: Rejection): void {
+    this.#options.onRejected?.(bound);
     // A client that retries at once is served no faster than this: a flood of rejections must not take the whole turn
     // either.
     if (this.#rejections.waiting >= REJECTIONS_WAITING_MAX) request.socket.destroy();
@@ -220,8 +297,7 @@ class HttpListener implements Listener {
     sendFixedResponse(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
   }
 
-  /** The parser accepts HTTP/0.9, and 2.0 in a request line: no client can have meant either (H21). */
-  #refuseVersion(request: IncomingMessage, response: ServerResponse): void {
+  #refuseRequest(request: IncomingMessage, response: ServerResponse): void {
     this.#options.onRejected?.('below_routing');
     response.shouldKeepAlive = false;
     sendFixedResponse(request, response, this.#options.belowRouting, {});
@@ -240,21 +316,6 @@ class HttpListener implements Listener {
 }
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-
-function sendFixedResponse(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, body }: FixedResponse,
-  more: OutgoingHttpHeaders,
-): void {
-  const headers = {
-    'Content-Type': 'application/json',
-    'Cache-Control': 'no-store',
-    'X-Request-Id': requestIdOf(request),
-    ...more,
-  };
-  sendResponse(request, response, status, headers, body);
-}
 
 function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;

@@ -102,7 +102,7 @@ onEachBackend('the configuration poll', (backend) => {
     test('304 bears neither body nor its headers', async () => {
       const { credential } = await daemon();
       const etag = await etagOf(credential);
-      const request = `GET /device/v1/config HTTP/1.1\r\nAuthorization: Bearer ${credential}\r\nIf-None-Match: ${etag}\r\n\r\n`;
+      const request = `GET /device/v1/config HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${credential}\r\nIf-None-Match: ${etag}\r\n\r\n`;
       const answer = await exchange(muster.service.device.port, request);
       expect(answer.raw.endsWith('\r\n\r\n')).toBe(true);
       expect([header(answer, 'content-type'), header(answer, 'content-length')]).toEqual([undefined, undefined]);
@@ -212,7 +212,7 @@ onEachBackend('the configuration poll', (backend) => {
       const { credential } = await daemon();
       const field = `Authorization: Bearer ${credential}\r\n`;
       const ask = (fields: string) =>
-        exchange(muster.service.device.port, `GET /device/v1/config HTTP/1.1\r\n${fields}\r\n`);
+        exchange(muster.service.device.port, `GET /device/v1/config HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
       expect((await ask(field)).status).toBe(200);
       expect((await ask(field + field)).status).toBe(401);
     });

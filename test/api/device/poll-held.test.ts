@@ -45,7 +45,7 @@ const heldPolls = (muster: Muster): Promise<number> => metric(muster, 'muster_he
 
 function rawPoll(credential: string, etag: string, prefer: string): string {
   const fields = [`Authorization: Bearer ${credential}`, `If-None-Match: ${etag}`, `Prefer: ${prefer}`];
-  return `GET /device/v1/config HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`;
+  return `GET /device/v1/config HTTP/1.1\r\nHost: a\r\n${fields.join('\r\n')}\r\n\r\n`;
 }
 
 /** A response that is on its way may be so many requests late. */

@@ -29,13 +29,13 @@ function openReporter(): Promise<TestListener> {
 }
 
 function withLength(body: string | Buffer, headers = ''): Buffer {
-  const head = `POST / HTTP/1.1\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  const head = `POST / HTTP/1.1\r\nHost: a\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }
 
 function chunked(chunks: readonly (string | Buffer)[], headers = ''): Buffer {
   const parts = chunks.flatMap((chunk) => [`${Buffer.byteLength(chunk).toString(16)}\r\n`, chunk, '\r\n']);
-  const head = `POST / HTTP/1.1\r\n${headers}Transfer-Encoding: chunked\r\n\r\n`;
+  const head = `POST / HTTP/1.1\r\nHost: a\r\n${headers}Transfer-Encoding: chunked\r\n\r\n`;
   return Buffer.concat([head, ...parts, '0\r\n\r\n'].map((part) => Buffer.from(part)));
 }
 
@@ -43,18 +43,22 @@ const encoded = (encoding: string, body: Buffer): Buffer => withLength(body, `Co
 
 describe('readBody', () => {
   test.each<[string, Buffer | string, string]>([
-    ['no body', 'POST / HTTP/1.1\r\n\r\n', 'empty'],
+    ['no body', 'POST / HTTP/1.1\r\nHost: a\r\n\r\n', 'empty'],
     ['Content-Length: 0', withLength(''), 'empty'],
-    ['Content-Length: 00', 'POST / HTTP/1.1\r\nContent-Length: 00\r\n\r\n', 'empty'],
+    ['Content-Length: 00', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 00\r\n\r\n', 'empty'],
     ['chunked, and no chunk', chunked([]), 'empty'],
     ['no body in an unknown encoding', withLength('', 'Content-Encoding: lzma\r\n'), 'empty'],
     ['a body', withLength('{"a":1}'), '"{"a":1}"'],
     ['a body of a GET', withLength('a').toString().replace('POST', 'GET'), '"a"'],
     ['chunks', chunked(['{"a"', ':', '1}']), '"{"a":1}"'],
-    ['chunks with extensions', 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n', '"x"'],
+    [
+      'chunks with extensions',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n',
+      '"x"',
+    ],
     [
       'chunks with a trailer',
-      'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nA: b\r\n\r\n',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nA: b\r\n\r\n',
       '"x"',
     ],
     ['an umlaut split over two chunks', chunked([Buffer.from([0xc3]), Buffer.from([0xa4])]), '"ä"'],
@@ -128,7 +132,7 @@ describe('readBody', () => {
     ['a name that every object has', encoded('constructor', Buffer.from('{}')), BAD_ENCODING],
     [
       'a compressed transfer',
-      Buffer.from('POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'),
+      Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'),
       'unreadable: The Transfer-Encoding is not supported.',
     ],
   ])('encodings: %s', async (_what, bytes, result) => {
@@ -165,7 +169,7 @@ describe('readBody', () => {
   ])('a body that was already there when somebody asked for it, %s', async (_what, bytes) => {
     await using service = await openTestListener({ handle: hold });
     await using connection = await connectRaw(service.port);
-    await connection.send(Buffer.concat([bytes, Buffer.from('GET / HTTP/1.1\r\n\r\n')]));
+    await connection.send(Buffer.concat([bytes, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')]));
     const [first, second] = [await service.request(0), await service.request(1)];
     expect(first.request.complete).toBe(true);
     await report(first.request, first.response);
@@ -176,14 +180,14 @@ describe('readBody', () => {
 
   test('the 413 of a declared length comes before any of the body', async () => {
     await using service = await openReporter();
-    const refused = await exchange(service.port, 'POST / HTTP/1.1\r\nContent-Length: 10000000000\r\n\r\n');
+    const refused = await exchange(service.port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000000\r\n\r\n');
     expect([refused.status, header(refused, 'connection')]).toEqual([413, 'close']);
   });
 
   test('the 413 of a body that never ends comes while it is sent', async () => {
     await using service = await openReporter();
     await using connection = await connectRaw(service.port);
-    await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await connection.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
     for (let sent = 0; sent < 5; sent += 1) await connection.send(`4000\r\n${'x'.repeat(16_384)}\r\n`);
     expect((await connection.answer()).status).toBe(413);
     connection.halfClose();
@@ -201,7 +205,7 @@ describe('readBody', () => {
   ])('%s', async (_what, body, result) => {
     await using service = await openReporter();
     await using connection = await connectRaw(service.port);
-    await connection.send(`POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
+    await connection.send(`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
     const only = await connection.answer();
     expect([only.body, header(only, 'connection')]).toEqual([result, 'close']);
     connection.halfClose();
@@ -211,7 +215,7 @@ describe('readBody', () => {
   test('a body that broke before somebody asked for it', async () => {
     await using service = await openTestListener({ handle: hold });
     await using connection = await connectRaw(service.port);
-    await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n');
+    await connection.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n');
     const { request, response } = await service.request(0);
     await report(request, response);
     expect((await connection.answer()).body).toBe(BROKE_OFF);
@@ -220,7 +224,7 @@ describe('readBody', () => {
   test('bytes beyond the limit wait in the socket until the response', async () => {
     await using service = await openTestListener({ handle: hold });
     await using connection = await connectRaw(service.port);
-    await connection.send('POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await connection.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
     const { request, response } = await service.request(0);
     const body = readBody(request, response, 'someone');
     await connection.send(`20000\r\n${'x'.repeat(131_072)}\r\n`);
@@ -234,7 +238,7 @@ describe('readBody', () => {
   ])('a body that breaks off, %s, is told to the client that still reads', async (_what, bytes) => {
     await using service = await openReporter();
     await using connection = await connectRaw(service.port);
-    await connection.send(`POST / HTTP/1.1\r\n${bytes}`);
+    await connection.send(`POST / HTTP/1.1\r\nHost: a\r\n${bytes}`);
     connection.halfClose();
     expect((await connection.answer()).body).toBe(BROKE_OFF);
     expect(await connection.rest()).toBe('');
@@ -246,7 +250,7 @@ describe('readBody', () => {
   ])('a client that vanishes in its body, %s', async (_what, before) => {
     await using service = await openTestListener({ handle: hold });
     await using connection = await connectRaw(service.port);
-    await connection.send('POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc');
+    await connection.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc');
     const { request, response } = await service.request(0);
     const closed = once(response, 'close');
     const early = before ? undefined : readBody(request, response, 'someone');
@@ -264,7 +268,7 @@ describe('readBody', () => {
     await using service = await openReporter();
     const open = async (number: number, head: string): Promise<Drip> => {
       const connection = await connectRaw(service.port);
-      await connection.send(`POST / HTTP/1.1\r\n${head}\r\n\r\n`);
+      await connection.send(`POST / HTTP/1.1\r\nHost: a\r\n${head}\r\n\r\n`);
       return new Drip(connection, (await service.request(number)).request);
     };
     await using patient = await open(0, 'Content-Length: 4');

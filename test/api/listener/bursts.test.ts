@@ -7,7 +7,7 @@ import { hold, openTestListener, OVERLOADED } from '../../support/http/test-list
 import { countedTurns } from '../../support/time/event-loop-turns.ts';
 import { until } from '../../support/time/until.ts';
 
-const GET = 'GET / HTTP/1.1\r\n\r\n';
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 test('requests that come all at once are handed over in pieces, one a turn here, in their order', async () => {
   const turns = countedTurns();
@@ -21,7 +21,7 @@ test('requests that come all at once are handed over in pieces, one a turn here,
   });
   await using connection = await connectRaw(service.port);
   const targets = Array.from({ length: 20 }, (_, number) => `/${number}`);
-  await connection.send(targets.map((target) => `GET ${target} HTTP/1.1\r\n\r\n`).join(''));
+  await connection.send(targets.map((target) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
   for (const _ of targets) expect((await connection.answer()).status).toBe(200);
   turns.end();
   expect(handedOver.map(({ target }) => target)).toEqual(targets);
@@ -39,7 +39,7 @@ test('a request whose client left while it waited is not handed over, and its sl
     },
   });
   await using connection = await connectRaw(service.port);
-  await connection.send('GET /first HTTP/1.1\r\n\r\n' + GET.repeat(10));
+  await connection.send('GET /first HTTP/1.1\r\nHost: a\r\n\r\n' + GET.repeat(10));
   await connection.rest();
   await until(() => service.listener.inFlight === 0);
   for (let turn = 0; turn < 12; turn += 1) await setImmediate();
@@ -60,21 +60,21 @@ test('a parked request takes no slot: as many again may work', async () => {
   expect((await exchange(service.port, GET)).status).toBe(503);
 });
 
-test('a vital request is served where all others are rejected, and has a bound of its own', async () => {
+test('a request of another pool is served where all others are rejected, and has a bound of its own', async () => {
   await using service = await openTestListener({
     concurrencyMax: 1,
     handle: hold,
-    isVital: ({ url }) => url === '/livez',
+    poolOf: ({ url }) => (url === '/livez' ? 'probes' : 'ordinary'),
   });
   await using other = await connectRaw(service.port);
   await other.send(GET);
   await service.request(0);
   expect((await exchange(service.port, GET)).body).toBe(OVERLOADED);
   await using probe = await connectRaw(service.port);
-  await probe.send('GET /livez HTTP/1.1\r\n\r\n');
+  await probe.send('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
   const { request, response } = await service.request(1);
   expect(request.url).toBe('/livez');
-  expect((await exchange(service.port, 'GET /livez HTTP/1.1\r\n\r\n')).body).toBe(OVERLOADED);
+  expect((await exchange(service.port, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')).body).toBe(OVERLOADED);
   sendResponse(request, response, 200, [], 'alive');
   expect((await probe.answer()).body).toBe('alive');
 });

@@ -47,7 +47,7 @@ describe('the operator’s token', () => {
     const { apiKey } = await tenant(muster);
     expect(await ask(apiKey)).toMatchObject(INVALID_TOKEN);
     const raw = (fields: string) =>
-      exchange(muster.service.ops.port, `GET /operator/v1/accounts HTTP/1.1\r\n${fields}\r\n`);
+      exchange(muster.service.ops.port, `GET /operator/v1/accounts HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
     const bearer = `Authorization: Bearer ${OPERATOR_TOKEN}\r\n`;
     expect((await raw(bearer)).status).toBe(200);
     expect((await raw(bearer + bearer)).status).toBe(401);

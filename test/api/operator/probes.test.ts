@@ -73,7 +73,7 @@ test('while it drains, /readyz says so, /livez lives, and what is under way is a
   const client = await connectRaw(muster.service.api.port);
   const body = '{"name":"slow"}';
   await client.send(
-    `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: ${body.length}\r\n\r\n{"na`,
+    `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: ${body.length}\r\n\r\n{"na`,
   );
   // Its head has arrived when a later request on another connection has been answered.
   await call(`${muster.api}/v1/apps`, { token: apiKey });
@@ -103,10 +103,10 @@ describe('below routing', () => {
   test.each([
     ['device', 'not HTTP\r\n\r\n', 'no request line'],
     ['ops', 'not HTTP\r\n\r\n', 'no request line'],
-    ['device', `GET /device/v1/config HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'headers too large'],
+    ['device', `GET /device/v1/config HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'headers too large'],
     [
       'ops',
-      'POST /operator/v1/accounts HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      'POST /operator/v1/accounts HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
       'conflicting lengths',
     ],
   ] as const)(
@@ -126,12 +126,12 @@ describe('below routing', () => {
   );
 
   test.each([
-    ['device', 'GET /nothing HTTP/1.1\r\n\r\n', 404],
-    ['device', 'POST /device/v1/enroll HTTP/1.1\r\nContent-Length: 1\r\n\r\n{', 400],
-    ['device', 'GET /device/v1/config HTTP/1.1\r\n\r\n', 401],
-    ['ops', 'GET /nothing HTTP/1.1\r\n\r\n', 404],
-    ['ops', 'GET /operator/v1/accounts HTTP/1.1\r\n\r\n', 401],
-    ['ops', 'GET /%zz HTTP/1.1\r\n\r\n', 404],
+    ['device', 'GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n', 404],
+    ['device', 'POST /device/v1/enroll HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n{', 400],
+    ['device', 'GET /device/v1/config HTTP/1.1\r\nHost: a\r\n\r\n', 401],
+    ['ops', 'GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n', 404],
+    ['ops', 'GET /operator/v1/accounts HTTP/1.1\r\nHost: a\r\n\r\n', 401],
+    ['ops', 'GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n', 404],
   ] as const)(
     'on the %s listener every error has the one shape and the headers of all answers: %j → %i',
     async (listener, bytes, status) => {

@@ -106,7 +106,7 @@ onEachBackend('apps', (backend) => {
       ['Content-Type: application/json\r\n', 'Content-Type and no length'],
     ])('H3: an empty body creates an app without a name: %j (%s)', async (headers) => {
       const { apiKey } = await caller();
-      const head = `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n${headers}\r\n`;
+      const head = `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n${headers}\r\n`;
       const created = await exchange(muster.service.api.port, head);
       expect(created.status).toBe(201);
       expect(JSON.parse(created.body)).toMatchObject({ name: '', status: 'pending' });
@@ -114,7 +114,7 @@ onEachBackend('apps', (backend) => {
 
     test('H3: so does a chunked body without a chunk', async () => {
       const { apiKey } = await caller();
-      const head = `POST /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
+      const head = `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
       const created = await exchange(muster.service.api.port, head);
       expect(created.status).toBe(201);
     });
@@ -158,7 +158,7 @@ onEachBackend('apps', (backend) => {
       for (const body of ['{"name":', 'x'.repeat(70_000)]) {
         const { apiKey } = await caller();
         const { appId } = await createApp(muster, apiKey);
-        const head = `${method} ${path.replace('{appId}', appId)} HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n`;
+        const head = `${method} ${path.replace('{appId}', appId)} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n`;
         const answer = await exchange(muster.service.api.port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`);
         expect(answer.status).toBe(status);
       }

@@ -87,14 +87,14 @@ describe('H1: the order of the checks, each step shown by a request that is wron
   ])('H7: %s is refused without 100 Continue, and without a byte of its body', async (target, code) => {
     await using connection = await connectRaw(muster.service.api.port);
     const headers = `Authorization: Bearer ${account.apiKey}\r\nExpect: 100-continue\r\nContent-Length: 20\r\n`;
-    await connection.send(`${target} HTTP/1.1\r\n${headers}\r\n`);
+    await connection.send(`${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
     expect((await connection.answer()).body).toContain(`"${code}"`);
   });
 
   test('H7: but where the body is wanted it is asked for', async () => {
     await using connection = await connectRaw(muster.service.api.port);
     const headers = `Authorization: Bearer ${account.apiKey}\r\nExpect: 100-continue\r\nContent-Length: 12\r\n`;
-    await connection.send(`POST /v1/apps HTTP/1.1\r\n${headers}\r\n`);
+    await connection.send(`POST /v1/apps HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
     expect((await connection.answer()).status).toBe(100);
     await connection.send('{"name":"a"}');
     expect((await connection.answer()).status).toBe(201);
@@ -105,7 +105,7 @@ describe('H1: the order of the checks, each step shown by a request that is wron
     const refusal = async (target: string, body: string): Promise<string | undefined> => {
       await using connection = await connectRaw(muster.service.api.port);
       const headers = `Authorization: Bearer ${account.apiKey}\r\nContent-Length: ${body.length}\r\n`;
-      await connection.send(`${target} HTTP/1.1\r\n${headers}\r\n${body}`);
+      await connection.send(`${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`);
       return header(await connection.answer(), 'connection');
     };
     expect(await refusal('POST /v1/apps', TOO_LARGE)).toBe('close');

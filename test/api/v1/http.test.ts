@@ -43,7 +43,7 @@ describe('HTTP of /v1', () => {
   });
 
   const raw = async (request: string, headers: string[], body: string | Buffer = ''): Promise<RawAnswer> => {
-    const head = [`${request} HTTP/1.1`, ...headers, 'Connection: close', '', ''].join('\r\n');
+    const head = [`${request} HTTP/1.1`, 'Host: a', ...headers, 'Connection: close', '', ''].join('\r\n');
     return await exchange(muster.service.api.port, Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]));
   };
   const post = async (body: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>

@@ -177,7 +177,14 @@ onEachBackend('Idempotency-Key (H19)', (backend) => {
   ])('a malformed key is invalid_name on create, and ignored on enroll-code: %s', async (_what, fields) => {
     const { appId } = appOf(await ask('POST /v1/apps'));
     const send = async (path: string) => {
-      const head = [`POST ${path} HTTP/1.1`, `Authorization: Bearer ${account.apiKey}`, ...fields, '', ''].join('\r\n');
+      const head = [
+        `POST ${path} HTTP/1.1`,
+        'Host: a',
+        `Authorization: Bearer ${account.apiKey}`,
+        ...fields,
+        '',
+        '',
+      ].join('\r\n');
       return await exchange(muster.service.api.port, Buffer.from(head, 'latin1'));
     };
     const refused = await send('/v1/apps');

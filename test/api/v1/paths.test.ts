@@ -27,7 +27,7 @@ describe('paths of /v1', () => {
     clock.advance(60_000);
     const authorization = key === '' ? '' : `Authorization: Bearer ${key}\r\n`;
     await using connection = await connectRaw(muster.service.api.port);
-    const head = `${request} HTTP/1.1\r\nX-Request-Id: same\r\n${authorization}Connection: close\r\n\r\n`;
+    const head = `${request} HTTP/1.1\r\nHost: a\r\nX-Request-Id: same\r\n${authorization}Connection: close\r\n\r\n`;
     await connection.send(Buffer.from(head, 'latin1'));
     return await connection.answer(request.startsWith('HEAD') ? { method: 'HEAD' } : {});
   }

@@ -58,6 +58,10 @@ export class MusterProcess implements Addresses, AsyncDisposable {
     return muster;
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Alive to the network, and doing nothing. */
   freeze(): void {
     this.#child.kill('SIGSTOP');

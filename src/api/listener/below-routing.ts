@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Whether a request that the parser accepts is none (H21): a version that no client can have meant (the parser takes
+ * HTTP/0.9, and 2.0 in a request line), two `Host` fields or none under HTTP/1.1 (RFC 9112, 3.2), and
+ * `Transfer-Encoding` under HTTP/1.0, whose framing intermediaries read in different ways (RFC 9112, 6.1).
+ */
+export function isBelowRouting(request: IncomingMessage): boolean {
+  const { httpVersionMajor, httpVersionMinor, headers } = request;
+  if (httpVersionMajor !== 1) return true;
+  if (headers.host === undefined) return httpVersionMinor > 0 || isChunkedUnder10(request);
+  return hasTwoHosts(request.rawHeaders) || isChunkedUnder10(request);
+}
+
+/**
+ * Whether nothing that follows a request on its connection is to be executed: it is none, or it asks for another
+ * protocol (`Upgrade`), which never begins here, and whatever its client sends next may be meant in that protocol.
+ */
+export function endsItsConnection(request: IncomingMessage): boolean {
+  return request.headers.upgrade !== undefined || isBelowRouting(request);
+}
+
+function isChunkedUnder10({ httpVersionMinor, headers }: IncomingMessage): boolean {
+  return httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
+}
+
+/** Of several node keeps the first. */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
+}

@@ -1,0 +1,30 @@
+import { describe, test } from 'vitest';
+import { withstands } from './stage.ts';
+
+/* One client must not stop the others: probes with a valid key, a daemon's and a kubelet's are answered throughout. */
+describe('answers that nobody reads', () => {
+  test.for([
+    ['api', '/'],
+    ['device', '/'],
+    ['ops', '/'],
+    ['ops', '/metrics'],
+    ['ops', '/livez'],
+  ] as const)('on the %s listener, of GET %s', async ([listener, path], context) => {
+    const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '100' };
+    await withstands('unread-answers', context, { env, args: { listener, path, connections: 1 } });
+  });
+});
+
+test('requests behind held polls', async (context) => {
+  const env = { MUSTER_DEVICE_CONCURRENCY: '500' };
+  await withstands('behind-held-polls', context, { env, args: { connections: 4, pipelined: 300 } });
+});
+
+test('enrollments whose bodies do not come', async (context) => {
+  const env = { MUSTER_DEVICE_CONCURRENCY: '500' };
+  await withstands('slow-enrollments', context, { env, args: { connections: 600 } });
+});
+
+test('connections that do nothing', async (context) => {
+  await withstands('idle-connections', context, { args: { listener: 'ops', connections: 1100 } });
+});
