@@ -50,7 +50,7 @@ export interface Config {
   /** Connections of one address that have not authenticated a request; 0 is no bound. */
   readonly connectionsPerAddressMax: { readonly api: number; readonly device: number; readonly ops: number };
   /** The proxies whose word on their clients is taken. */
-  readonly trustedProxies: Environment['MUSTER_TRUSTED_PROXIES'];
+  readonly trustedProxies: NonNullable<Environment['MUSTER_TRUSTED_PROXIES']>;
   /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
   readonly tls: { readonly api: CertificatePaths | undefined; readonly device: CertificatePaths | undefined };
   /** The time from the signal to end until the listeners accept nothing more. */
@@ -119,7 +119,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       device: values.MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS,
       ops: values.MUSTER_OPS_CONNECTIONS_PER_ADDRESS,
     },
-    trustedProxies: values.MUSTER_TRUSTED_PROXIES,
+    trustedProxies: values.MUSTER_TRUSTED_PROXIES ?? [],
     tls: { api: certificatePaths(values, 'API'), device: certificatePaths(values, 'DEVICE') },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
     operatorTokens: operatorTokens(values),

@@ -74,7 +74,7 @@ export const operatorToken = z
 
 const PROXIES_MAX = 100;
 const ranges = z.string().transform((value, ctx) => {
-  const parsed = value === '' ? [] : value.split(',').map((range) => rangeOf(range.trim()));
+  const parsed = value.split(',').map((range) => rangeOf(range.trim()));
   if (parsed.length <= PROXIES_MAX && parsed.every((range) => range !== undefined)) return parsed;
   ctx.addIssue(`must be at most ${PROXIES_MAX} addresses or ranges, as in 10.0.0.0/8, with commas between them`);
   return z.NEVER;
@@ -224,19 +224,21 @@ const guarding = {
         'Requests in flight on the ops listener. One more is refused with 503. Probes and `/metrics` have as many slots ' +
         'of their own.',
     }),
-  MUSTER_API_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000).prefault('5000').meta({
-    description:
-      'Connections of one address (of a /64 in IPv6) to the API listener that have not authenticated a request. At the ' +
-      'bound the one that has been idle longest is closed. 0 is no bound: for a listener whose clients all come from ' +
-      'the address of a proxy or a load balancer.',
-  }),
+  MUSTER_API_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+    .prefault('5000')
+    .meta({
+      description:
+        'Connections of one address (of a /64 in IPv6) to the API listener that have not authenticated a request. At the ' +
+        'bound the one that has been idle longest is closed. 0 is no bound: for a listener whose clients all come from ' +
+        'the address of a proxy or a load balancer.',
+    }),
   MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
     .prefault('50000')
     .meta({ description: 'The same for the device listener.' }),
   MUSTER_OPS_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
     .prefault('500')
     .meta({ description: 'The same for the ops listener.' }),
-  MUSTER_TRUSTED_PROXIES: ranges.prefault('').meta({
+  MUSTER_TRUSTED_PROXIES: ranges.optional().meta({
     unset: 'none',
     description:
       'Address ranges of the proxies before the listeners, with commas between them, as in `10.0.0.0/8,fd00::/8`. Behind ' +

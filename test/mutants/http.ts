@@ -135,4 +135,28 @@ export const HTTP: readonly Mutant[] = [
     rule: 'Configuration: a variable within two letters of a known one stops the start.',
     caughtBy: ['test/config/config.test.ts'],
   },
+  {
+    name: 'a slot is held until the client has taken its answer',
+    file: 'src/api/listener/listener.ts',
+    search: `response.on('prefinish', leave).on('close', leave);`,
+    replacement: `response.on('close', leave);`,
+    rule: 'Bounds of a listener: the slot is free when an answer is written, whether or not the client takes it.',
+    caughtBy: ['test/api/listener/pipelining.test.ts'],
+  },
+  {
+    name: 'what follows a request with Upgrade is executed',
+    file: 'src/api/listener/below-routing.ts',
+    search: 'return request.headers.upgrade !== undefined || isBelowRouting(request);',
+    replacement: 'return isBelowRouting(request);',
+    rule: 'H21: nothing that follows a request with Upgrade on its connection is executed.',
+    caughtBy: ['test/api/listener/pipelining.test.ts'],
+  },
+  {
+    name: 'a connection that has authenticated gives way like a stranger',
+    file: 'src/api/listener/seats.ts',
+    search: '(this.#strangers.first ?? this.#known.first)',
+    replacement: '(this.#known.first ?? this.#strangers.first)',
+    rule: 'Bounds of a listener: those give way first that have not authenticated a request.',
+    caughtBy: ['test/api/listener/seats.test.ts'],
+  },
 ];

@@ -99,6 +99,14 @@
   value: {{ .deviceConcurrency | int | quote }}
 - name: MUSTER_OPS_CONCURRENCY
   value: {{ .opsConcurrency | int | quote }}
+- name: MUSTER_TRUSTED_PROXIES
+  value: {{ join "," .trustedProxies | quote }}
+- name: MUSTER_API_CONNECTIONS_PER_ADDRESS
+  value: {{ .apiConnectionsPerAddress | int | quote }}
+- name: MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS
+  value: {{ .deviceConnectionsPerAddress | int | quote }}
+- name: MUSTER_OPS_CONNECTIONS_PER_ADDRESS
+  value: {{ .opsConnectionsPerAddress | int | quote }}
 - name: MUSTER_RATE_WINDOW
   value: {{ .rateWindow | quote }}
 - name: MUSTER_METERING_DELAY_SECONDS

@@ -1,0 +1,46 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, test } from 'vitest';
+import { addressKey, TrustedProxies } from '../../../src/api/http/client-address.ts';
+
+const PROXIES = new TrustedProxies([
+  { address: '10.0.0.0', bits: 8 },
+  { address: 'fd00::', bits: 8 },
+]);
+
+const requestFrom = (remoteAddress: string, forwarded: readonly string[]): IncomingMessage =>
+  ({
+    socket: { remoteAddress },
+    rawHeaders: forwarded.flatMap((value) => ['X-Forwarded-For', value]),
+  }) as unknown as IncomingMessage;
+
+test.each<[peer: string, forwarded: readonly string[], client: string, why: string]>([
+  ['192.0.2.1', [], '192.0.2.1', 'the peer'],
+  ['192.0.2.1', ['198.51.100.1'], '192.0.2.1', 'the header of a stranger is ignored'],
+  ['10.0.0.1', ['198.51.100.1'], '198.51.100.1', 'the word of a trusted proxy'],
+  ['::ffff:10.0.0.1', ['198.51.100.1'], '198.51.100.1', 'a listener on [::] writes IPv4 like this'],
+  ['10.0.0.1', ['203.0.113.7, 198.51.100.1'], '198.51.100.1', 'what stands left of the client is its own word'],
+  ['10.0.0.1', ['198.51.100.1, 10.2.3.4'], '198.51.100.1', 'a proxy behind another one'],
+  ['10.0.0.1', ['203.0.113.7', '198.51.100.1, 10.2.3.4'], '198.51.100.1', 'two fields are one list'],
+  ['fd00::1', ['2001:db8::1'], '2001:db8::1', 'IPv6'],
+  ['10.0.0.1', ['198.51.100.1:4711'], '198.51.100.1', 'some proxies add the port'],
+  ['10.0.0.1', ['[2001:db8::1]:4711'], '2001:db8::1', 'in IPv6 too'],
+  ['10.0.0.1', [], '10.0.0.1', 'a proxy that names nobody is the client'],
+  ['10.0.0.1', ['unknown'], '10.0.0.1', 'no address'],
+  ['10.0.0.1', ['198.51.100.1, unknown, 10.2.3.4'], '10.2.3.4', 'nothing is believed beyond what is no address'],
+  ['10.0.0.1', ['10.1.1.1, 10.2.2.2'], '10.1.1.1', 'all of them trusted: the first one'],
+  ['11.0.0.1', ['198.51.100.1'], '11.0.0.1', 'the first address after the range'],
+])('%s forwarding %j is %s: %s', (peer, forwarded, client) => {
+  expect(PROXIES.clientOf(requestFrom(peer, forwarded))).toBe(client);
+});
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+])('%s is counted as %s', (address, key) => {
+  expect(addressKey(address)).toBe(key);
+});
