@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import * as z from 'zod';
+import { listen, ranges } from './addresses.ts';
 
 /*
  * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
@@ -7,15 +7,6 @@ import * as z from 'zod';
  * environment. The message of a rule is also the rule's text in the document, and never repeats the rejected value,
  * which may be a secret that was pasted into the wrong variable.
  */
-
-const listen = z
-  .string()
-  .regex(/^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, 'must be host:port')
-  .transform((value) => {
-    const at = value.lastIndexOf(':');
-    return { host: value.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(value.slice(at + 1)) };
-  })
-  .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
 
 const store = z.string().transform((value, ctx) => {
   const sqlite = /^sqlite:(.*)$/s.exec(value);
@@ -71,23 +62,6 @@ export const operatorToken = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
   .max(1024);
-
-const PROXIES_MAX = 100;
-const ranges = z.string().transform((value, ctx) => {
-  const parsed = value.split(',').map((range) => rangeOf(range.trim()));
-  if (parsed.length <= PROXIES_MAX && parsed.every((range) => range !== undefined)) return parsed;
-  ctx.addIssue(`must be at most ${PROXIES_MAX} addresses or ranges, as in 10.0.0.0/8, with commas between them`);
-  return z.NEVER;
-});
-
-/** A lone address is a range of one. */
-function rangeOf(text: string): { readonly address: string; readonly bits: number } | undefined {
-  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  const width = family === 6 ? 128 : 32;
-  const range = { address, bits: bits === undefined ? width : Number(bits) };
-  return family !== 0 && range.bits <= width ? range : undefined;
-}
 
 const file = z.string().min(1, 'must be the path of a file');
 

@@ -1,12 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import type { AddressRange } from '../../config/addresses.ts';
 import { fieldsOf } from './exchange.ts';
-
-/** A range of addresses, as in `10.0.0.0/8`. */
-export interface AddressRange {
-  readonly address: string;
-  readonly bits: number;
-}
 
 /** Entries of X-Forwarded-For that are looked at, from the right: a chain of proxies is shorter. */
 const HOPS_MAX = 16;

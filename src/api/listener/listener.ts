@@ -3,8 +3,7 @@ import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
 import { jitter } from '../../time/jitter.ts';
-import { addressKey, type TrustedProxies } from '../http/client-address.ts';
-import { ANSWER_WRITTEN, AUTHENTICATED } from '../http/exchange-events.ts';
+import { ANSWER_WRITTEN } from '../http/exchange-events.ts';
 import { bodyIsOnItsWay } from '../http/response.ts';
 import { AdmissionSlots, type AdmissionOptions, type Pool } from './admission.ts';
 import { endsItsConnection, isBelowRouting } from './below-routing.ts';
@@ -12,10 +11,11 @@ import { Connection, type Backlog } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
-import { Seats, type Seat, type SeatOptions } from './seats.ts';
+import { Seats, type Seat } from './seats.ts';
+import { Strangers, type StrangerOptions } from './strangers.ts';
 
 /** The settings of a listener; those that are optional have defaults. */
-export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, SeatOptions {
+export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, StrangerOptions {
   readonly name: 'api' | 'device' | 'ops';
   readonly host: string;
   /** 0 lets the system choose. */
@@ -35,10 +35,6 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, Se
   readonly unreadAnswerMs?: number;
   /** How long, in milliseconds, a client that has ended its side may still take its responses. */
   readonly halfClosedMs?: number;
-  /** How long, in milliseconds, the connection of a stranger stays open while it is idle. */
-  readonly strangerKeepAliveMs?: number;
-  /** Those who forward the requests of others; none without this. */
-  readonly trustedProxies?: TrustedProxies;
   /** Called for each rejection, for metrics. */
   onRejected?(reason: Rejection): void;
   /** A number in [0, 1) that spreads the Retry-After. */
@@ -89,6 +85,7 @@ class HttpListener implements Listener {
   readonly #connections = new Map<Socket, Connection>();
   readonly #slots: AdmissionSlots;
   readonly #seats: Seats;
+  readonly #strangers: Strangers;
   readonly #backlog: Backlog = { waiting: 0, max: BACKLOG_MAX };
   readonly #arrivals: TurnQueue;
   readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
@@ -104,6 +101,7 @@ class HttpListener implements Listener {
     this.#options = options;
     this.#slots = new AdmissionSlots(options);
     this.#seats = new Seats(options);
+    this.#strangers = new Strangers(this.#seats, options);
     this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     if (server instanceof TlsServer) {
@@ -185,8 +183,7 @@ class HttpListener implements Listener {
   }
 
   #seat(socket: Socket): Seat | undefined {
-    const { remoteAddress = '' } = socket;
-    const address = this.#options.trustedProxies?.has(remoteAddress) === true ? undefined : addressKey(remoteAddress);
+    const address = this.#strangers.addressOf(socket.remoteAddress ?? '');
     const close = (): void => void socket.destroy();
     const seat = this.#seats.take(address, close, (bound) => this.#options.onRejected?.(bound));
     if (seat === undefined) close();
@@ -222,19 +219,20 @@ class HttpListener implements Listener {
 
   #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     if (isBelowRouting(request)) return this.#refuseRequest(request, response);
-    const stranger = this.#strangerBehind(connection, request);
+    const { seat } = connection;
+    const stranger = this.#strangers.behind(seat, request);
     if (stranger !== undefined && this.#seats.isFull(stranger)) return this.#reject(request, response, 'address_bound');
     const pool = this.#slots.take(request);
     if (pool === undefined) return this.#reject(request, response, 'request_bound');
-    this.#occupy(connection, pool, request, response);
-    if (connection.seat.address !== undefined) this.#expectAuthentication(connection, response);
-    if (stranger !== undefined) this.#countStranger(stranger, response);
+    this.#occupy(seat, pool, request, response);
+    if (seat.address !== undefined) this.#strangers.expectAuthentication(seat, response);
+    if (stranger !== undefined) this.#strangers.count(stranger, response);
     if (pool === 'probes' || pool === 'metrics') this.#options.handle(request, response);
     else this.#arrivals.do(() => this.#handOver(request, response));
   }
 
   /** Its slot is given back when its answer is written, not when the client takes it: that may be never. */
-  #occupy({ seat }: Connection, pool: Pool, request: IncomingMessage, response: ServerResponse): void {
+  #occupy(seat: Seat, pool: Pool, request: IncomingMessage, response: ServerResponse): void {
     let isOccupied = true;
     const leave = (): void => {
       if (!isOccupied) return;
@@ -245,37 +243,6 @@ class HttpListener implements Listener {
     seat.work();
     response.on('prefinish', leave).on('close', leave);
     if (bodyIsOnItsWay(request)) response.on(ANSWER_WRITTEN, leave);
-  }
-
-  /** A stranger's connection is closed soon after it has become idle, and its client is told so. */
-  #expectAuthentication({ seat }: Connection, response: ServerResponse): void {
-    const keepAliveMs = this.#options.strangerKeepAliveMs ?? 5_000;
-    if (response.shouldKeepAlive) response.setHeader('Keep-Alive', `timeout=${Math.floor(keepAliveMs / 1000)}`);
-    response.once(AUTHENTICATED, () => {
-      seat.authenticated();
-      if (!response.headersSent) response.removeHeader('Keep-Alive');
-    });
-    response.on('close', () => {
-      // A second later than the client was told, as node does.
-      if (seat.address !== undefined) response.req.socket.setTimeout(keepAliveMs + 1_000);
-    });
-  }
-
-  /** The client whose request a trusted proxy forwards. */
-  #strangerBehind({ seat }: Connection, request: IncomingMessage): string | undefined {
-    const { trustedProxies, strangersPerAddressMax = 0 } = this.#options;
-    if (trustedProxies === undefined || strangersPerAddressMax === 0 || seat.address !== undefined) return undefined;
-    return trustedProxies.has(request.socket.remoteAddress) ? addressKey(trustedProxies.clientOf(request)) : undefined;
-  }
-
-  #countStranger(address: string, response: ServerResponse): void {
-    let isCounted = true;
-    const discount = (): void => {
-      if (isCounted) this.#seats.discount(address);
-      isCounted = false;
-    };
-    this.#seats.count(address);
-    response.on(AUTHENTICATED, discount).on('prefinish', discount).on('close', discount);
   }
 
   #handOver(request: IncomingMessage, response: ServerResponse): void {

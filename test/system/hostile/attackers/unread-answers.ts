@@ -1,6 +1,6 @@
 import { args, flood, inPlace, open } from './attacker.ts';
 
-/* Section 9.3.2 of RFC 9112 allows pipelining. This client pipelines without end and never reads an answer. */
+/* RFC 9112, 9.3.2 allows pipelining. This client pipelines without end and never reads an answer. */
 const { path, connections, ...target } = args();
 const port = target[target.listener];
 for (let number = 0; number < connections; number += 1) {

@@ -1,0 +1,36 @@
+import { isIP } from 'node:net';
+import * as z from 'zod';
+
+/** A range of addresses, as in `10.0.0.0/8`. */
+export interface AddressRange {
+  readonly address: string;
+  readonly bits: number;
+}
+
+/** `host:port`; an IPv6 host stands in brackets. */
+export const listen = z
+  .string()
+  .regex(/^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, 'must be host:port')
+  .transform((value) => {
+    const at = value.lastIndexOf(':');
+    return { host: value.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(value.slice(at + 1)) };
+  })
+  .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
+
+const PROXIES_MAX = 100;
+/** Addresses and ranges of them, with commas between them. */
+export const ranges = z.string().transform((value, ctx) => {
+  const parsed = value.split(',').map((range) => rangeOf(range.trim()));
+  if (parsed.length <= PROXIES_MAX && parsed.every((range) => range !== undefined)) return parsed;
+  ctx.addIssue(`must be at most ${PROXIES_MAX} addresses or ranges, as in 10.0.0.0/8, with commas between them`);
+  return z.NEVER;
+});
+
+/** A lone address is a range of one. */
+function rangeOf(text: string): AddressRange | undefined {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  const width = family === 6 ? 128 : 32;
+  const range = { address, bits: bits === undefined ? width : Number(bits) };
+  return family !== 0 && range.bits <= width ? range : undefined;
+}
