@@ -63,7 +63,9 @@ describe('until the delay is over', () => {
   test('an answer that was under way ends its connection, too', async () => {
     const { apiKey } = await tenant(muster);
     await using client = await connectRaw(port(muster.api));
-    await client.send(`POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`);
+    await client.send(
+      `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`,
+    );
     await call(`${muster.api}/v1/apps`, { token: apiKey });
     await leaving();
     await client.send('}');

@@ -42,7 +42,9 @@ describe.skipIf(url === undefined)('when a newer Muster raises the format of the
     if (!api) throw new Error('no process');
     const { apiKey } = await tenant(api);
     await using client = await connectRaw(Number(new URL(api.api).port));
-    await client.send(`POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`);
+    await client.send(
+      `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`,
+    );
     await call(`${api.api}/v1/apps`, { token: apiKey });
 
     await using store = await openStore({ kind: 'etcd', endpoints: [url ?? ''], prefix });

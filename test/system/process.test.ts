@@ -70,7 +70,9 @@ describe('it ends', () => {
     const held = poll(muster, credential, { 'if-none-match': etag, prefer: 'wait=50' });
     await expect.poll(async () => (await call(`${muster.ops}/metrics`)).text).toContain('muster_held_polls 1');
     await using client = await connectRaw(Number(new URL(muster.api).port));
-    await client.send(`POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`);
+    await client.send(
+      `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`,
+    );
     await call(`${muster.api}/v1/apps`, { token: apiKey });
     program.kill('SIGTERM');
     expect((await held).status).toBe(304);
@@ -98,7 +100,9 @@ describe('it ends', () => {
     const muster = await program.listening;
     const { apiKey } = await tenant(muster);
     await using client = await connectRaw(Number(new URL(muster.api).port));
-    await client.send(`POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`);
+    await client.send(
+      `POST /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Length: 2\r\n\r\n{`,
+    );
     await call(`${muster.api}/v1/apps`, { token: apiKey });
     program.kill('SIGUSR2');
     await expect.poll(async () => (await call(`${muster.ops}/readyz`)).text).toContain('draining');

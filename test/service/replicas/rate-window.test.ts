@@ -68,7 +68,9 @@ interface Hammered {
 /** So many requests at once, on one connection. */
 async function hammer({ muster }: Replica, apiKey: string, requests: number): Promise<Hammered> {
   await using connection = await connectRaw(muster.service.api.port);
-  await connection.send(`HEAD /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`.repeat(requests));
+  await connection.send(
+    `HEAD /v1/apps HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`.repeat(requests),
+  );
   const counts = new Map<number, number>();
   let retryAfter = 0;
   for (let n = 0; n < requests; n += 1) {
