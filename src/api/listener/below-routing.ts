@@ -13,12 +13,10 @@ export function isBelowRouting(request: IncomingMessage): boolean {
 }
 
 /**
- * Whether nothing that follows a request on its connection is to be executed: it is none, or it asks for another
- * protocol (`Upgrade`), which never begins here, and whatever its client sends next may be meant in that protocol.
+ * Whether a request asks for another protocol (`Upgrade`), which never begins here. Whatever its client sends next may
+ * be meant in that protocol: nothing that follows on its connection is to be executed.
  */
-export function endsItsConnection(request: IncomingMessage): boolean {
-  return request.headers.upgrade !== undefined || isBelowRouting(request);
-}
+export const asksForAnother = (request: IncomingMessage): boolean => request.headers.upgrade !== undefined;
 
 function isChunkedUnder10({ httpVersionMinor, headers }: IncomingMessage): boolean {
   return httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;

@@ -15,10 +15,14 @@ export interface Backlog {
   readonly max: number;
 }
 
-/** A request of a connection, and what begins it. */
+/** Serves a request. @returns to be called when its response is closed; undefined where there is nothing to do */
+type Begin = () => (() => void) | undefined;
+
+/** A request of a connection. */
 interface Pending {
   readonly response: ServerResponse;
-  readonly begin: () => void;
+  readonly begin: Begin;
+  closed: (() => void) | undefined;
 }
 
 /**
@@ -69,7 +73,7 @@ export class Connection {
    * @param begin serves it: called now, or when it is its turn; never where a response before it ends the connection,
    * since its own could not be sent
    */
-  arrived(response: ServerResponse, isLast: boolean, begin: () => void): void {
+  arrived(response: ServerResponse, isLast: boolean, begin: Begin): void {
     if (this.#socket.destroyed) return;
     const before = this.#pending.at(-1)?.response;
     if (this.#isLast || (before?.headersSent === true && !before.shouldKeepAlive)) {
@@ -86,10 +90,14 @@ export class Connection {
       this.#isLast = true;
       response.shouldKeepAlive = false;
     }
-    this.#pending.push({ response, begin });
+    const pending: Pending = { response, begin, closed: undefined };
+    this.#pending.push(pending);
     this.#latest = response;
-    response.on('close', () => this.#responded(response));
-    if (before === undefined) begin();
+    response.on('close', () => {
+      pending.closed?.();
+      this.#responded(pending);
+    });
+    if (before === undefined) pending.closed = begin();
     else this.#wait();
   }
 
@@ -106,13 +114,10 @@ export class Connection {
   }
 
   /** The kernel has the response, or its connection is closed. */
-  #responded(response: ServerResponse): void {
-    const first = this.#pending[0]?.response === response;
+  #responded(pending: Pending): void {
+    const first = this.#pending[0] === pending;
     if (first) this.#pending.shift();
-    else {
-      const index = this.#pending.findIndex((one) => one.response === response);
-      this.#pending.splice(index, 1);
-    }
+    else this.#pending.splice(this.#pending.indexOf(pending), 1);
     if (this.#isHeld && this.#owed() <= OWED_MAX) this.#readOn();
     if (this.#pending.length > 0) {
       if (first) this.#beginNext();
@@ -130,7 +135,8 @@ export class Connection {
       if (this.#socket.destroyed) return;
       this.#waits(-1);
       // Node closes the connection behind a response that ends it.
-      if (this.#socket.writable) this.#pending[0]?.begin();
+      const next = this.#pending[0];
+      if (next !== undefined && this.#socket.writable) next.closed = next.begin();
     });
   }
 

@@ -6,7 +6,7 @@ import { jitter } from '../../time/jitter.ts';
 import { ANSWER_WRITTEN } from '../http/exchange-events.ts';
 import { bodyIsOnItsWay } from '../http/response.ts';
 import { AdmissionSlots, type AdmissionOptions, type Pool } from './admission.ts';
-import { endsItsConnection, isBelowRouting } from './below-routing.ts';
+import { asksForAnother, isBelowRouting } from './below-routing.ts';
 import { Connection, type Backlog } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
@@ -214,25 +214,28 @@ class HttpListener implements Listener {
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    connection?.arrived(response, endsItsConnection(request), () => this.#begin(connection, request, response));
+    if (connection === undefined) return;
+    const { seat } = connection;
+    if (isBelowRouting(request)) connection.arrived(response, true, () => this.#refuseRequest(request, response));
+    else connection.arrived(response, asksForAnother(request), () => this.#begin(seat, request, response));
   }
 
-  #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    if (isBelowRouting(request)) return this.#refuseRequest(request, response);
-    const { seat } = connection;
+  /** @returns what gives its slot back, when its response is closed at the latest */
+  #begin(seat: Seat, request: IncomingMessage, response: ServerResponse): (() => void) | undefined {
     const stranger = this.#strangers.behind(seat, request);
     if (stranger !== undefined && this.#seats.isFull(stranger)) return this.#reject(request, response, 'address_bound');
     const pool = this.#slots.take(request);
     if (pool === undefined) return this.#reject(request, response, 'request_bound');
-    this.#occupy(seat, pool, request, response);
+    const leave = this.#occupy(seat, pool, request, response);
     if (seat.address !== undefined) this.#strangers.expectAuthentication(seat, response);
     if (stranger !== undefined) this.#strangers.count(stranger, response);
     if (pool === 'probes' || pool === 'metrics') this.#options.handle(request, response);
     else this.#arrivals.do(() => this.#handOver(request, response));
+    return leave;
   }
 
   /** Its slot is given back when its answer is written, not when the client takes it: that may be never. */
-  #occupy(seat: Seat, pool: Pool, request: IncomingMessage, response: ServerResponse): void {
+  #occupy(seat: Seat, pool: Pool, request: IncomingMessage, response: ServerResponse): () => void {
     let isOccupied = true;
     const leave = (): void => {
       if (!isOccupied) return;
@@ -241,8 +244,9 @@ class HttpListener implements Listener {
       seat.rest();
     };
     seat.work();
-    response.on('prefinish', leave).on('close', leave);
+    response.on('prefinish', leave);
     if (bodyIsOnItsWay(request)) response.on(ANSWER_WRITTEN, leave);
+    return leave;
   }
 
   #handOver(request: IncomingMessage, response: ServerResponse): void {
@@ -250,7 +254,7 @@ class HttpListener implements Listener {
     if (!response.destroyed && !request.socket.destroyed) this.#options.handle(request, response);
   }
 
-  #reject(request: IncomingMessage, response: ServerResponse, bound: Rejection): void {
+  #reject(request: IncomingMessage, response: ServerResponse, bound: Rejection): undefined {
     this.#options.onRejected?.(bound);
     // A client that retries at once is served no faster than this: a flood of rejections must not take the whole turn
     // either.
@@ -264,7 +268,7 @@ class HttpListener implements Listener {
     sendFixedResponse(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
   }
 
-  #refuseRequest(request: IncomingMessage, response: ServerResponse): void {
+  #refuseRequest(request: IncomingMessage, response: ServerResponse): undefined {
     this.#options.onRejected?.('below_routing');
     response.shouldKeepAlive = false;
     sendFixedResponse(request, response, this.#options.belowRouting, {});

@@ -54,12 +54,12 @@ test('a stranger gives way before a connection that has authenticated, however l
   await using service = await open({ connectionsMax: 2 });
   await using known = await asked(service, '/known');
   await using stranger = await asked(service, '/a');
-  await using _third = await asked(service, '/known');
+  await using third = await asked(service, '/known');
   expect(await stranger.rest()).toBe('');
   await known.send(get('/b'));
   expect((await known.answer()).body).toBe('GET /b');
-  await using _fourth = await asked(service, '/known');
-  expect(await _third.rest(), 'of two that are known the longest idle goes').toBe('');
+  await using fourth = await asked(service, '/known');
+  expect(await third.rest(), 'of two that are known the longest idle goes').toBe('');
 });
 
 test('a connection whose request is served does not give way: the new one is closed', async () => {
@@ -71,7 +71,7 @@ test('a connection whose request is served does not give way: the new one is clo
   expect(await refused.rest()).toBe('');
   echo(request, response);
   expect((await busy.answer()).body).toBe('GET /held');
-  await using _next = await asked(service, '/a');
+  await using next = await asked(service, '/a');
   expect(await busy.rest(), 'idle again, it does').toBe('');
 });
 
@@ -104,8 +104,8 @@ test('strangers of one address have a bound; those who have authenticated are no
 test('0 is no bound for an address', async () => {
   await using service = await open({ connectionsMax: 10, strangersPerAddressMax: 0 });
   await using first = await asked(service, '/a');
-  await using _second = await asked(service, '/b');
-  await using _third = await asked(service, '/c');
+  await using second = await asked(service, '/b');
+  await using third = await asked(service, '/c');
   await first.send(get('/e'));
   expect((await first.answer()).body).toBe('GET /e');
 });
