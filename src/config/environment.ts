@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { listen, ranges } from './addresses.ts';
+import { listen, ranges, store } from './addresses.ts';
 
 /*
  * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
@@ -7,29 +7,6 @@ import { listen, ranges } from './addresses.ts';
  * environment. The message of a rule is also the rule's text in the document, and never repeats the rejected value,
  * which may be a secret that was pasted into the wrong variable.
  */
-
-const store = z.string().transform((value, ctx) => {
-  const sqlite = /^sqlite:(.*)$/s.exec(value);
-  if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
-  const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
-  const broken = brokenEndpointRule(urls);
-  if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
-  ctx.addIssue(broken);
-  return z.NEVER;
-});
-
-/** Checks the addresses by the rules of the etcd back-end, before it is opened. @returns the rule that is broken */
-function brokenEndpointRule(urls: readonly string[]): string | undefined {
-  const parsed = urls.map((url) => /^(https?):\/\/(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(url));
-  if (urls.length === 0 || parsed.includes(null)) {
-    return 'must be sqlite:PATH or etcd:URL,URL,… with http:// or https:// URLs';
-  }
-  const ports = parsed.map((parts) => Number(parts?.[2] ?? 0));
-  if (ports.some((port) => port < 1 || port > 65_535))
-    return 'every etcd URL must end in a port, as in http://HOST:2379';
-  if (new Set(parsed.map((parts) => parts?.[1])).size > 1) return 'etcd URLs must be all http:// or all https://';
-  return undefined;
-}
 
 const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
   z.string().transform((value, ctx) => {

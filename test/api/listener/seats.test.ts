@@ -60,6 +60,7 @@ test('a stranger gives way before a connection that has authenticated, however l
   expect((await known.answer()).body).toBe('GET /b');
   await using fourth = await asked(service, '/known');
   expect(await third.rest(), 'of two that are known the longest idle goes').toBe('');
+  expect(fourth.socket.destroyed).toBe(false);
 });
 
 test('a connection whose request is served does not give way: the new one is closed', async () => {
@@ -73,6 +74,7 @@ test('a connection whose request is served does not give way: the new one is clo
   expect((await busy.answer()).body).toBe('GET /held');
   await using next = await asked(service, '/a');
   expect(await busy.rest(), 'idle again, it does').toBe('');
+  expect(next.socket.destroyed).toBe(false);
 });
 
 test('a connection whose client takes no answer gives way', async () => {
@@ -106,8 +108,10 @@ test('0 is no bound for an address', async () => {
   await using first = await asked(service, '/a');
   await using second = await asked(service, '/b');
   await using third = await asked(service, '/c');
-  await first.send(get('/e'));
-  expect((await first.answer()).body).toBe('GET /e');
+  for (const connection of [first, second, third]) {
+    await connection.send(get('/d'));
+    expect((await connection.answer()).body).toBe('GET /d');
+  }
 });
 
 test('the connections of a trusted proxy are not counted, but the requests of one client that it forwards are', async () => {
