@@ -102,7 +102,7 @@ function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
     }),
     clockSkew: controller.gauge({
       name: 'muster_clock_skew_seconds',
-      help: 'The least difference of clocks that explains what other replicas wrote, for the one that differs most.',
+      help: 'The least difference of clocks that explains what other replicas wrote or answered, for the one that differs most.',
       unit: 'seconds',
       since: '0.1.0',
     }),

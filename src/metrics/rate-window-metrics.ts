@@ -59,6 +59,12 @@ function sharedWindowMetrics(windows: Section): RateWindowMetrics {
       unit: 'allotments',
       since: '0.1.0',
     }),
+    rateRecordRepaired: windows.counter({
+      name: 'muster_rate_records_repaired_total',
+      help: 'Records of rate windows that could not be read, and were written anew as spent whole.',
+      unit: 'records',
+      since: '0.1.0',
+    }),
     rateWaited: windows.counter({
       name: 'muster_rate_waited_total',
       help: 'Requests that waited for the store before they were admitted or limited.',

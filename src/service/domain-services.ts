@@ -272,7 +272,11 @@ export interface RateWindowService {
 export async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
   const { config, store, clock, log } = foundation;
   if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
-    const shared = createSharedRateWindow(foundation);
+    const shared = createSharedRateWindow({
+      ...foundation,
+      liveReplicas: () => foundation.replicas.live(),
+      clockHeard: (replicaId, skewMs) => foundation.replicas.clockHeard(replicaId, skewMs),
+    });
     return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
   }
   const isKept = store.backend === 'sqlite';

@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -7,6 +8,11 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start; never goes back. */
   monotonic(): number;
+  /**
+   * Milliseconds since the machine started, in which it counts also the time while it was suspended; the monotonic clock
+   * may stand still then. Undefined where it is not known.
+   */
+  uptime?(): number;
   /** Resolves after the pause, or at once when the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -15,6 +21,7 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  uptime: () => uptime() * 1000,
   async sleep(ms, signal) {
     await sleep(ms, undefined, signal ? { signal } : undefined).catch(() => undefined);
   },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 import { readBackup } from '../../src/domain/backup/file-format.ts';
 import { keptWindowSchema } from '../../src/domain/rate-window/kept-windows.ts';
-import { sharedWindowSchema } from '../../src/domain/rate-window/shared/record.ts';
+import { sharedWindowSchema } from '../../src/domain/rate-window/shared/record-codec.ts';
 import { chainSchema, sealSchema } from '../../src/domain/records/audit-records.ts';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { accountStatusChangeSchema, daySchema, statusChangeSchema } from '../../src/domain/records/day-records.ts';
@@ -285,7 +285,7 @@ const ADDED: Readonly<Record<string, string>> = {
 };
 
 /** The keys of a run that stopped do not have these, or not always. */
-const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate\/|compaction$|purge\/)/;
+const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate(?:-ages)?\/|compaction$|purge\/)/;
 
 /**
  * The kinds of keys, each with the shapes of its values: the fields in the order in which they are written, and the

@@ -51,7 +51,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   KEYS.activeKey,
   KEYS.rewrapped,
 ]);
-const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows];
+const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows, KEYS.rateAges];
 
 /** Whether a key is not part of a backup. */
 export const isLeftOut = (key: string): boolean =>

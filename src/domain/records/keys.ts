@@ -100,4 +100,10 @@ export const KEYS = {
   restoring: 'restoring',
   rateWindows: 'rate/',
   rateWindow: (accountId: string) => `rate/${accountId}`,
+  /** Questions of replicas for the ages of revisions, and the answers: gone as soon as they are read. */
+  rateAges: 'rate-ages/',
+  rateQuestions: (replicaId: string) => `rate-ages/${replicaId}/`,
+  rateQuestion: (replicaId: string, nonce: number) => `rate-ages/${replicaId}/${nonce}`,
+  /** Windows and questions, for one watch on both. */
+  rateShared: 'rate',
 } as const;

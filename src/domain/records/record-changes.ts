@@ -2,6 +2,13 @@
 export const PROVISIONAL_BINDINGS = 'provisional-bindings';
 
 /**
+ * Records of the shared rate window date everything by revisions, and say the same by wall clocks for versions that do
+ * not know this. A later version may leave the wall clocks out once every replica knows it. A replica that knows it
+ * answers the questions of others for the ages of revisions.
+ */
+export const RATE_WINDOW_AGES = 'rate-window-ages';
+
+/**
  * Additive changes of records that this program knows, by name. Each replica announces them
  * (domain/replicas/replicas.ts), and nobody writes such a change before every live replica knows it, so that a rolling
  * upgrade and its rollback need no pause (docs/adr/0023-neighbouring-versions.md).
@@ -11,4 +18,4 @@ export const PROVISIONAL_BINDINGS = 'provisional-bindings';
  * is false it writes the record as before. A name stays for as long as a program that lacks it may run beside this one.
  * A change that an older program cannot read is no such change: it raises `FORMAT` (records.ts).
  */
-export const RECORD_CHANGES: readonly string[] = [PROVISIONAL_BINDINGS];
+export const RECORD_CHANGES: readonly string[] = [PROVISIONAL_BINDINGS, RATE_WINDOW_AGES];

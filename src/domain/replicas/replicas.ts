@@ -31,6 +31,11 @@ export interface Replicas {
    * @throws StoreUnavailable; BadRecord
    */
   everyReplicaKnows(change: string): Promise<boolean>;
+  /**
+   * Takes how far another replica's wall clock is ahead at least, in milliseconds (negative: behind), as it was learnt by
+   * question and answer: far more exact than its announcements are. It holds for a minute.
+   */
+  clockHeard(replicaId: string, skewMs: number): void;
   /** The identity of the current registration: another object after each gap; undefined while not registered. */
   registration(): object | undefined;
   /**
@@ -67,6 +72,9 @@ const TTL_MS = 15_000;
 /** The pause between two announcements of a replica. */
 export const ANNOUNCE_EVERY_MS = 5000;
 
+/** An answer about a clock holds for this long: there is a new one twice as often. */
+const HEARD_MS = 60_000;
+
 /** Creates the registry as this replica uses it; see `Replicas`. */
 export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
 
@@ -99,6 +107,8 @@ class Registry implements Replicas {
   #disagree = false;
   readonly #tokens: ComparedTokens;
   #announcedTokens: AnnouncedTokens | undefined;
+  /** What was learnt by question and answer: the skew of each replica, and when, on the monotonic clock. */
+  readonly #heard = new Map<string, { readonly skewMs: number; readonly at: number }>();
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps;
@@ -165,12 +175,25 @@ class Registry implements Replicas {
     const announced = others.map(({ record, revision }) => ({ ...record, revision }));
     this.#clocks = judgeClocks(this.#clocks, announced, { from: to - (now - before), to });
     metrics.replicasLive(all.length);
-    metrics.clockSkew(greatestSkewMs(this.#clocks) / 1000);
+    metrics.clockSkew(Math.max(greatestSkewMs(this.#clocks), this.#greatestHeardMs(now)) / 1000);
     const disagree = outvoted(this.#clocks);
     if (disagree && !this.#disagree) {
       log.error({ clocks: Object.fromEntries(this.#clocks) }, 'the clocks of other replicas contradict this one');
     }
     this.#disagree = disagree;
+  }
+
+  clockHeard(replicaId: string, skewMs: number): void {
+    this.#heard.set(replicaId, { skewMs, at: this.#deps.clock.monotonic() });
+  }
+
+  #greatestHeardMs(now: number): number {
+    let greatest = 0;
+    for (const [replicaId, { skewMs, at }] of this.#heard) {
+      if (now - at > HEARD_MS) this.#heard.delete(replicaId);
+      else greatest = Math.max(greatest, Math.abs(skewMs));
+    }
+    return greatest;
   }
 
   registration(): object | undefined {

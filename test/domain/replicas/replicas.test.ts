@@ -56,6 +56,7 @@ function replica(
     everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
     registration: () => replicas.registration(),
     othersDisagree: () => replicas.othersDisagree(),
+    clockHeard: (other, skewMs) => replicas.clockHeard(other, skewMs),
     release: () => replicas.release(),
     clock,
     told,
@@ -252,6 +253,17 @@ onEachStore('the clocks of replicas', (stores) => {
     second?.clock.jump(-40_000);
     await rounds(all, 2);
     expect(all.map((one) => one.othersDisagree())).toEqual([false, false]);
+  });
+
+  test('an answer about a clock tells smaller differences than announcements can, for a minute', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'a');
+    one.clockHeard('b', -990);
+    await one.round();
+    expect([one.told.skewSeconds, one.othersDisagree()]).toEqual([0.99, false]);
+    one.clock.advance(60_001);
+    await one.round();
+    expect(one.told.skewSeconds).toBe(0);
   });
 
   test('a silent replica does not count as one with a slow clock', async () => {

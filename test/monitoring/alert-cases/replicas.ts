@@ -118,7 +118,7 @@ export const REPLICAS_CASES: AlertCases = {
     quiet: [{ why: 'right again at once', series: gauge('muster_clock_trusted', '1 0 1x30'), at: '10m' }],
   },
   MusterClocksApart: {
-    fires: { why: 'two seconds', series: gauge('muster_clock_skew_seconds', '2x30'), at: '20m' },
+    fires: { why: 'nearly a second', series: gauge('muster_clock_skew_seconds', '0.99x30'), at: '20m' },
     labels: JOB,
     quiet: [{ why: 'half a second', series: gauge('muster_clock_skew_seconds', '0.5x30'), at: '20m' }],
   },

@@ -1,8 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
+import type { LiveReplica } from '../../../src/domain/rate-window/shared/age-exchange.ts';
 import type { WindowRules } from '../../../src/domain/rate-window/shared/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../../src/domain/rate-window/shared/shared-window.ts';
+import { RATE_WINDOW_AGES } from '../../../src/domain/records/record-changes.ts';
+import type { Store } from '../../../src/store/port.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { SimulatedStore, type Network } from '../store/simulated-store.ts';
 import { seeded, Timeline } from '../time/timeline.ts';
@@ -17,8 +20,11 @@ export interface Fault {
   readonly at: number;
   readonly until: number;
   readonly replica: string;
-  /** The replica's monotonic clock stood still: for a minute it does not know how old anything is. */
-  readonly suspended: boolean;
+  /**
+   * For a minute it does not know how old anything is: its monotonic clock stood still, or it started while nobody could
+   * tell it.
+   */
+  readonly knowsNoAges: boolean;
 }
 
 /** A commit that took effect. */
@@ -39,6 +45,8 @@ export interface History {
   readonly failed: number;
   readonly faults: readonly Fault[];
   readonly writes: ReadonlyMap<string, readonly Written[]>;
+  /** How far the rates of monotonic clocks are off, as a part of one. */
+  readonly rateError: number;
 }
 
 /** Requests that come at once. */
@@ -48,12 +56,46 @@ export interface Burst {
   readonly requests: number;
 }
 
+/** How wrong clocks are. */
+export interface Clocks {
+  /** The offsets of the wall clocks of the first replicas, in milliseconds; those of others are within `apartMs`. */
+  readonly offsetsMs?: readonly number[];
+  readonly apartMs: number;
+  /** Wall clocks jump by as much as this, a few times in a run. */
+  readonly jumpMs: number;
+  /** How far the rates of monotonic clocks are off, in parts per million. */
+  readonly ratePpm: number;
+}
+const FAIR: Clocks = { apartMs: 500, jumpMs: 0, ratePpm: 0 };
+/** As wrong as they come: two minutes, jumps of two minutes, and the greatest correction of a time server. */
+export const WILD: Clocks = { apartMs: 120_000, jumpMs: 120_000, ratePpm: 500 };
+
+/** A replica stops for a while and goes on; while it is suspended its monotonic clock stands still, too. */
+export interface Stop {
+  readonly replica: number;
+  readonly at: number;
+  readonly ms: number;
+  readonly isSuspended: boolean;
+  /** So many requests come before it hears anything of the store. */
+  readonly requests: number;
+}
+
+/** The store tells a revision that it has not reached yet; or a machine does not know that it was suspended. */
+export type Slip = 'revisions ahead' | 'standstill unseen';
+
 export interface Scenario {
   readonly seed: number;
   readonly faults: boolean;
   readonly rules: WindowRules;
   /** Half of the round trip to the store. */
   readonly wayMs?: number;
+  /** The wall clocks are right but for half a second where it is not given. */
+  readonly clocks?: Clocks;
+  /** So many of the replicas are of a version that knows no ages. */
+  readonly older?: number;
+  /** A planted slip: something that a replica relies on is not so. */
+  readonly slip?: Slip;
+  readonly stops?: readonly Stop[];
   /** Random, 1 to 5, where it is not given. */
   readonly replicas?: number;
   /** All requests of the run; random demand where it is not given. */
@@ -62,40 +104,108 @@ export interface Scenario {
 
 const ACCOUNT = 'account';
 export const LASTS_MS = 200_000;
-const CLOCK_OFFSET_MS = 500;
 const EPOCH = Date.UTC(2026, 5, 1);
+/** How long a dead replica is on the registry. */
+const REGISTERED_MS = 15_000;
+/** How far a revision is ahead that the store has not reached yet. */
+const REVISIONS_AHEAD = 40;
 const log = pino({ level: 'silent' });
+
+interface OwnClocks {
+  /** How far the wall clock is ahead. */
+  readonly offsetMs: number;
+  /** How fast the monotonic clock goes. */
+  readonly rate: number;
+}
+
+interface ReplicaDeps {
+  readonly id: string;
+  readonly timeline: Timeline;
+  readonly store: SimulatedStore;
+  readonly clocks: OwnClocks;
+  readonly rules: WindowRules;
+  readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
+  readonly isOlder: boolean;
+  readonly slip: Slip | undefined;
+}
+
+/**
+ * The store as a version sees and writes it that knows no ages: it reads the wall clocks alone, and drops the ages from
+ * what it writes.
+ */
+function withoutAges(store: Store): Store {
+  const seen = <T extends { readonly value?: string | undefined }>(one: T): T => {
+    if (one.value?.includes('"ages"') !== true) return one;
+    const { ages: _, ...older } = JSON.parse(one.value) as Record<string, unknown>;
+    return { ...one, value: JSON.stringify(older) };
+  };
+  return {
+    ...store,
+    get: async (key) => {
+      const entry = await store.get(key);
+      return entry && seen(entry);
+    },
+    commit: (change) =>
+      store.commit({ ...change, write: change.write.map((write) => ('put' in write ? seen(write) : write)) }),
+    watch: (prefix, from, listener) =>
+      store.watch(prefix, from, {
+        onOpen: () => listener.onOpen(),
+        onBatch: ({ revision, changes }) => listener.onBatch({ revision, changes: changes.map(seen) }),
+        onEnd: (reason) => listener.onEnd(reason),
+      }),
+  };
+}
+
+const withRevisionsAhead = (store: Store): Store => ({
+  ...store,
+  async list(request) {
+    const page = await store.list(request);
+    return { ...page, revision: page.revision + REVISIONS_AHEAD };
+  },
+});
 
 /** One process: nothing happens in it while it is paused, nor ever after it has crashed. */
 class Replica implements Clock {
   readonly id: string;
   readonly window: SharedRateWindow;
   readonly writes: Written[] = [];
-  readonly network: Network = { cut: false, troubled: 0 };
+  readonly network: Network = { cut: false, troubled: 0, isMute: false };
   readonly #timeline: Timeline;
-  readonly #offset: number;
+  readonly #rate: number;
+  readonly #isSlipping: boolean;
+  #offset: number;
   readonly #stopping = new AbortController();
   #deferred: (() => void)[] = [];
   #slept = 0;
   state: 'runs' | 'paused' | 'dead' = 'runs';
+  diedAt: number | undefined;
 
-  constructor(id: string, timeline: Timeline, store: SimulatedStore, offset: number, rules: WindowRules) {
+  constructor({ id, timeline, store, clocks: { offsetMs, rate }, rules, liveReplicas, isOlder, slip }: ReplicaDeps) {
     this.id = id;
+    this.#isSlipping = slip === 'standstill unseen';
     this.#timeline = timeline;
-    this.#offset = offset;
-    const metrics = { rateAllotment: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
+    this.#offset = offsetMs;
+    this.#rate = rate;
+    const metrics = {
+      rateAllotment: () => undefined,
+      rateRecordRepaired: () => undefined,
+      rateWaited: () => undefined,
+      rateSharedAge: () => undefined,
+    };
     const port = store.portFor({
       ...this.#within(),
       network: this.network,
       wrote: (before, after) => this.writes.push({ at: timeline.now, before, after }),
     });
     this.window = createSharedRateWindow({
-      store: port,
+      store: isOlder ? withoutAges(port) : slip === 'revisions ahead' ? withRevisionsAhead(port) : port,
       clock: this,
       deadlines: DEADLINES,
       log,
       metrics,
       replicaId: id,
+      liveReplicas,
+      clockHeard: () => undefined,
       rules,
     });
     void this.window.run(this.#stopping.signal);
@@ -105,13 +215,21 @@ class Replica implements Clock {
     return { deliver: (act: () => void) => this.deliver(act) };
   }
 
-  now = (): number => EPOCH + this.#timeline.now + this.#offset;
-  monotonic = (): number => this.#timeline.now + 5_000_000 - this.#slept;
+  now = (): number => EPOCH + this.#timeline.now + this.#offset - (this.#isSlipping ? this.#slept : 0);
+  /** Time since the machine started, also while it was suspended. */
+  uptime = (): number => this.#elapsed() - (this.#isSlipping ? this.#slept : 0);
+  monotonic = (): number => this.#elapsed() - this.#slept;
+  readonly #elapsed = (): number => (this.#timeline.now + 5_000_000) * this.#rate;
 
   sleep(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#timeline.after(ms, () => this.deliver(resolve));
+    this.#timeline.after(ms / this.#rate, () => this.deliver(resolve));
     return promise;
+  }
+
+  /** Moves the wall clock alone. */
+  jump(ms: number): void {
+    this.#offset += ms;
   }
 
   deliver(act: () => void): void {
@@ -137,12 +255,23 @@ class Replica implements Clock {
 
   crash(): void {
     this.state = 'dead';
+    this.diedAt = this.#timeline.now;
     this.#deferred = [];
   }
 }
 
 /** Runs a scenario and returns its history. */
-export async function simulate({ seed, faults, rules, bursts, ...scenario }: Scenario): Promise<History> {
+export async function simulate({
+  seed,
+  faults,
+  rules,
+  bursts,
+  clocks = FAIR,
+  older = 0,
+  slip,
+  stops = [],
+  ...scenario
+}: Scenario): Promise<History> {
   const random = seeded(seed);
   const timeline = new Timeline();
   const store = new SimulatedStore(timeline, random, scenario.wayMs ?? 10);
@@ -151,10 +280,26 @@ export async function simulate({ seed, faults, rules, bursts, ...scenario }: Sce
   let failed = 0;
   const replicas: Replica[] = [];
 
+  // A replica that died stays on the registry for a while.
+  const live = async (): Promise<readonly LiveReplica[]> =>
+    replicas
+      .filter(({ diedAt }) => diedAt === undefined || timeline.now - diedAt < REGISTERED_MS)
+      .map(({ id }, index) => ({ replicaId: id, knows: index < older ? [] : [RATE_WINDOW_AGES] }));
   const start = (name: string): Replica => {
-    const offset = (random() * 2 - 1) * CLOCK_OFFSET_MS;
-    const replica = new Replica(name, timeline, store, offset, rules);
+    const offsetMs = clocks.offsetsMs?.[replicas.length] ?? (random() * 2 - 1) * clocks.apartMs;
+    const rate = clocks.ratePpm > 0 ? 1 + ((random() * 2 - 1) * clocks.ratePpm) / 1e6 : 1;
+    const replica = new Replica({
+      id: name,
+      timeline,
+      store,
+      clocks: { offsetMs, rate },
+      rules,
+      liveReplicas: live,
+      isOlder: replicas.length < older,
+      slip,
+    });
     replicas.push(replica);
+    if (clocks.jumpMs > 0) jumps(replica);
     if (!bursts) demand(random, timeline, (requests) => ask(replica, requests));
     if (faults) trouble(replica);
     return replica;
@@ -180,14 +325,21 @@ export async function simulate({ seed, faults, rules, bursts, ...scenario }: Sce
     }
   }
 
+  function jumps(replica: Replica): void {
+    for (let at = timeline.now + random() * 40_000; at < LASTS_MS; at += random() * 80_000) {
+      const ms = (random() * 2 - 1) * clocks.jumpMs;
+      timeline.at(at, () => replica.jump(ms));
+    }
+  }
+
   function trouble(replica: Replica): void {
     for (let at = timeline.now + random() * 60_000; at < LASTS_MS; at += 20_000 + random() * 90_000) {
       const ms = random() < 0.5 ? random() * 3000 : random() * 90_000;
       timeline.at(at, () => FAULTS[Math.floor(random() * FAULTS.length)]?.(replica, ms));
     }
   }
-  const note = (replica: Replica, ms: number, suspended = false): void =>
-    void faultsSeen.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id, suspended });
+  const note = (replica: Replica, ms: number, knowsNoAges = false): void =>
+    void faultsSeen.push({ at: timeline.now, until: timeline.now + ms, replica: replica.id, knowsNoAges });
   const FAULTS: readonly ((replica: Replica, ms: number) => void)[] = [
     (replica, ms) => {
       const suspended = random() < 0.3 ? ms : 0;
@@ -199,7 +351,13 @@ export async function simulate({ seed, faults, rules, bursts, ...scenario }: Sce
       if (replica.state === 'dead') return;
       note(replica, 0);
       replica.crash();
-      timeline.after(ms, () => start(`${replica.id}+`));
+      timeline.after(ms, () => {
+        const tells = ({ state, network }: Replica): boolean =>
+          state === 'runs' && !network.cut && !network.isMute && network.troubled === 0;
+        const isAlone = !replicas.some(tells);
+        const next = start(`${replica.id}+`);
+        if (isAlone) note(next, 0, true);
+      });
     },
     (replica, ms) => {
       note(replica, ms);
@@ -211,6 +369,11 @@ export async function simulate({ seed, faults, rules, bursts, ...scenario }: Sce
       replica.network.troubled = 0.05 + random() * 0.5;
       timeline.after(ms, () => (replica.network.troubled = 0));
     },
+    (replica, ms) => {
+      note(replica, ms);
+      replica.network.isMute = true;
+      timeline.after(ms, () => store.unmute(replica.network));
+    },
   ];
 
   const count = scenario.replicas ?? 1 + Math.floor(random() * 5);
@@ -219,8 +382,13 @@ export async function simulate({ seed, faults, rules, bursts, ...scenario }: Sce
     const one = begun[replica];
     if (one) timeline.at(at, () => ask(one, requests));
   }
+  for (const { at, ms, replica, isSuspended, requests } of stops) {
+    const one = begun[replica];
+    timeline.at(at, () => one?.pause());
+    timeline.at(at + ms, () => one?.resume(isSuspended ? ms : 0, () => ask(one, requests)));
+  }
   while (timeline.now < LASTS_MS && timeline.next()) if (timeline.isAsync) await setImmediate();
   for (const replica of replicas) replica.crash();
   const writes = new Map(replicas.map((replica) => [replica.id, replica.writes]));
-  return { admitted, waitedSince, refused, failed, faults: faultsSeen, writes };
+  return { admitted, waitedSince, refused, failed, faults: faultsSeen, writes, rateError: clocks.ratePpm / 1e6 };
 }

@@ -53,7 +53,7 @@ export class FaultyStore implements Store {
    * all keys. By default these are the shared rate windows, whose reads and writes no test of a request's commit can
    * plan.
    */
-  isAside: (key: string) => boolean = (key) => key.startsWith('rate/');
+  isAside: (key: string) => boolean = (key) => key.startsWith('rate');
   /** Replaces the answer of `head`. */
   answerHead: (truth: Head) => Head = (truth) => truth;
   /** Replaces the answer of `fullness`. */

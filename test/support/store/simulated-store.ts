@@ -7,6 +7,7 @@ import {
   type Store,
   type WatchListener,
 } from '../../../src/store/port.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Random, Timeline } from '../time/timeline.ts';
 
 /** The network between one replica and the store; a test changes it while it is used. */
@@ -15,6 +16,8 @@ export interface Network {
   cut: boolean;
   /** The part of calls whose way there or back is lost, or takes up to seconds. */
   troubled: number;
+  /** Its watches bring nothing, and do not end either. */
+  isMute: boolean;
 }
 
 export interface Caller {
@@ -26,6 +29,7 @@ export interface Caller {
 }
 
 interface Watching {
+  readonly prefix: string;
   readonly listener: WatchListener;
   readonly caller: Caller;
   open: boolean;
@@ -63,8 +67,8 @@ export class SimulatedStore {
       backend: 'etcd',
       get: (key) => this.#call(caller, () => this.#entries.get(key)),
       commit: (change) => this.#call(caller, () => this.#commit(change, caller)),
-      list: () => this.#call(caller, () => ({ entries: [], revision: this.#revision })),
-      watch: (_prefix, _from, listener) => this.#watch(caller, listener),
+      list: ({ prefix }) => this.#call(caller, () => ({ entries: this.#under(prefix), revision: this.#revision })),
+      watch: (prefix, _from, listener) => this.#watch(caller, prefix, listener),
       listAt: never,
       head: never,
       headAt: never,
@@ -115,20 +119,26 @@ export class SimulatedStore {
     }
     this.#revision += 1;
     for (const one of write) {
+      if ('removeAll' in one) for (const { key } of this.#under(one.removeAll)) this.#entries.delete(key);
       if (!('put' in one)) continue;
-      caller.wrote(this.#entries.get(one.put)?.value, one.value);
+      if (one.put.startsWith(KEYS.rateWindows)) caller.wrote(this.#entries.get(one.put)?.value, one.value);
       this.#put({ key: one.put, value: one.value, revision: this.#revision });
     }
     return { outcome: 'committed', revision: this.#revision };
   }
 
+  #under(prefix: string): Entry[] {
+    return [...this.#entries.values()].filter(({ key }) => key.startsWith(prefix));
+  }
+
   #put(entry: Entry): void {
     this.#entries.set(entry.key, entry);
-    for (const watching of this.#watches) this.#tell(watching, entry);
+    for (const watching of this.#watches) if (entry.key.startsWith(watching.prefix)) this.#tell(watching, entry);
   }
 
   #tell(watching: Watching, change: Entry): void {
     const { caller, listener } = watching;
+    if (caller.network.isMute) return;
     if (caller.network.cut) return this.#end(watching);
     const late = this.#random() < caller.network.troubled ? this.#random() * 4000 : this.#way();
     watching.arrivesAt = Math.max(watching.arrivesAt, this.#timeline.now + late);
@@ -137,6 +147,12 @@ export class SimulatedStore {
         if (watching.open) listener.onBatch({ revision: change.revision, changes: [change] });
       });
     });
+  }
+
+  /** The watches that were mute end. */
+  unmute(network: Network): void {
+    network.isMute = false;
+    for (const watching of this.#watches) if (watching.caller.network === network) this.#end(watching);
   }
 
   /** Ends a watch; its listener notices some seconds later, as with a connection that has died. */
@@ -150,8 +166,8 @@ export class SimulatedStore {
     });
   }
 
-  #watch(caller: Caller, listener: WatchListener): { close(): void } {
-    const watching: Watching = { listener, caller, open: true, arrivesAt: 0 };
+  #watch(caller: Caller, prefix: string, listener: WatchListener): { close(): void } {
+    const watching: Watching = { prefix, listener, caller, open: true, arrivesAt: 0 };
     this.#travel(caller, () => {
       this.#watches.add(watching);
       caller.deliver(() => listener.onOpen());

@@ -1,24 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
 import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
+import type { Log } from '../../../log.ts';
 import type { Entry, Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { KEYS } from '../../records/keys.ts';
 import type { RateDecision } from '../local-window.ts';
 import { TimestampRing } from '../timestamp-ring.ts';
-import type { ClockInterval } from './clock-interval.ts';
 import { chargedRecently } from './count.ts';
 import { decide, type Decision } from './decide.ts';
-import { KnownWindow, type Known, type KnownWindowDeps } from './known-window.ts';
+import { KnownWindow, type KnownWindowDeps } from './known-window.ts';
 import type { RateWindowMetrics } from './metrics.ts';
 import type { OwnLease } from './own-lease.ts';
-import { putWindow } from './record.ts';
+import { putWindow } from './record-codec.ts';
+import { committedAt, stamped, type Known } from './record.ts';
 import { RequestQueue, type RequestQueueDeps } from './request-queue.ts';
 import type { Situation } from './situation.ts';
 
 export interface AccountWindowDeps extends KnownWindowDeps, RequestQueueDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
+  readonly log: Log;
   readonly metrics: RateWindowMetrics;
+  /** The monotonic clock; leases end first where it stood still. */
+  readonly now: () => number;
+  /** While this replica may have missed how old revisions are, resolves when that is over. */
+  readonly doubted: () => Promise<void> | undefined;
   /** Returns another number for each commit of this process. */
   readonly nextNonce: () => number;
 }
@@ -28,6 +34,9 @@ type Committing = Extract<Decision, { act: 'commit' }>;
 const FAILURES_IN_A_ROW_MAX = 2;
 const FAILED_PAUSE_MS = 1000;
 const YIELD_MS_MAX = 500;
+
+const isRefusing = (decision: Decision): boolean =>
+  decision.act === 'refuse' || (decision.act === 'commit' && decision.refuses > 0);
 
 /**
  * One account's shared window on this replica. Requests are admitted from the own lease at once; the others wait in a
@@ -60,8 +69,8 @@ export class AccountWindow {
 
   /** Charges one request (H13). @throws StoreUnavailable; Busy when the decision is late, or too many requests wait */
   charge(): MaybePromise<RateDecision> {
-    const now = this.#deps.interval();
-    this.#usedAt = this.#deps.clock.monotonic();
+    const now = this.#deps.now();
+    this.#usedAt = now;
     if (!this.#running) {
       const decided = this.#window.admit(now) ?? this.#window.refuse(now);
       if (decided) return decided;
@@ -85,17 +94,22 @@ export class AccountWindow {
     this.#wake.resolve();
   }
 
+  /** After the machine stood still. */
+  voidLeases(): void {
+    this.#window.voidLeases();
+  }
+
   /**
    * Is called a few times a second: a used allotment is settled before it ends, and a recalled one as soon as possible
    * after a failure.
    */
-  round(now: ClockInterval): void {
+  round(now: number): void {
     if (!this.#running) this.#window.takeNewer();
     const { lease } = this.#window.leases;
     const isDue =
       lease?.isAllotment === true &&
       lease.spent > 0 &&
-      now.latest >= lease.usedUntil - this.#deps.rules.settledBeforeMs &&
+      now >= lease.usedUntil - this.#deps.rules.settledBeforeMs &&
       this.#recentWrites() <= 1;
     if ((isDue || this.#mustReturn) && !this.#isPaused) this.#start();
   }
@@ -119,16 +133,16 @@ export class AccountWindow {
   }
 
   /** Returns how much of the window is used, 0 to 1, as far as this replica knows. */
-  fill(now: ClockInterval): number {
+  fill(now: number): number {
     const { requestsMax } = this.#deps.rules;
     return Math.min(1, (requestsMax - this.#window.left(now)) / requestsMax);
   }
 
   /** Whether nothing is under way, leased or counted any more. */
-  isIdle(now: ClockInterval, forMs: number): boolean {
+  isIdle(now: number, forMs: number): boolean {
     const { lease } = this.#window.leases;
-    const isHeld = lease?.isAllotment === true && now.earliest < lease.until + this.#deps.rules.endedCountsMs;
-    return !this.#running && !isHeld && this.#deps.clock.monotonic() - this.#usedAt >= forMs;
+    const isHeld = lease?.isAllotment === true && now < lease.until + this.#deps.rules.endedCountsMs;
+    return !this.#running && !isHeld && now - this.#usedAt >= forMs;
   }
 
   #start(): void {
@@ -159,13 +173,14 @@ export class AccountWindow {
   }
 
   async #step(): Promise<void> {
-    const { store, interval, clock, rules } = this.#deps;
+    const { store, now: time, clock, rules } = this.#deps;
     const window = this.#window;
-    this.#queue.rejectLate(window.charged(interval()), () => window.decided(interval()));
+    this.#queue.rejectLate(window.charged(time()), () => window.decided(time()));
     window.takeNewer();
     const known = window.record ?? window.read(await store.get(KEYS.rateWindow(this.#accountId)));
-    const now = interval();
+    const now = time();
     const decision = decide(this.#situation(known, now), rules);
+    if (isRefusing(decision) && (await this.#afterDoubt())) return;
     if (decision.act === 'commit') return await this.#commit(known, decision, now);
     if (decision.act === 'wait') {
       await this.#woken(decision.until - clock.monotonic());
@@ -177,16 +192,16 @@ export class AccountWindow {
     this.#queue.decide(() => window.decided(now), units);
   }
 
-  #situation({ record }: Known, now: ClockInterval): Situation {
-    const { replicaId, clock, rules } = this.#deps;
+  #situation({ record, trouble }: Known, now: number): Situation {
+    const { replicaId, rules } = this.#deps;
     const { leases, own, recallDeadlines } = this.#window;
     return {
       record,
+      mustWrite: trouble !== undefined,
       replicaId,
       leases,
       own: own.count(now),
       now,
-      monotonic: clock.monotonic(),
       waiting: this.#queue.count,
       recallDeadlines,
       mustReturn: this.#mustReturn,
@@ -211,31 +226,39 @@ export class AccountWindow {
     over.abort(null);
   }
 
-  async #commit(
-    { revision }: Known,
-    { record, take, refuses, isAmple }: Committing,
-    now: ClockInterval,
-  ): Promise<void> {
-    const { store, clock, replicaId } = this.#deps;
+  /** Before a refusal: waits while units may only seem to be young. @returns whether that was so */
+  async #afterDoubt(): Promise<boolean> {
+    const doubt = this.#deps.doubted();
+    await doubt;
+    if (doubt) this.#window.forget();
+    return doubt !== undefined;
+  }
+
+  async #commit(known: Known, { record, take, refuses, isAmple }: Committing, now: number): Promise<void> {
+    const { store, clock, replicaId, revisions, rules } = this.#deps;
+    const { revision } = known;
     const before = this.#window.leases.lease;
     const { usedUntil, ...recorded } = take;
-    const lease = { ...recorded, nonce: this.#deps.nextNonce() };
-    const next = { ...record, leases: { ...record.leases, [replicaId]: lease } };
-    this.#window.sent({ ...lease, usedUntil, spends: new Map(), spent: 0 }, revision);
-    const startedAt = clock.monotonic();
+    const wallUntil = Math.ceil(clock.now() + recorded.until - now);
+    const lease = { ...recorded, wallUntil, nonce: this.#deps.nextNonce() };
+    const next = stamped({ ...record, leases: { ...record.leases, [replicaId]: lease } }, now);
+    this.#window.sent({ ...lease, usedUntil, spends: [], spent: 0 }, revision);
+    const [startedAt, latest] = [clock.monotonic(), revisions.latest];
     const result = await store.commit({
       expect: [{ key: KEYS.rateWindow(this.#accountId), revision }],
-      write: [putWindow(this.#accountId, next)],
+      write: [putWindow(this.#accountId, next, rules)],
       quiet: true,
     });
     this.#roundTripMs = clock.monotonic() - startedAt;
     if (result.outcome === 'conflict') return this.#window.conflicted(lease.nonce);
+    revisions.found(result.revision, latest);
+    if (known.trouble === 'unreadable') this.#repaired();
     if (isAmple) this.#writes.push(startedAt);
     else this.#writes = new TimestampRing();
     this.#countAllotments(before, take, now);
     this.#isStopping = false;
     if (!take.isAllotment) this.#yieldTurn(1 + chargedRecently(record, replicaId, now));
-    this.#window.committed({ record: next, revision: result.revision });
+    this.#window.committed({ record: committedAt(next, result.revision), revision: result.revision });
     if (refuses > 0) this.#refuseAfter(take.units, refuses);
   }
 
@@ -251,15 +274,24 @@ export class AccountWindow {
    * Refuses `refuses` requests behind the first `units` ones, but for those for whom something became free meanwhile.
    */
   #refuseAfter(units: number, refuses: number): void {
-    const now = this.#deps.interval();
+    const now = this.#deps.now();
     const stay = Math.max(units, this.#window.left(now));
     if (stay < units + refuses) this.#queue.decide(() => this.#window.full(now), units + refuses - stay, stay);
   }
 
-  #countAllotments(before: OwnLease | undefined, { isAllotment, units }: Committing['take'], now: ClockInterval): void {
+  #repaired(): void {
+    const { log, metrics } = this.#deps;
+    metrics.rateRecordRepaired();
+    log.error(
+      { accountId: this.#accountId },
+      'the rate window of an account could not be read; it counts as spent whole for a minute, and was written anew',
+    );
+  }
+
+  #countAllotments(before: OwnLease | undefined, { isAllotment, units }: Committing['take'], now: number): void {
     const { metrics } = this.#deps;
     const isSettled = before?.isAllotment === true && before.units > 0;
-    if (isSettled) metrics.rateAllotment(now.latest < before.usedUntil ? 'returned' : 'expired');
+    if (isSettled) metrics.rateAllotment(now < before.usedUntil ? 'returned' : 'expired');
     if (isAllotment && units > 0) metrics.rateAllotment('taken');
   }
 }

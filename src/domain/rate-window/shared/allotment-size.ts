@@ -1,4 +1,3 @@
-import type { ClockInterval } from './clock-interval.ts';
 import type { Allotted } from './count.ts';
 import type { OwnLease } from './own-lease.ts';
 import type { OwnCount } from './own-usage.ts';
@@ -51,10 +50,10 @@ export function enoughOf(allotted: readonly Allotted[], units: number): readonly
 }
 
 /** The leases after so many free units were transferred to the allotments with a demand, the greatest demand first. */
-export function transferred(leases: WindowRecord['leases'], units: number, now: ClockInterval): WindowRecord['leases'] {
+export function transferred(leases: WindowRecord['leases'], units: number, now: number): WindowRecord['leases'] {
   const all: Record<string, Lease> = { ...leases };
   let rest = units;
-  const receivers = Object.entries(leases).filter(([, { isAllotment, until }]) => isAllotment && now.latest < until);
+  const receivers = Object.entries(leases).filter(([, { isAllotment, until }]) => isAllotment && now < until);
   for (const [replicaId, lease] of receivers.sort(([, one], [, other]) => (other.demand ?? 0) - (one.demand ?? 0))) {
     const demand = lease.demand ?? 0;
     const transfer = Math.min(rest, demand);

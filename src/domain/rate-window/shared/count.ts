@@ -1,6 +1,5 @@
-import type { ClockInterval } from './clock-interval.ts';
 import type { OwnCount } from './own-usage.ts';
-import { leaseName, type Spent, type WindowRecord } from './record.ts';
+import { leaseName, OLDER, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Situation } from './situation.ts';
 
@@ -28,33 +27,46 @@ export interface Allotted {
  */
 export function countOf(
   { spent, leases }: WindowRecord,
-  { own, recallDeadlines, monotonic }: Pick<Situation, 'own' | 'recallDeadlines' | 'monotonic'>,
+  { own, replicaId, recallDeadlines, now }: Pick<Situation, 'own' | 'replicaId' | 'recallDeadlines' | 'now'>,
   rules: WindowRules,
 ): Count {
   let unspent = rules.requestsMax - own.live;
-  for (const { units } of ofOthers(spent, own)) unspent -= units;
+  for (const { units } of ofOthers(spent, replicaId, own)) unspent -= units;
   let [leased, gone] = [0, 0];
   const allotted: Allotted[] = [];
-  for (const [replicaId, { nonce, units, isAllotment }] of Object.entries(leases)) {
-    const name = leaseName(replicaId, nonce);
+  for (const [holder, { nonce, units, isAllotment }] of Object.entries(leases)) {
+    const name = leaseName(holder, nonce);
     leased += units;
     // A holder that did not answer in time counts as having spent all of it.
-    if (!isAllotment || monotonic >= (recallDeadlines.get(name) ?? Number.POSITIVE_INFINITY)) gone += units;
+    if (!isAllotment || now >= (recallDeadlines.get(name) ?? Number.POSITIVE_INFINITY)) gone += units;
     else if (units > 0) allotted.push({ name, units });
   }
   allotted.sort((one, other) => other.units - one.units);
   return { free: unspent - leased, left: unspent - gone, allotted };
 }
 
-/** The spent units without those that this replica reported, which it counts itself and more exactly. */
-export function ofOthers(spent: readonly Spent[], { byBucket }: OwnCount): readonly Spent[] {
-  return spent
-    .map(({ at, units }) => ({ at, units: units - (byBucket.get(at) ?? 0) }))
+/**
+ * The spent units without those that this replica reported, which it counts itself and more exactly. An older version
+ * wrote the units of all replicas together: there its own ones are found by their buckets.
+ */
+export function ofOthers(
+  spent: readonly Spent[],
+  replicaId: string,
+  { byBucket }: Pick<OwnCount, 'byBucket'>,
+): readonly Spent[] {
+  const others = spent.filter(({ by }) => by !== replicaId);
+  if (!others.some(({ by }) => by === OLDER)) return others;
+  const owned = new Map(byBucket);
+  for (const { by, bucket, units } of spent) {
+    if (by === replicaId) owned.set(bucket, Math.max(0, (owned.get(bucket) ?? 0) - units));
+  }
+  return others
+    .map((one) => (one.by === OLDER ? { ...one, units: one.units - (owned.get(one.bucket) ?? 0) } : one))
     .filter(({ units }) => units > 0);
 }
 
 /** How many other replicas charged their waiting requests about a second ago, or less. */
-export const chargedRecently = ({ leases }: WindowRecord, replicaId: string, now: ClockInterval): number =>
+export const chargedRecently = ({ leases }: WindowRecord, replicaId: string, now: number): number =>
   Object.entries(leases).filter(
-    ([id, { isAllotment, until }]) => id !== replicaId && !isAllotment && now.latest < until + CHARGED_RECENTLY_MS,
+    ([id, { isAllotment, until }]) => id !== replicaId && !isAllotment && now < until + CHARGED_RECENTLY_MS,
   ).length;

@@ -1,12 +1,12 @@
 import { desiredUnits, enoughOf, keptUnits, transferred } from './allotment-size.ts';
 import { countOf, type Count } from './count.ts';
 import { settled, usableUnits } from './own-lease.ts';
-import { pruned, withoutFuture, type Lease, type WindowRecord } from './record.ts';
+import { pruned, type Lease, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Situation } from './situation.ts';
 
 /** A lease to be put with a commit. */
-export interface NewLease extends Omit<Lease, 'nonce'> {
+export interface NewLease extends Omit<Lease, 'nonce' | 'wallUntil' | 'stamp'> {
   readonly usedUntil: number;
 }
 
@@ -25,7 +25,7 @@ export type Decision =
       /** More than 200 are left: commits are to be few. */
       readonly isAmple: boolean;
     }
-  /** Until this instant of the monotonic clock, others may return something, or it is their turn. */
+  /** Until this instant others may return something, or it is their turn. */
   | { readonly act: 'wait'; readonly until: number; readonly for: 'answers' | 'turn' }
   | { readonly act: 'refuse' };
 
@@ -35,11 +35,10 @@ export function decide(situation: Situation, rules: WindowRules): Decision {
   const usable = usableUnits(leases, now);
   if (waiting > 0 && usable > 0) return { act: 'serve', units: Math.min(usable, waiting) };
 
-  const sound = withoutFuture(situation.record, now, rules);
-  const record = pruned(settled(sound, replicaId, leases.lease), now, rules);
+  const record = pruned(settled(situation.record, replicaId, leases.lease, rules), now, rules);
   const count = countOf(record, situation, rules);
   const isAmple = count.left > rules.allotmentAboveLeft && !situation.isStopping;
-  const facts = { situation, record, rules, ...count, isAmple, isCorrected: sound !== situation.record };
+  const facts = { situation, record, rules, ...count, isAmple };
   // Only holders write while they are asked: if others went on, a holder could meet one conflict after the other.
   const answersBy = Math.max(0, ...count.allotted.map(({ name }) => situation.recallDeadlines.get(name) ?? 0));
   if (waiting === 0 || (situation.mustReturn && answersBy > 0))
@@ -54,8 +53,6 @@ interface Facts extends Count {
   readonly record: WindowRecord;
   readonly rules: WindowRules;
   readonly isAmple: boolean;
-  /** The record was written by a wrong clock, and is corrected here. */
-  readonly isCorrected: boolean;
 }
 
 type Commit = Extract<Decision, { act: 'commit' }>;
@@ -77,7 +74,7 @@ function settle(facts: Facts): Commit {
 
 /** While much is left: takes an allotment, and where that is scant, recalls others, the largest first. */
 function takeAllotment(facts: Facts): Decision {
-  const { situation, rules, isCorrected, record, allotted } = facts;
+  const { situation, rules, record, allotted } = facts;
   const free = Math.max(0, facts.free);
   const charged = Math.min(situation.waiting, rules.allotmentMax);
   const desired = desiredUnits({ ...situation, isRenewal: false }, record, free, rules);
@@ -88,18 +85,19 @@ function takeAllotment(facts: Facts): Decision {
     return commit(facts, { units, isAllotment: true, recalls, demand: rules.allotmentMax - units });
   }
   if (lacking === 0) return commit(facts, { units, isAllotment: true });
-  return units > 0 || isCorrected ? commit(facts, { units, refuses: situation.waiting - units }) : { act: 'refuse' };
+  if (units === 0 && !situation.mustWrite) return { act: 'refuse' };
+  return commit(facts, { units, refuses: situation.waiting - units });
 }
 
 /** While little is left: charges the waiting requests, and recalls the allotments of others. */
 function charge(facts: Facts): Decision {
-  const { situation, rules, isCorrected, allotted } = facts;
+  const { situation, rules, allotted } = facts;
   const free = Math.max(0, facts.free);
   const charged = Math.min(situation.waiting, rules.allotmentMax);
   const recalls = free < charged ? allotted.map(({ name }) => name) : [];
-  // A record of a wrong clock is corrected once; otherwise it would refuse for as long as that clock was ahead.
-  if (free === 0 && recalls.length === 0 && !isCorrected) return { act: 'refuse' };
-  if (situation.monotonic < situation.yieldsUntil && !situation.mustReturn) {
+  // A damaged record is written anew once; otherwise it would refuse again and again.
+  if (free === 0 && recalls.length === 0 && !situation.mustWrite) return { act: 'refuse' };
+  if (situation.now < situation.yieldsUntil && !situation.mustReturn) {
     return { act: 'wait', until: situation.yieldsUntil, for: 'turn' };
   }
   const refuses = free < charged && recalls.length === 0 ? situation.waiting - free : 0;
@@ -119,8 +117,7 @@ function commit(
   { units, isAllotment = false, recalls = [], demand = 0, refuses = 0 }: Put,
 ): Commit {
   const [recordedMs, usedMs] = isAllotment ? [rules.allotmentRecordedMs, rules.allotmentUsedMs] : [chargeMs, chargeMs];
-  const until = Math.ceil(now.latest + recordedMs);
-  const take = { units, isAllotment, until, usedUntil: now.latest + usedMs, ...(demand > 0 && { demand }) };
+  const take = { units, isAllotment, until: now + recordedMs, usedUntil: now + usedMs, ...(demand > 0 && { demand }) };
   const recalled = [...new Set([...record.recalled, ...recalls])];
   return { act: 'commit', record: { ...record, recalled }, take, refuses, isAmple };
 }

@@ -1,31 +1,30 @@
 import { ABSENT, type Entry } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { Versioned } from '../../records/codec.ts';
 import type { RateDecision } from '../local-window.ts';
-import type { ClockInterval } from './clock-interval.ts';
 import {
   NO_LEASES,
   reconciled,
   spendUnit,
   usableUnits,
   withoutConflicted,
+  withoutUse,
   withSent,
   type OwnLease,
   type OwnLeases,
 } from './own-lease.ts';
 import { OwnUsage } from './own-usage.ts';
-import { hasLease, leaseName, NO_WINDOW, readWindowOrFull, type WindowRecord } from './record.ts';
+import { readWindowOrFull } from './record-codec.ts';
+import { bucketOf, hasLease, isShared, leaseName, NO_WINDOW, type Known } from './record.ts';
 import { RemainingUnits } from './remaining.ts';
+import type { RevisionClock } from './revision-clock.ts';
 import type { WindowRules } from './rules.ts';
 
 export interface KnownWindowDeps {
   readonly replicaId: string;
-  readonly clock: Pick<Clock, 'monotonic'>;
-  readonly interval: () => ClockInterval;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly revisions: RevisionClock;
   readonly rules: WindowRules;
 }
-
-export type Known = Versioned<WindowRecord>;
 
 /** This replica's knowledge of one account's window: the record, its own leases, and what it admitted. */
 export class KnownWindow {
@@ -76,6 +75,11 @@ export class KnownWindow {
     this.#fullUntil = Number.NEGATIVE_INFINITY;
   }
 
+  /** After the machine stood still: for others the own lease may have ended. */
+  voidLeases(): void {
+    this.leases = withoutUse(this.leases);
+  }
+
   takeNewer(): void {
     const newer = this.#newer;
     this.#newer = undefined;
@@ -84,6 +88,7 @@ export class KnownWindow {
 
   /** Takes the answer of the store. */
   read(entry: Entry | undefined): Known {
+    if (entry) this.#deps.revisions.found(entry.revision, this.#reached);
     return this.#learn(entry ? this.#parsed(entry) : { record: NO_WINDOW, revision: ABSENT });
   }
 
@@ -103,50 +108,50 @@ export class KnownWindow {
   }
 
   /** Admits one request from the own lease; undefined when it has no usable unit. */
-  admit(now: ClockInterval): RateDecision | undefined {
+  admit(now: number): RateDecision | undefined {
     const { lease } = this.leases;
     if (!lease || usableUnits(this.leases, now) <= 0) return undefined;
-    spendUnit(lease, now, this.#deps.rules);
-    this.own.admitted(now);
+    const bucket = bucketOf(this.#deps.clock.now(), this.#deps.rules);
+    spendUnit(lease, now, bucket, this.#deps.rules);
+    this.own.admitted(now, bucket);
     return this.#remaining.answer(true, now);
   }
 
   /** Refuses one request while the window is known to be full; undefined when something may be free by now. */
-  refuse(now: ClockInterval): RateDecision | undefined {
-    return now.earliest < this.#fullUntil ? this.#remaining.answer(false, now) : undefined;
+  refuse(now: number): RateDecision | undefined {
+    return now < this.#fullUntil ? this.#remaining.answer(false, now) : undefined;
   }
 
   /** Refuses after a decision that nothing is free, and remembers until when that holds. */
-  full(now: ClockInterval): RateDecision {
+  full(now: number): RateDecision {
     this.#fullUntil = this.#remaining.freesAt(now);
     return this.#remaining.answer(false, now);
   }
 
-  decided(now: ClockInterval): RateDecision {
+  decided(now: number): RateDecision {
     return this.admit(now) ?? this.full(now);
   }
 
   /** The units of an own charge that are not spent yet: for the other replicas they are gone. */
-  charged(now: ClockInterval): number {
+  charged(now: number): number {
     return this.leases.lease?.isAllotment === false ? usableUnits(this.leases, now) : 0;
   }
 
-  left(now: ClockInterval): number {
+  left(now: number): number {
     return this.#remaining.left(now);
   }
 
   #learn(known: Known): Known {
-    const { replicaId, interval, clock, rules } = this.#deps;
+    const { replicaId, clock, rules } = this.#deps;
     this.#known = known;
     this.#reached = known.revision;
     this.leases = reconciled(this.leases, known, replicaId);
     const { lease } = this.leases;
-    const isUnknown = lease !== undefined && known.record.leases[replicaId]?.nonce !== lease.nonce;
-    if (isUnknown) this.own.doubt();
+    this.own.isShared = isShared(known.record, replicaId);
     this.isRecalled ||=
       lease?.isAllotment === true && known.record.recalled.includes(leaseName(replicaId, lease.nonce));
     this.#fullUntil = Number.NEGATIVE_INFINITY;
-    this.#remaining.learn(known.record, lease, interval());
+    this.#remaining.learn(known.record, lease, clock.monotonic());
     for (const name of this.recallDeadlines.keys()) {
       if (!hasLease(known.record, name)) this.recallDeadlines.delete(name);
     }
@@ -157,6 +162,8 @@ export class KnownWindow {
   }
 
   #parsed(entry: Entry): Known {
-    return { record: readWindowOrFull(entry, this.#deps.rules), revision: entry.revision };
+    const { clock, revisions, rules } = this.#deps;
+    const instantOf = (revision: number): number => revisions.instantOf(revision);
+    return readWindowOrFull(entry, { now: clock.monotonic(), wall: clock.now(), instantOf }, rules);
   }
 }

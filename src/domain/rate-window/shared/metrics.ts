@@ -6,6 +6,8 @@ export type RateAllotment = (typeof RATE_ALLOTMENTS)[number];
 
 export interface RateWindowMetrics {
   rateAllotment(what: RateAllotment): void;
+  /** A record could not be read, and was written anew as a window that was spent whole. */
+  rateRecordRepaired(): void;
   /** A request waits for the store until it is admitted or refused. */
   rateWaited(): void;
   /**

@@ -1,14 +1,20 @@
 import type { Versioned } from '../../records/codec.ts';
-import type { ClockInterval } from './clock-interval.ts';
-import { addSpent, bucketOf, type Lease, type Spent, type WindowRecord } from './record.ts';
+import { addSpent, bucketOf, UNKNOWN, type Lease, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
+
+interface OwnSpends {
+  readonly bucket: number;
+  units: number;
+  /** When the last of them was spent. */
+  at: number;
+}
 
 /** A lease as its holder sees it. */
 export interface OwnLease extends Lease {
-  /** From this instant of its own clock the holder admits nothing from it. */
+  /** From this instant the holder admits nothing from it. */
   readonly usedUntil: number;
-  /** Units that were admitted from it and are not in the record yet: by bucket, and their sum. */
-  readonly spends: Map<number, number>;
+  /** Units that were admitted from it and are not in the record yet, by bucket, the latest last; and their sum. */
+  readonly spends: OwnSpends[];
   spent: number;
 }
 
@@ -45,19 +51,35 @@ export const withoutConflicted = ({ lease, unanswered }: OwnLeases, nonce: numbe
  * How many units may be admitted without asking. There are none while a commit is unanswered: it may have settled the
  * lease, or may still do so, with what was spent until it was sent; a unit that is spent later would be in no record.
  */
-export function usableUnits({ lease, unanswered }: OwnLeases, now: ClockInterval): number {
-  return lease && unanswered.length === 0 && now.latest < lease.usedUntil ? lease.units - lease.spent : 0;
+export function usableUnits({ lease, unanswered }: OwnLeases, now: number): number {
+  return lease && unanswered.length === 0 && now < lease.usedUntil ? lease.units - lease.spent : 0;
 }
 
-/** Spends one unit, in the bucket of the latest time that it may be: it counts too long rather than too short. */
-export function spendUnit(lease: OwnLease, now: ClockInterval, rules: WindowRules): void {
-  const at = bucketOf(now.latest, rules);
-  lease.spends.set(at, (lease.spends.get(at) ?? 0) + 1);
+/**
+ * The leases after the machine stood still: for how long is unknown to the own clock, so that nothing more is admitted
+ * from them. What was not spent can still be returned.
+ */
+export function withoutUse({ lease, unanswered }: OwnLeases): OwnLeases {
+  const unused = (one: OwnLease): OwnLease => ({ ...one, usedUntil: Number.NEGATIVE_INFINITY });
+  return {
+    lease: lease && unused(lease),
+    unanswered: unanswered.map((one) => ({ ...one, lease: unused(one.lease) })),
+  };
+}
+
+/** Spends one unit, which is recorded under this bucket. */
+export function spendUnit(lease: OwnLease, now: number, bucket: number, { bucketMs }: WindowRules): void {
+  const last = lease.spends.at(-1);
+  // A wall clock that was set back comes to the same bucket again.
+  if (last?.bucket === bucket && now - last.at <= bucketMs) {
+    last.units += 1;
+    last.at = now;
+  } else lease.spends.push({ bucket, units: 1, at: now });
   lease.spent += 1;
 }
 
-const spendsOf = (lease: OwnLease | undefined): readonly Spent[] =>
-  lease ? [...lease.spends].map(([at, units]) => ({ at, units })) : [];
+const spendsOf = (lease: OwnLease | undefined, by: string): readonly Spent[] =>
+  (lease?.spends ?? []).map((spends) => ({ by, ...spends }));
 
 /** The own leases by a record that was read: after a lost answer the nonce tells whether the commit took effect. */
 export function reconciled(own: OwnLeases, known: Versioned<WindowRecord>, replicaId: string): OwnLeases {
@@ -77,12 +99,17 @@ export function reconciled(own: OwnLeases, known: Versioned<WindowRecord>, repli
 }
 
 /** The record with the units that were admitted here, by bucket, in place of the lease that they came from. */
-export function settled(record: WindowRecord, replicaId: string, lease: OwnLease | undefined): WindowRecord {
+export function settled(
+  record: WindowRecord,
+  replicaId: string,
+  lease: OwnLease | undefined,
+  rules: WindowRules,
+): WindowRecord {
   const { [replicaId]: recorded, ...leases } = record.leases;
+  const spent = addSpent(record.spent, spendsOf(lease, replicaId), rules);
+  if (!recorded || recorded.nonce === lease?.nonce || recorded.units === 0) return { ...record, spent, leases };
   // A recorded lease that this replica does not know as its own counts in full.
-  const foreign =
-    recorded && recorded.nonce !== lease?.nonce && recorded.units > 0
-      ? [{ at: recorded.until, units: recorded.units }]
-      : [];
-  return { ...record, spent: addSpent(record.spent, [...foreign, ...spendsOf(lease)]), leases };
+  const { wallUntil, units, until: at, stamp } = recorded;
+  const foreign = { by: UNKNOWN, bucket: bucketOf(wallUntil, rules), units, at, stamp };
+  return { ...record, spent: [...spent, foreign], leases };
 }

@@ -1,6 +1,4 @@
 import { TimestampRing } from '../timestamp-ring.ts';
-import type { ClockInterval } from './clock-interval.ts';
-import { bucketOf } from './record.ts';
 import type { WindowRules } from './rules.ts';
 
 /** The units that this replica admitted, as they count now. */
@@ -9,74 +7,68 @@ export interface OwnCount {
   readonly live: number;
   /** Units within the time that the size of the next allotment is predicted from (`recentMs`). */
   readonly recent: number;
-  /** Units by the bucket that others know them by; also those that are a minute old and still count for others. */
+  /** Units by the bucket that they were recorded under, for as long as older versions count them. */
   readonly byBucket: ReadonlyMap<number, number>;
 }
 
+/** Longer than an older version counts a bucket from its beginning. */
+const KEPT_MS = 62_500;
+
 /**
- * The instants of the units that this replica admitted. Other replicas count these by buckets and allow for clocks that
- * differ, 61.25 s from the bucket's beginning; here each counts for 60 s, so that a window of one replica is exact
- * (H13).
+ * The instants of the units that this replica admitted. Other replicas count these by buckets, and from when they heard
+ * of them; here each counts for 60 s, so that a window of one replica is exact (H13).
  */
 export class OwnUsage {
   readonly #rules: WindowRules;
   readonly #ring = new TimestampRing();
+  readonly #buckets = new TimestampRing();
   /** How many of the oldest are a minute old. */
   #expired = 0;
-  /** How many of the oldest may be missing in the record. */
-  #doubted = 0;
   readonly #byBucket = new Map<number, number>();
+  /** Others share the window: the clocks of several replicas measure it. */
+  isShared = false;
 
   constructor(rules: WindowRules) {
     this.#rules = rules;
   }
 
-  admitted(now: ClockInterval): void {
+  admitted(now: number, bucket: number): void {
     this.#age(now);
-    this.#ring.push(now.latest);
-    this.#addTo(bucketOf(now.latest, this.#rules), 1);
+    this.#ring.push(now);
+    this.#buckets.push(bucket);
+    this.#addTo(bucket, 1);
   }
 
-  live(now: ClockInterval): number {
+  live(now: number): number {
     this.#age(now);
     return this.#ring.size - this.#expired;
   }
 
   /** When the oldest live unit counts no more; infinite when there is none. */
-  freesAt(now: ClockInterval): number {
+  freesAt(now: number): number {
     this.#age(now);
-    return this.#expired < this.#ring.size
-      ? this.#ring.at(this.#expired) + this.#rules.ownCountsMs
-      : Number.POSITIVE_INFINITY;
+    return this.#expired < this.#ring.size ? this.#ring.at(this.#expired) + this.#countsMs : Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Called when the record is not the one that the units were reported to: its units count in full, beside the own
-   * ones.
-   */
-  doubt(): void {
-    this.#doubted = this.#ring.size;
-    this.#byBucket.clear();
-  }
-
-  count(now: ClockInterval): OwnCount {
+  count(now: number): OwnCount {
     const live = this.live(now);
     let recent = 0;
-    const since = now.earliest - this.#rules.recentMs;
+    const since = now - this.#rules.recentMs;
     while (recent < live && this.#ring.at(this.#ring.size - 1 - recent) >= since) recent += 1;
     return { live, recent, byBucket: this.#byBucket };
   }
 
-  #age({ earliest }: ClockInterval): void {
-    const { ownCountsMs, bucketCountsMs } = this.#rules;
+  get #countsMs(): number {
+    return this.isShared ? this.#rules.ownCountsMs : this.#rules.countsMs;
+  }
+
+  #age(now: number): void {
     const ring = this.#ring;
-    while (this.#expired < ring.size && earliest >= ring.at(this.#expired) + ownCountsMs) this.#expired += 1;
-    for (; this.#expired > 0; this.#expired -= 1) {
-      const bucket = bucketOf(ring.oldest(), this.#rules);
-      if (earliest < bucket + bucketCountsMs) return;
+    while (this.#expired < ring.size && now >= ring.at(this.#expired) + this.#countsMs) this.#expired += 1;
+    for (; this.#expired > 0 && now >= ring.oldest() + KEPT_MS; this.#expired -= 1) {
+      this.#addTo(this.#buckets.oldest(), -1);
       ring.shift();
-      if (this.#doubted > 0) this.#doubted -= 1;
-      else this.#addTo(bucket, -1);
+      this.#buckets.shift();
     }
   }
 

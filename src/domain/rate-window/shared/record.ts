@@ -1,29 +1,55 @@
-import * as z from 'zod';
-import type { Entry } from '../../../store/port.ts';
-import { BadRecord, parseRecord, put } from '../../records/codec.ts';
-import { KEYS } from '../../records/keys.ts';
-import type { ClockInterval } from './clock-interval.ts';
+import type { Versioned } from '../../records/codec.ts';
 import type { WindowRules } from './rules.ts';
 
 /*
- * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. The stored names are older
- * than these words: `holds` are leases, `slice` marks an allotment, `wants` is its demand, `wanted` is what is
- * recalled. They are kept, since replicas of two versions share the record; only this file knows them.
+ * What replicas know of an account's last minute. No instant in it rests on a wall clock: the record in the store
+ * (record-codec.ts) dates each by a revision of the store, and this replica translates that to its own monotonic clock
+ * (revision-clock.ts). Every instant below is of that clock.
  */
 
-/** Units spent in the bucket that begins at this instant of the spender's wall clock. */
-export interface Spent {
-  readonly at: number;
-  readonly units: number;
+/**
+ * An instant that all replicas understand: so many milliseconds before the commit of a revision, after it where they
+ * are negative.
+ */
+export interface Stamp {
+  readonly revision: number;
+  readonly ageMs: number;
 }
+
+/** The revision of a stamp that no commit has dated yet: that of the record which is written with it. */
+export const OWN_REVISION = 0;
+
+/** Units of one replica that it spent within a bucket. */
+export interface Spent {
+  /** The replica that spent them; `UNKNOWN` and `OLDER` are none. */
+  readonly by: string;
+  /**
+   * When the bucket begins by the wall clock of the spender: it tells the entries of one spender apart, and is how
+   * older versions count. Here nothing is counted by it.
+   */
+  readonly bucket: number;
+  readonly units: number;
+  /** The units count from this instant, which is never before they were spent. */
+  readonly at: number;
+  /** Undefined until the units are put into a record. */
+  readonly stamp?: Stamp | undefined;
+}
+
+/** Nobody knows who spent these units. */
+export const UNKNOWN = '';
+/** A version that knows no spenders wrote these units, those of this replica among them. */
+export const OLDER = 'older';
 
 /** Units that a replica may admit without asking: an allotment ahead, or a charge for requests that wait. */
 export interface Lease {
   /** Names the commit that put it; each replica counts its own. */
   readonly nonce: number;
   readonly units: number;
-  /** From this instant of its own wall clock the holder admits nothing from it. */
+  /** From this instant the holder admits nothing from it; for others it is never before that of the holder. */
   readonly until: number;
+  readonly stamp?: Stamp | undefined;
+  /** The same end by the holder's wall clock, for older versions; a whole number. */
+  readonly wallUntil: number;
   /** Whether it is an allotment; false for a charge. */
   readonly isAllotment: boolean;
   /**
@@ -34,12 +60,18 @@ export interface Lease {
 }
 
 export interface WindowRecord {
-  /** Oldest first, one of each bucket. */
+  /** In no order. */
   readonly spent: readonly Spent[];
   /** The last lease of each replica, by replica, settled or not, until it counts no more. */
   readonly leases: Readonly<Record<string, Lease>>;
   /** Allotments that their holders must return at once (`leaseName`). */
   readonly recalled: readonly string[];
+}
+
+/** A record as it was read. */
+export interface Known extends Versioned<WindowRecord> {
+  /** It cannot be used as it is: it counts as `record` says, and whoever decides by it writes that. */
+  readonly trouble?: 'unreadable' | 'ahead' | undefined;
 }
 
 export const NO_WINDOW: WindowRecord = { spent: [], leases: {}, recalled: [] };
@@ -51,103 +83,68 @@ export const leaseName = (replicaId: string, nonce: number): string => `${replic
 export const hasLease = ({ leases }: WindowRecord, name: string): boolean =>
   Object.entries(leases).some(([replicaId, { nonce }]) => leaseName(replicaId, nonce) === name);
 
-const holdSchema = z.looseObject({
-  nonce: z.int().min(0),
-  units: z.int().min(0),
-  until: z.int().min(0),
-  slice: z.boolean(),
-  wants: z.int().min(0).optional(),
-});
-export const sharedWindowSchema = z.looseObject({
-  /** The instant that `spent` counts from, in milliseconds. */
-  from: z.int().min(0),
-  /** Milliseconds since `from`, and units. */
-  spent: z.array(z.tuple([z.int(), z.int().min(1)])).max(10_000),
-  holds: z.record(z.string(), holdSchema),
-  wanted: z.array(z.string()).max(1000),
-});
+/** Whether anybody but this replica has spent or leased something. */
+export const isShared = ({ spent, leases }: WindowRecord, replicaId: string): boolean =>
+  spent.some(({ by }) => by !== replicaId) || Object.keys(leases).some((id) => id !== replicaId);
 
-/** @throws BadRecord */
-export function readWindow(entry: Entry): WindowRecord {
-  const { from, spent, holds, wanted } = parseRecord(sharedWindowSchema, entry).record;
-  const leases: Record<string, Lease> = {};
-  for (const [replicaId, { slice, wants, ...rest }] of Object.entries(holds)) {
-    leases[replicaId] = { ...rest, isAllotment: slice, demand: wants };
-  }
-  return { spent: spent.map(([since, units]) => ({ at: from + since, units })), leases, recalled: wanted };
-}
-
-export function putWindow(accountId: string, { spent, leases, recalled }: WindowRecord): ReturnType<typeof put> {
-  const from = spent[0]?.at ?? 0;
-  const holds: Record<string, z.infer<typeof holdSchema>> = {};
-  for (const [replicaId, { isAllotment, demand, ...rest }] of Object.entries(leases)) {
-    holds[replicaId] = { ...rest, slice: isAllotment, ...(demand !== undefined && { wants: demand }) };
-  }
-  return put(KEYS.rateWindow(accountId), {
-    from,
-    spent: spent.map(({ at, units }) => [at - from, units]),
-    holds,
-    wanted: recalled,
-  });
-}
-
-/** The units of both, by bucket. `more` is short, and its buckets are new as a rule. */
-export function addSpent(some: readonly Spent[], more: readonly Spent[]): readonly Spent[] {
+/**
+ * Adds what this replica spent. Where a part of a bucket is in the record already, both count from the later part,
+ * which this replica knows exactly; a bucket that comes again because the wall clock was set back stays apart.
+ */
+export function addSpent(
+  some: readonly Spent[],
+  more: readonly Spent[],
+  { bucketMs }: Pick<WindowRules, 'bucketMs'>,
+): readonly Spent[] {
   if (more.length === 0) return some;
   const all = [...some];
   for (const one of more) {
-    const index = all.findLastIndex(({ at }) => at <= one.at);
+    const index = all.findIndex(
+      ({ by, bucket, at }) => by === one.by && bucket === one.bucket && Math.abs(at - one.at) <= 2 * bucketMs,
+    );
     const same = all[index];
-    if (same?.at === one.at) all[index] = { at: one.at, units: same.units + one.units };
-    else all.splice(index + 1, 0, one);
+    if (same) all[index] = { ...one, units: same.units + one.units };
+    else all.push(one);
   }
   return all;
 }
 
 /** The record without what counts no more. An allotment stays recalled for as long as it is in the record. */
-export function pruned(
-  { spent, leases, recalled }: WindowRecord,
-  now: ClockInterval,
-  rules: WindowRules,
-): WindowRecord {
-  const counting = Object.entries(leases).filter(([, { until }]) => now.earliest < until + rules.endedCountsMs);
+export function pruned({ spent, leases, recalled }: WindowRecord, now: number, rules: WindowRules): WindowRecord {
+  const counting = Object.entries(leases).filter(([, { until }]) => now < until + rules.endedCountsMs);
   const allotments = new Set(
     counting.filter(([, { isAllotment }]) => isAllotment).map(([id, { nonce }]) => leaseName(id, nonce)),
   );
   return {
-    spent: spent.filter(({ at }) => now.earliest < at + rules.bucketCountsMs),
+    spent: spent.filter(({ at }) => now < at + rules.othersCountMs),
     leases: Object.fromEntries(counting),
     recalled: recalled.filter((name) => allotments.has(name)),
   };
 }
 
-/** An instant further ahead than clocks differ comes from a wrong clock: it counts as now, so that it has an end. */
-export function withoutFuture(record: WindowRecord, now: ClockInterval, rules: WindowRules): WindowRecord {
-  const latest = now.latest + 2 * rules.clocksDifferMs;
-  const untilMax = latest + rules.allotmentRecordedMs;
-  const isSound = ({ until }: Lease): boolean => until <= untilMax;
-  if ((record.spent.at(-1)?.at ?? 0) <= latest && Object.values(record.leases).every(isSound)) return record;
-  const ahead = record.spent.filter(({ at }) => at > latest);
-  const units = ahead.reduce((sum, one) => sum + one.units, 0);
-  const at = bucketOf(now.latest, rules);
-  return {
-    ...record,
-    spent: addSpent(record.spent.slice(0, record.spent.length - ahead.length), units > 0 ? [{ at, units }] : []),
-    leases: Object.fromEntries(
-      Object.entries(record.leases).map(([id, lease]) => [id, isSound(lease) ? lease : { ...lease, until: untilMax }]),
-    ),
-  };
+/** The record as it is to be written at this instant: what has no stamp is dated by the commit. */
+export function stamped(record: WindowRecord, now: number): WindowRecord {
+  // A younger age counts for longer: it is rounded down.
+  const stampOf = (at: number): Stamp => ({ revision: OWN_REVISION, ageMs: Math.floor(now - at) });
+  return withStamps(record, (stamp, at) => stamp ?? stampOf(at));
 }
 
-/**
- * Reads a record; one that cannot be parsed stands for a window that is spent whole at an unknown instant. Like a
- * record of a wrong clock that is ahead, it is corrected once, and counts from then on.
- */
-export function readWindowOrFull(entry: Entry, { requestsMax }: WindowRules): WindowRecord {
-  try {
-    return readWindow(entry);
-  } catch (error) {
-    if (!(error instanceof BadRecord)) throw error;
-    return { ...NO_WINDOW, spent: [{ at: Number.MAX_SAFE_INTEGER, units: requestsMax }] };
-  }
+/** The record that was written, after its commit. */
+export const committedAt = (record: WindowRecord, revision: number): WindowRecord =>
+  withStamps(record, (stamp) => (stamp?.revision === OWN_REVISION ? { ...stamp, revision } : stamp));
+
+function withStamps(
+  record: WindowRecord,
+  stampOf: (stamp: Stamp | undefined, at: number) => Stamp | undefined,
+): WindowRecord {
+  const withStamp = <T extends Spent | Lease>(one: T, at: number): T => {
+    const stamp = stampOf(one.stamp, at);
+    return stamp === one.stamp ? one : { ...one, stamp };
+  };
+  const leases = Object.entries(record.leases).map(([id, lease]) => [id, withStamp(lease, lease.until)] as const);
+  return {
+    ...record,
+    spent: record.spent.map((one) => withStamp(one, one.at)),
+    leases: Object.fromEntries(leases),
+  };
 }

@@ -1,5 +1,4 @@
 import type { RateDecision } from '../local-window.ts';
-import type { ClockInterval } from './clock-interval.ts';
 import { ofOthers } from './count.ts';
 import { settled, type OwnLease } from './own-lease.ts';
 import type { OwnUsage } from './own-usage.ts';
@@ -30,39 +29,39 @@ export class RemainingUnits {
     this.#rules = rules;
   }
 
-  learn(known: WindowRecord, lease: OwnLease | undefined, now: ClockInterval): void {
-    const record = settled(known, this.#replicaId, lease);
-    this.#record = { ...record, spent: ofOthers(record.spent, this.#own.count(now)) };
+  learn(known: WindowRecord, lease: OwnLease | undefined, now: number): void {
+    const record = settled(known, this.#replicaId, lease, this.#rules);
+    this.#record = { ...record, spent: ofOthers(record.spent, this.#replicaId, this.#own.count(now)) };
     this.#others = undefined;
   }
 
-  answer(admitted: boolean, now: ClockInterval): RateDecision {
-    const freesInSeconds = Math.max(1, Math.ceil((this.freesAt(now) - now.earliest) / 1000));
+  answer(admitted: boolean, now: number): RateDecision {
+    const freesInSeconds = Math.max(1, Math.ceil((this.freesAt(now) - now) / 1000));
     return { admitted, left: admitted ? this.left(now) : 0, freesInSeconds };
   }
 
   /** Units that are neither spent nor leased by others, as far as this replica knows. */
-  left(now: ClockInterval): number {
+  left(now: number): number {
     return Math.max(0, this.#rules.requestsMax - this.#own.live(now) - this.#othersNow(now).units);
   }
 
   /** When the next unit or lease counts no more. The answer is true until then, or until the record changes. */
-  freesAt(now: ClockInterval): number {
+  freesAt(now: number): number {
     const freesAt = Math.min(this.#own.freesAt(now), this.#othersNow(now).freesAt);
-    return Number.isFinite(freesAt) ? freesAt : now.earliest;
+    return Number.isFinite(freesAt) ? freesAt : now;
   }
 
-  #othersNow(now: ClockInterval): OthersUnits {
-    if (this.#others && now.earliest < this.#others.freesAt) return this.#others;
+  #othersNow(now: number): OthersUnits {
+    if (this.#others && now < this.#others.freesAt) return this.#others;
     return (this.#others = sumOf(pruned(this.#record, now, this.#rules), this.#rules));
   }
 }
 
-function sumOf({ spent, leases }: WindowRecord, { endedCountsMs, bucketCountsMs }: WindowRules): OthersUnits {
+function sumOf({ spent, leases }: WindowRecord, { endedCountsMs, othersCountMs }: WindowRules): OthersUnits {
   const leased = Object.values(leases).filter(({ units }) => units > 0);
-  const ends = leased.map(({ until }) => until + endedCountsMs);
-  const [oldest] = spent;
-  if (oldest) ends.push(oldest.at + bucketCountsMs);
+  let freesAt = Number.POSITIVE_INFINITY;
+  for (const { until } of leased) freesAt = Math.min(freesAt, until + endedCountsMs);
+  for (const { at } of spent) freesAt = Math.min(freesAt, at + othersCountMs);
   const units = [...spent, ...leased].reduce((sum, one) => sum + one.units, 0);
-  return { units, freesAt: Math.min(...ends) };
+  return { units, freesAt };
 }

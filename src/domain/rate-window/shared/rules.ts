@@ -2,21 +2,23 @@ import { LIMITS } from '../../limits.ts';
 
 /*
  * The numbers of the shared window. Together they keep H13: a unit counts for at least 60 s, and for no more than 62.5
- * s (60 s, a bucket, twice the difference of two clocks, and the time that a charge may take).
+ * s (60 s, what clocks may go wrong by, a bucket, the second after which a replica looks at the store's revision where
+ * its watch is silent, and the time that a charge may take).
  */
 
 /** The numbers that the window's decisions go by: a parameter, so that the simulation can break one and must notice. */
 export interface WindowRules {
   readonly requestsMax: number;
-  /** Spent units are recorded by the bucket of the wall clock that they were spent in. */
+  /** Units that are spent within a bucket are recorded together. */
   readonly bucketMs: number;
-  /** How long a bucket counts from its beginning, by another replica's clock. */
-  readonly bucketCountsMs: number;
-  /** How long a unit counts on the replica that admitted it. */
+  /** How long a unit counts on the replica that admitted it, while nobody shares the window. */
+  readonly countsMs: number;
+  /** The same while others share it, and how long it counts for them: monotonic clocks differ in their rates. */
   readonly ownCountsMs: number;
+  readonly othersCountMs: number;
   /** How long a lease that was never settled counts after its end, as if all of it had been spent then. */
   readonly endedCountsMs: number;
-  /** How far the wall clocks of two replicas differ at most. */
+  /** How far the wall clocks differ at most, where an older version wrote the record. */
   readonly clocksDifferMs: number;
 
   /** With more than these left a replica takes an allotment ahead; with fewer it charges what it admits. */
@@ -45,16 +47,21 @@ export interface WindowRules {
 }
 
 const BUCKET_MS = 250;
-const CLOCKS_DIFFER_MS = 1000;
+/**
+ * Twice the rate by which time servers correct a clock at most, 500 ppm, over all that is measured of a unit: a minute
+ * by the reader, a minute by the replica that told the reader the age of a revision, and half a minute by the spender.
+ */
+const RATES_DIFFER_MS = 100;
 const ALLOTMENT_MS = 31_500;
 
 export const WINDOW_RULES: WindowRules = {
   requestsMax: LIMITS.requestsPerWindowMax,
   bucketMs: BUCKET_MS,
-  bucketCountsMs: BUCKET_MS + LIMITS.rateWindowMs + CLOCKS_DIFFER_MS,
-  ownCountsMs: LIMITS.rateWindowMs,
-  endedCountsMs: LIMITS.rateWindowMs + CLOCKS_DIFFER_MS,
-  clocksDifferMs: CLOCKS_DIFFER_MS,
+  countsMs: LIMITS.rateWindowMs,
+  ownCountsMs: LIMITS.rateWindowMs + RATES_DIFFER_MS,
+  othersCountMs: LIMITS.rateWindowMs + RATES_DIFFER_MS,
+  endedCountsMs: LIMITS.rateWindowMs + RATES_DIFFER_MS,
+  clocksDifferMs: 1000,
   allotmentAboveLeft: 200,
   allotmentMax: 200,
   firstMax: 40,

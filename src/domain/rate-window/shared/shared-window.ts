@@ -1,13 +1,15 @@
 import { andThen } from '../../../concurrency/maybe-promise.ts';
 import type { Log } from '../../../log.ts';
-import type { Store } from '../../../store/port.ts';
+import type { Entry, Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { LIMITS, type Deadlines } from '../../limits.ts';
 import type { RateDecision, RateWindow } from '../local-window.ts';
 import { AccountWindow } from './account-window.ts';
-import { createClockInterval } from './clock-interval.ts';
+import { AgeExchange, type LiveReplica } from './age-exchange.ts';
 import type { RateWindowMetrics } from './metrics.ts';
+import { RevisionClock } from './revision-clock.ts';
 import { WINDOW_RULES, type WindowRules } from './rules.ts';
+import { createStandstillCheck } from './standstill.ts';
 import { WindowWatch } from './window-watch.ts';
 
 export interface SharedRateWindow extends RateWindow {
@@ -25,6 +27,10 @@ export interface SharedRateWindowDeps {
   readonly metrics: RateWindowMetrics;
   /** Names this process, from start to stop: no other process settles its leases. */
   readonly replicaId: string;
+  /** Every live replica, this one among them. @throws StoreUnavailable; BadRecord */
+  readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
+  /** Another replica's wall clock is ahead by so many milliseconds at least, behind where they are negative. */
+  readonly clockHeard: (replicaId: string, skewMs: number) => void;
   readonly rules?: WindowRules;
 }
 
@@ -39,18 +45,25 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   const { clock, store, log, metrics, rules = WINDOW_RULES } = deps;
   const accounts = new Map<string, AccountWindow>();
   const limitedAt = new Map<string, number>();
-  const interval = createClockInterval(clock);
+  const stoodStill = createStandstillCheck(clock);
   let nonce = 0;
-  const shared = { ...deps, rules, interval, nextNonce: () => (nonce += 1) };
-  const watch = new WindowWatch({
-    store,
-    clock,
-    log,
-    changed: (accountId, entry) => accounts.get(accountId)?.observe(entry),
-    connected() {
-      for (const window of accounts.values()) window.forget();
-    },
-  });
+  const nextNonce = (): number => (nonce += 1);
+  const forget = (): void => {
+    for (const window of accounts.values()) window.forget();
+  };
+  const revisions = new RevisionClock(() => clock.monotonic());
+  const exchange = new AgeExchange({ ...deps, rules, revisions, nextNonce, learnt: forget });
+  const changed = (accountId: string, entry: Entry): void => accounts.get(accountId)?.observe(entry);
+  const watch = new WindowWatch({ store, clock, log, revisions, exchange, changed, forget });
+  function now(): number {
+    if (stoodStill()) for (const window of accounts.values()) window.voidLeases();
+    return clock.monotonic();
+  }
+  function doubted(): Promise<void> | undefined {
+    watch.checkGap();
+    return exchange.doubted;
+  }
+  const shared = { ...deps, rules, revisions, now, doubted, nextNonce };
   metrics.rateSharedAge(() => watch.ageSeconds());
 
   function windowOf(accountId: string): AccountWindow {
@@ -60,12 +73,12 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   }
 
   function round(): void {
-    const [now, monotonic] = [interval(), clock.monotonic()];
+    const at = now();
     for (const [accountId, window] of accounts) {
-      if (window.isIdle(now, DROPPED_AFTER_MS)) accounts.delete(accountId);
-      else window.round(now);
+      if (window.isIdle(at, DROPPED_AFTER_MS)) accounts.delete(accountId);
+      else window.round(at);
     }
-    for (const [accountId, at] of limitedAt) if (monotonic - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
+    for (const [accountId, since] of limitedAt) if (at - since >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
   }
 
   async function rounds(signal: AbortSignal): Promise<void> {
@@ -85,13 +98,13 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
     },
 
     fills() {
-      const now = interval();
-      return [...accounts.values()].map((window) => window.fill(now)).filter((ratio) => ratio > 0);
+      const at = now();
+      return [...accounts.values()].map((window) => window.fill(at)).filter((ratio) => ratio > 0);
     },
 
     accountsLimitedLately() {
-      const now = clock.monotonic();
-      return [...limitedAt.values()].filter((at) => now - at < LIMITS.rateWindowMs).length;
+      const at = clock.monotonic();
+      return [...limitedAt.values()].filter((since) => at - since < LIMITS.rateWindowMs).length;
     },
 
     run: async (signal) => void (await Promise.all([watch.run(signal), rounds(signal)])),

@@ -1,4 +1,3 @@
-import type { ClockInterval } from './clock-interval.ts';
 import type { OwnLeases } from './own-lease.ts';
 import type { OwnCount } from './own-usage.ts';
 import type { WindowRecord } from './record.ts';
@@ -6,15 +5,14 @@ import type { WindowRecord } from './record.ts';
 /** Everything that a replica decides from. */
 export interface Situation {
   readonly record: WindowRecord;
+  /** The record must be written as it counts here: it was damaged, or a wrong clock wrote it. */
+  readonly mustWrite: boolean;
   readonly replicaId: string;
   readonly leases: OwnLeases;
   /** The units that this replica admitted, by its own memory. */
   readonly own: OwnCount;
-  readonly now: ClockInterval;
-  /**
-   * The monotonic clock, as for `recallDeadlines` and `yieldsUntil`: a jump of the wall clock must not prolong a wait.
-   */
-  readonly monotonic: number;
+  /** The monotonic clock, as for every instant in the record. */
+  readonly now: number;
   /** Requests that wait; 0 when only the own lease is to be settled. */
   readonly waiting: number;
   /** Allotments of others that are recalled, by name, with the instant from which no answer is expected any more. */

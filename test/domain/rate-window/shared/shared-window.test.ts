@@ -1,33 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import { createClockInterval } from '../../../../src/domain/rate-window/shared/clock-interval.ts';
 import { decide } from '../../../../src/domain/rate-window/shared/decide.ts';
 import {
   NO_LEASES,
   reconciled,
+  spendUnit,
   usableUnits,
+  withoutUse,
   type OwnLease,
 } from '../../../../src/domain/rate-window/shared/own-lease.ts';
 import { OwnUsage } from '../../../../src/domain/rate-window/shared/own-usage.ts';
-import {
-  NO_WINDOW,
-  putWindow,
-  readWindow,
-  readWindowOrFull,
-  type WindowRecord,
-} from '../../../../src/domain/rate-window/shared/record.ts';
+import { NO_WINDOW, OLDER, type WindowRecord } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES as rules } from '../../../../src/domain/rate-window/shared/rules.ts';
 import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
-import { FakeClock } from '../../../support/time/fake-clock.ts';
 
-const NOW = Date.UTC(2026, 5, 1);
-const now = { earliest: NOW, latest: NOW };
+const NOW = 1_000_000;
 const base: Situation = {
   record: NO_WINDOW,
+  mustWrite: false,
   replicaId: 'me',
   leases: NO_LEASES,
   own: { live: 0, recent: 0, byBucket: new Map() },
-  now,
-  monotonic: NOW,
+  now: NOW,
   waiting: 1,
   recallDeadlines: new Map(),
   mustReturn: false,
@@ -36,15 +29,25 @@ const base: Situation = {
   chargeMs: 500,
   yieldsUntil: 0,
 };
-const spent = (units: number, ageMs = 1000): WindowRecord['spent'] => [{ at: NOW - ageMs, units }];
-const allotment = (units: number, until = NOW + 10_000) => ({ nonce: 7, units, until, isAllotment: true });
+const spent = (units: number, ageMs = 1000, by = 'other'): WindowRecord['spent'] => [
+  { by, bucket: NOW - ageMs, at: NOW - ageMs, units },
+];
+const allotment = (units: number, until = NOW + 10_000) => ({
+  nonce: 7,
+  units,
+  until,
+  wallUntil: 0,
+  isAllotment: true,
+});
 const own = (lease: Partial<OwnLease> = {}): OwnLease => ({
   ...allotment(100),
   usedUntil: NOW + 10_000,
-  spends: new Map([[NOW - 1000, 40]]),
+  spends: [{ bucket: NOW - 1000, units: 40, at: NOW - 1000 }],
   spent: 40,
   ...lease,
 });
+/** What `own()` has spent. */
+const OWN_40: Situation['own'] = { live: 40, recent: 0, byBucket: new Map([[NOW - 1000, 40]]) };
 /** A record with these units in the allotments of so many other replicas. */
 const allotted = (units: number, replicas = 5): WindowRecord => ({
   ...NO_WINDOW,
@@ -107,21 +110,41 @@ describe('what a replica does next', () => {
     [
       'what this replica admitted counts by its own memory, for no longer than 60 s',
       {
-        record: { ...NO_WINDOW, spent: spent(600, 60_500) },
-        own: { live: 500, recent: 0, byBucket: new Map([[NOW - 60_500, 600]]) },
+        record: { ...NO_WINDOW, spent: spent(600, 50_000, 'me') },
+        own: { live: 500, recent: 0, byBucket: new Map() },
       },
       { act: 'commit', take: { units: 1, isAllotment: false } },
     ],
     [
       'and no shorter',
       {
-        record: { ...NO_WINDOW, spent: spent(600, 60_500) },
-        own: { live: 600, recent: 0, byBucket: new Map([[NOW - 60_500, 600]]) },
+        record: { ...NO_WINDOW, spent: spent(600, 60_500, 'me') },
+        own: { live: 600, recent: 0, byBucket: new Map() },
       },
       { act: 'refuse' },
     ],
-    ['a bucket counts for 61.25 s', { record: { ...NO_WINDOW, spent: spent(600, 61_249) } }, { act: 'refuse' }],
-    ['and no longer', { record: { ...NO_WINDOW, spent: spent(600, 61_250) } }, { act: 'commit' }],
+    [
+      'where an older version wrote the units of all together, the own ones are found by their bucket',
+      {
+        record: { ...NO_WINDOW, spent: spent(600, 1000, OLDER) },
+        own: { live: 300, recent: 0, byBucket: new Map([[NOW - 1000, 300]]) },
+      },
+      { act: 'refuse' },
+    ],
+    [
+      'and not subtracted twice where they are beside these',
+      {
+        record: { ...NO_WINDOW, spent: [...spent(300, 1000, OLDER), ...spent(300, 1000, 'me')] },
+        own: { live: 300, recent: 0, byBucket: new Map([[NOW - 1000, 300]]) },
+      },
+      { act: 'refuse' },
+    ],
+    [
+      'the units of others count for 60.1 s',
+      { record: { ...NO_WINDOW, spent: spent(600, 60_099) } },
+      { act: 'refuse' },
+    ],
+    ['and no longer', { record: { ...NO_WINDOW, spent: spent(600, 60_100) } }, { act: 'commit' }],
     [
       'the allotments of others are recalled',
       { record: { ...NO_WINDOW, spent: spent(400), leases: { other: allotment(200) } } },
@@ -161,10 +184,11 @@ describe('what a replica does next', () => {
       {
         mustReturn: true,
         leases: { lease: own({ usedUntil: NOW }), unanswered: [] },
+        own: OWN_40,
         record: { ...NO_WINDOW, spent: spent(360), leases: { me: allotment(100), other: allotment(140) } },
         recallDeadlines: new Map([['other/7', NOW + 9]]),
       },
-      { act: 'commit', take: { units: 0 }, refuses: 0, record: { spent: spent(400) } },
+      { act: 'commit', take: { units: 0 }, refuses: 0, record: { spent: [{ units: 360 }, { by: 'me', units: 40 }] } },
     ],
     [
       'what was not returned in time stands in the way of nothing that is free',
@@ -199,31 +223,32 @@ describe('what a replica does next', () => {
       {
         record: { ...NO_WINDOW, spent: spent(590), leases: { other: allotment(5) } },
         leases: { lease: own({ units: 40, usedUntil: NOW }), unanswered: [] },
+        own: OWN_40,
       },
       { act: 'commit', take: { units: 0 }, record: { recalled: ['other/7'] } },
     ],
     [
-      'an allotment whose holder is gone counts for 61 s after its end',
+      'an allotment whose holder is gone counts for 60.1 s after its end',
       {
-        record: { ...NO_WINDOW, spent: spent(400), leases: { other: allotment(200, NOW - 60_999) } },
+        record: { ...NO_WINDOW, spent: spent(400), leases: { other: allotment(200, NOW - 60_099) } },
         recallDeadlines: new Map([['other/7', NOW]]),
       },
       { act: 'refuse' },
     ],
     [
       'and no longer',
-      { record: { ...NO_WINDOW, spent: spent(400), leases: { other: allotment(200, NOW - 61_000) } } },
+      { record: { ...NO_WINDOW, spent: spent(400), leases: { other: allotment(200, NOW - 60_100) } } },
       { act: 'commit', take: { units: 1 } },
     ],
     [
-      'units that a wrong clock wrote ahead are corrected, to count for a minute from now',
-      { record: { ...NO_WINDOW, spent: spent(600, -3_600_000) } },
-      { act: 'commit', take: { units: 0 }, record: { spent: spent(600, 0) } },
+      'a record that could not be read is written anew although nothing is free',
+      { mustWrite: true, record: { ...NO_WINDOW, spent: spent(600) } },
+      { act: 'commit', take: { units: 0 }, refuses: 1, record: { spent: spent(600) } },
     ],
     [
       'an allotment that was used is renewed when it is settled',
       { waiting: 0, leases: { lease: own(), unanswered: [] } },
-      { act: 'commit', take: { units: 40, isAllotment: true }, record: { spent: spent(40) } },
+      { act: 'commit', take: { units: 40, isAllotment: true }, record: { spent: spent(40, 1000, 'me') } },
     ],
     [
       'of a recalled allotment a part is kept, and the rest is transferred to a replica with a demand',
@@ -231,12 +256,13 @@ describe('what a replica does next', () => {
         waiting: 0,
         mustReturn: true,
         leases: { lease: own(), unanswered: [] },
+        own: OWN_40,
         record: { ...NO_WINDOW, leases: { me: allotment(100), other: { ...allotment(0), demand: 200 } } },
       },
       {
         act: 'commit',
         take: { units: 30, isAllotment: true },
-        record: { spent: spent(40), leases: { other: { units: 200, demand: 0 } } },
+        record: { spent: spent(40, 1000, 'me'), leases: { other: { units: 200, demand: 0 } } },
       },
     ],
     [
@@ -245,18 +271,23 @@ describe('what a replica does next', () => {
         waiting: 0,
         mustReturn: true,
         leases: { lease: own(), unanswered: [] },
+        own: OWN_40,
         record: {
           ...NO_WINDOW,
           spent: spent(360),
           leases: { me: allotment(100), other: { ...allotment(0), demand: 200 } },
         },
       },
-      { act: 'commit', take: { units: 0 }, record: { spent: spent(400), leases: { other: { units: 0 } } } },
+      {
+        act: 'commit',
+        take: { units: 0 },
+        record: { spent: [{ units: 360 }, { by: 'me', units: 40 }], leases: { other: { units: 0 } } },
+      },
     ],
     [
       'and before a stop, too',
       { waiting: 0, isStopping: true, leases: { lease: own(), unanswered: [] } },
-      { act: 'commit', take: { units: 0 }, record: { spent: spent(40) } },
+      { act: 'commit', take: { units: 0 }, record: { spent: spent(40, 1000, 'me') } },
     ],
   ])('%s', (_, change, decision) => {
     expect(decide({ ...base, ...change }, rules)).toMatchObject(decision);
@@ -276,71 +307,45 @@ test('after a lost answer the record tells whether the commit happened', () => {
   const more = { record: { ...NO_WINDOW, leases: { me: { ...allotment(130), nonce: 7 } } }, revision: 4 };
   expect(reconciled({ lease: before, unanswered: [] }, more, 'me').lease?.units, 'others added to it').toBe(130);
   const foreign = reconciled(part, known(9, 4), 'me');
-  expect(usableUnits(foreign, now), 'a record that does not know the lease').toBe(0);
+  expect(usableUnits(foreign, NOW), 'a record that does not know the lease').toBe(0);
 });
 
-test('a record survives being written and read; an unreadable one counts as full', () => {
-  const record = {
-    spent: [...spent(3, 2000), ...spent(5)],
-    leases: { other: { ...allotment(20), demand: 5 } },
-    recalled: ['other/7'],
-  };
-  const { put: key, value } = putWindow('a', record);
-  expect(JSON.parse(value), 'the stored names, which other versions read').toEqual({
-    from: NOW - 2000,
-    spent: [
-      [0, 3],
-      [1000, 5],
+test('after the machine stood still nothing is admitted from the own leases, and what was not spent is returned', () => {
+  const leases = { lease: own(), unanswered: [{ lease: own({ nonce: 8 }), expects: 3 }] };
+  const { lease, unanswered } = withoutUse(leases);
+  expect(usableUnits({ lease, unanswered: [] }, NOW)).toBe(0);
+  expect(usableUnits({ lease: unanswered[0]?.lease, unanswered: [] }, NOW), 'nor from one on its way').toBe(0);
+  const record = { ...NO_WINDOW, leases: { me: allotment(100) } };
+  expect(
+    decide({ ...base, waiting: 0, mustReturn: true, record, leases: { lease, unanswered: [] } }, rules),
+  ).toMatchObject({ act: 'commit', record: { spent: spent(40, 1000, 'me') } });
+});
+
+test('a bucket that comes again, as the wall clock was set back, moves no unit', () => {
+  const lease = own({ spends: [], spent: 0 });
+  for (const at of [NOW, NOW + 100, NOW + 20_000]) spendUnit(lease, at, 750, rules);
+  expect(lease).toMatchObject({
+    spent: 3,
+    spends: [
+      { bucket: 750, units: 2, at: NOW + 100 },
+      { bucket: 750, units: 1, at: NOW + 20_000 },
     ],
-    holds: { other: { nonce: 7, units: 20, until: NOW + 10_000, slice: true, wants: 5 } },
-    wanted: ['other/7'],
   });
-  expect(readWindow({ key, value, revision: 1 })).toEqual(record);
-  const damaged = readWindowOrFull({ key, value: '{"instants":[]}', revision: 1 }, rules);
-  expect(decide({ ...base, record: damaged }, rules), 'corrected, to count from now').toMatchObject({
-    act: 'commit',
-    take: { units: 0 },
-    record: { spent: spent(600, 0) },
-  });
-});
-
-test('the clock interval is wide for a minute after a jump or a standstill: others count longer, the own lease ends sooner', () => {
-  const clock = new FakeClock(NOW);
-  const interval = createClockInterval(clock);
-  expect(interval()).toEqual(now);
-  clock.jump(3_600_000);
-  expect(interval()).toEqual({ earliest: NOW, latest: NOW + 3_600_000 });
-  clock.jump(-7_200_000);
-  expect(interval()).toEqual({ earliest: NOW - 3_600_000, latest: NOW + 3_600_000 });
-  for (let second = 0; second < 80; second += 1) {
-    clock.advance(1000);
-    interval();
-  }
-  expect(interval()).toEqual({ earliest: clock.now(), latest: clock.now() });
 });
 
 describe('the units that a replica admitted itself', () => {
-  const at = (ms: number) => ({ earliest: NOW + ms, latest: NOW + ms });
-  const bucket = NOW + 250;
-
-  test('each is live for 60 s, and known as its own for as long as the record counts it', () => {
+  test('each is live for 60 s, for 60.1 s where others share the window, and known by its bucket for longer', () => {
     const units = new OwnUsage(rules);
-    units.admitted(at(300));
-    units.admitted(at(400));
-    expect(units.count(at(400))).toEqual({ live: 2, recent: 2, byBucket: new Map([[bucket, 2]]) });
-    expect(units.freesAt(at(400))).toBe(NOW + 60_300);
-    expect(units.live(at(60_299))).toBe(2);
-    expect(units.live(at(60_300))).toBe(1);
-    expect(units.count(at(61_499))).toEqual({ live: 0, recent: 0, byBucket: new Map([[bucket, 2]]) });
-    expect(units.count(at(61_500)).byBucket.size).toBe(0);
-  });
-
-  test('units that were reported to another record are live, and not subtracted from this one', () => {
-    const units = new OwnUsage(rules);
-    units.admitted(at(300));
-    units.doubt();
-    units.admitted(at(400));
-    expect(units.count(at(400))).toMatchObject({ live: 2, byBucket: new Map([[bucket, 1]]) });
-    expect(units.count(at(61_500)).byBucket.size).toBe(0);
+    units.admitted(NOW + 300, 250);
+    units.admitted(NOW + 400, 250);
+    expect(units.count(NOW + 400)).toEqual({ live: 2, recent: 2, byBucket: new Map([[250, 2]]) });
+    expect(units.freesAt(NOW + 400)).toBe(NOW + 60_300);
+    expect(units.live(NOW + 60_299)).toBe(2);
+    expect(units.live(NOW + 60_300)).toBe(1);
+    units.isShared = true;
+    expect(units.freesAt(NOW + 60_300)).toBe(NOW + 60_500);
+    expect(units.live(NOW + 60_499)).toBe(1);
+    expect(units.count(NOW + 62_799)).toEqual({ live: 0, recent: 0, byBucket: new Map([[250, 2]]) });
+    expect(units.count(NOW + 62_900).byBucket.size).toBe(0);
   });
 });

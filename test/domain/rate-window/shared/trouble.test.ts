@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { DEADLINES } from '../../../../src/domain/limits.ts';
-import { bucketOf, NO_WINDOW, putWindow } from '../../../../src/domain/rate-window/shared/record.ts';
+import { putWindow } from '../../../../src/domain/rate-window/shared/record-codec.ts';
+import { bucketOf, NO_WINDOW, stamped, UNKNOWN } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES } from '../../../../src/domain/rate-window/shared/rules.ts';
 import {
   createSharedRateWindow,
@@ -17,9 +18,24 @@ import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
 const log = pino({ level: 'silent' });
-const metrics = { rateAllotment: () => undefined, rateWaited: () => undefined, rateSharedAge: () => undefined };
-const windowOn = (store: Store, clock: FakeClock, replicaId = 'me'): SharedRateWindow =>
-  createSharedRateWindow({ store, clock, deadlines: DEADLINES, log, metrics, replicaId });
+let repaired = 0;
+const metrics = {
+  rateAllotment: () => undefined,
+  rateRecordRepaired: () => void (repaired += 1),
+  rateWaited: () => undefined,
+  rateSharedAge: () => undefined,
+};
+const windowOn = (store: Store, clock: FakeClock, replicaId = 'me', logged = log): SharedRateWindow =>
+  createSharedRateWindow({
+    store,
+    clock,
+    deadlines: DEADLINES,
+    log: logged,
+    metrics,
+    replicaId,
+    liveReplicas: async () => [],
+    clockHeard: () => undefined,
+  });
 
 test('a stop while the watch is being opened is not held up', async () => {
   await using real = await openSqliteStore(':memory:');
@@ -34,15 +50,24 @@ test('a stop while the watch is being opened is not held up', async () => {
   expect(store.watching).toBe(0);
 });
 
-test('an unreadable record costs an account that seldom calls a minute, and no more', async () => {
+test('an unreadable record costs an account that seldom calls a minute and no more, one error line, and is written anew', async () => {
   await using store = await openSqliteStore(':memory:');
   const key = KEYS.rateWindow('a');
   await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }], quiet: true });
   const clock = new FakeClock();
   const stopping = new AbortController();
-  const window = windowOn(store, clock);
-  const run = window.run(stopping.signal);
-  expect(await window.charge('a')).toMatchObject({ admitted: false, freesInSeconds: 62 });
+  const lines: string[] = [];
+  const logged = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
+  const [window, other] = [windowOn(store, clock, 'me', logged), windowOn(store, clock, 'other', logged)];
+  const runs = [window, other].map((one) => one.run(stopping.signal));
+  repaired = 0;
+  const refused = window.charge('a');
+  expect(await refused).toMatchObject({ admitted: false, freesInSeconds: 61 });
+  expect(await other.charge('a'), 'it can read the record').toMatchObject({ admitted: false });
+  expect([repaired, lines.map((line) => JSON.parse(line) as unknown)]).toEqual([
+    1,
+    [expect.objectContaining({ level: 50, accountId: 'a' })],
+  ]);
   // Until the replica has forgotten the account, too.
   for (let ms = 0; ms < 80_000; ms += 500) {
     clock.advance(500);
@@ -50,7 +75,7 @@ test('an unreadable record costs an account that seldom calls a minute, and no m
   }
   expect(await window.charge('a')).toMatchObject({ admitted: true });
   stopping.abort();
-  await run;
+  await Promise.all(runs);
 });
 
 test('an allotment that was returned while the watch was down is found when it is open again', async () => {
@@ -88,7 +113,9 @@ describe('a request that waits until after its answer of 502', () => {
     meanwhile: (window: SharedRateWindow) => void = () => undefined,
   ) {
     const clock = new FakeClock();
-    const before = putWindow('a', { ...NO_WINDOW, spent: [{ at: bucketOf(clock.now(), WINDOW_RULES), units: spent }] });
+    const [at, bucket] = [clock.monotonic(), bucketOf(clock.now(), WINDOW_RULES)];
+    const record = stamped({ ...NO_WINDOW, spent: [{ by: UNKNOWN, bucket, units: spent, at }] }, at);
+    const before = putWindow('a', record, WINDOW_RULES);
     await store.commit({ expect: [{ key: before.put, revision: ABSENT }], write: [before], quiet: true });
     store.isAside = () => false;
     const [read, committed] = [store.stall('get'), store.stall('commit')];

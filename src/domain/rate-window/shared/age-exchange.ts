@@ -1,0 +1,198 @@
+import * as z from 'zod';
+import type { Log } from '../../../log.ts';
+import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../store/port.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { parseRecord, put } from '../../records/codec.ts';
+import { KEYS } from '../../records/keys.ts';
+import { RATE_WINDOW_AGES } from '../../records/record-changes.ts';
+import { TABLE_ROWS_MAX, type RevisionClock } from './revision-clock.ts';
+import type { WindowRules } from './rules.ts';
+
+/** Another replica, as the registry knows it. */
+export interface LiveReplica {
+  readonly replicaId: string;
+  /** The changes of records that it knows (domain/records/record-changes.ts). */
+  readonly knows: readonly string[];
+}
+
+export interface AgeExchangeDeps {
+  readonly store: Pick<Store, 'commit' | 'list'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly replicaId: string;
+  readonly revisions: RevisionClock;
+  readonly rules: Pick<WindowRules, 'othersCountMs'>;
+  /** Every live replica, this one among them. @throws StoreUnavailable; BadRecord */
+  readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
+  /** Ages were learnt: what was known before may be older than it seemed. */
+  readonly learnt: () => void;
+  /** Another replica's wall clock is ahead by so many milliseconds at least, behind where they are negative. */
+  readonly clockHeard: (replicaId: string, skewMs: number) => void;
+  readonly nextNonce: () => number;
+}
+
+/** The answer to a question: what another replica knows of the ages of revisions, and its wall clock. */
+export const ageAnswerSchema = z.looseObject({
+  revisions: z.array(z.tuple([z.int().min(0), z.int().min(0)])).max(TABLE_ROWS_MAX),
+  clock: z.int().min(0),
+});
+
+/** The wall clocks are compared as often as this. */
+const CLOCKS_EVERY_MS = 30_000;
+/** Nobody is refused for this long after a gap by what may only seem to be young. */
+const DOUBTED_MS = 1000;
+
+/**
+ * A replica that has just started, or did not hear of the store for a while, does not know how old the revisions are
+ * that it missed, and would count what was spent then from now on. It asks the others. A question and its answers are
+ * keys in the store, seen by the watch on the rate windows; whoever asked removes them. It asks now and then in any
+ * case: an answer was written between the question and its arrival, and so tells how far the wall clocks are apart.
+ */
+export class AgeExchange {
+  readonly #deps: AgeExchangeDeps;
+  /** Since this replica missed something it has not had an answer. */
+  #isMissing = true;
+  #isAsking = false;
+  /** When it last began to ask, on the monotonic clock. */
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #doubt: PromiseWithResolvers<void> | undefined;
+  /** The last question, and when it was sent, on the monotonic clock. */
+  #question = { key: '', sentAt: 0 };
+  /** Those who have not answered yet. */
+  #awaited = new Set<string>();
+  #answered = Promise.withResolvers<void>();
+
+  constructor(deps: AgeExchangeDeps) {
+    this.#deps = deps;
+  }
+
+  /** While ages are doubted, resolves when they are known, or must do as they are; undefined while they are not. */
+  get doubted(): Promise<void> | undefined {
+    return this.#doubt?.promise;
+  }
+
+  /** This replica may have missed revisions. */
+  missed(): void {
+    this.#isMissing = true;
+    if (this.#doubt) return;
+    const doubt = (this.#doubt = Promise.withResolvers());
+    void this.#deps.clock.sleep(DOUBTED_MS).then(() => this.#settle(doubt));
+  }
+
+  #settle(doubt: PromiseWithResolvers<void> | undefined): void {
+    if (doubt === undefined || this.#doubt !== doubt) return;
+    this.#doubt = undefined;
+    doubt.resolve();
+  }
+
+  /**
+   * Asks the others, where anything was missed or it is time for their clocks. It is called while the watch is open.
+   * Never throws.
+   */
+  async ask(): Promise<void> {
+    const now = this.#deps.clock.monotonic();
+    if (this.#isAsking || (!this.#isMissing && now - this.#askedAt < CLOCKS_EVERY_MS)) return;
+    this.#isAsking = true;
+    this.#askedAt = now;
+    const doubt = this.#doubt;
+    try {
+      this.#isMissing = false;
+      await this.#asked();
+      this.#learnt(doubt);
+    } catch (err) {
+      this.#isMissing = true;
+      this.#deps.log.debug({ err }, 'the ages of revisions could not be asked for; they are asked for again');
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  /** Windows are read anew only where they were doubted: each costs a read. */
+  #learnt(doubt: PromiseWithResolvers<void> | undefined): void {
+    if (doubt !== undefined && this.#doubt === doubt) this.#deps.learnt();
+    this.#settle(doubt);
+  }
+
+  /** Resolves when all have answered, or after a second. */
+  async #asked(): Promise<void> {
+    const { store, clock, replicaId, liveReplicas, nextNonce } = this.#deps;
+    const live = await liveReplicas();
+    await this.#sweep(new Set(live.map((one) => one.replicaId)));
+    const others = live.filter((one) => one.replicaId !== replicaId && one.knows.includes(RATE_WINDOW_AGES));
+    if (others.length === 0) return;
+    this.#awaited = new Set(others.map((one) => one.replicaId));
+    this.#answered = Promise.withResolvers();
+    const question = put(KEYS.rateQuestion(replicaId, nextNonce()), {});
+    this.#question = { key: question.put, sentAt: clock.monotonic() };
+    const asked = await store.commit({
+      expect: [{ key: question.put, revision: ABSENT }],
+      write: [question],
+      quiet: true,
+    });
+    const over = new AbortController();
+    await Promise.race([this.#answered.promise, clock.sleep(DOUBTED_MS, over.signal)]);
+    over.abort();
+    if (asked.outcome === 'committed') await this.#remove({ key: question.put, revision: asked.revision }, replicaId);
+  }
+
+  /** Removes a question, and all others of its replica, with their answers. */
+  async #remove(question: { readonly key: string; readonly revision: number }, replicaId: string): Promise<void> {
+    const { key, revision } = question;
+    await this.#deps.store.commit({
+      expect: [{ key, revision }],
+      write: [{ removeAll: KEYS.rateQuestions(replicaId) }],
+      quiet: true,
+    });
+  }
+
+  /** Removes the questions of replicas that ended before they had removed them. */
+  async #sweep(live: ReadonlySet<string>): Promise<void> {
+    const request = { prefix: KEYS.rateAges, limit: PAGE_ENTRIES_MAX, keysOnly: true };
+    for (const entry of (await this.#deps.store.list(request)).entries) {
+      const { asker, answerer } = partsOf(entry.key);
+      if (answerer === undefined && !live.has(asker)) await this.#remove(entry, asker);
+    }
+  }
+
+  /** Takes an entry that the watch brought. */
+  observe(entry: Entry): void {
+    const { asker, answerer } = partsOf(entry.key);
+    const isOwn = asker === this.#deps.replicaId;
+    if (answerer === undefined ? !isOwn : isOwn) {
+      if (answerer === undefined) void this.#answer(entry);
+      else this.#take(answerer, entry);
+    }
+  }
+
+  async #answer({ key, revision }: Entry): Promise<void> {
+    const { store, clock, replicaId, revisions, log } = this.#deps;
+    const answer = put(`${key}/${replicaId}`, { revisions: revisions.table(), clock: clock.now() });
+    const change = { expect: [{ key, revision }] as const, write: [answer], quiet: true as const };
+    await store.commit(change).catch((err: unknown) => log.debug({ err }, 'a question for ages was not answered'));
+  }
+
+  #take(answerer: string, entry: Entry): void {
+    const { revisions, rules, clock, clockHeard } = this.#deps;
+    try {
+      const { record } = parseRecord(ageAnswerSchema, entry);
+      revisions.learn(record.revisions, entry.revision);
+      this.#awaited.delete(answerer);
+      const received = clock.now();
+      if (entry.key.startsWith(`${this.#question.key}/`)) {
+        const sent = received - (clock.monotonic() - this.#question.sentAt);
+        clockHeard(answerer, Math.min(0, record.clock - sent) + Math.max(0, record.clock - received));
+      }
+      const isWhole = (record.revisions[0]?.[1] ?? 0) >= rules.othersCountMs;
+      if (isWhole) this.#learnt(this.#doubt);
+      if (this.#awaited.size === 0) this.#answered.resolve();
+    } catch (err) {
+      this.#deps.log.warn({ err, replica: answerer }, 'the answer of another replica cannot be read');
+    }
+  }
+}
+
+/** A question is `rate-ages/<asker>/<nonce>`, and an answer has the answerer behind that. */
+function partsOf(key: string): { readonly asker: string; readonly answerer: string | undefined } {
+  const [asker = '', , answerer] = key.slice(KEYS.rateAges.length).split('/');
+  return { asker, answerer };
+}
