@@ -46,27 +46,21 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
     });
   });
 
-  test(`${SEEDS} seeds beside an older version, with right clocks: never too many, nobody refused early`, async () => {
-    const mixed = { faults: false, replicas: 3, older: 1, wayMs: 10, seeds: SEEDS };
+  test(`${Math.ceil(SEEDS / 2)} seeds beside an older version, with right clocks: never too many, nobody refused early`, async () => {
+    const mixed = { faults: false, replicas: 3, older: 1, wayMs: 10, seeds: Math.ceil(SEEDS / 2) };
     expect(await broken([overAdmissions, falseRefusals], mixed)).toEqual([]);
   });
 
-  test.each([
-    [[3000, 0, 0], 'one is 3 s ahead'],
-    [[120_000, 0, -120_000], 'they are minutes apart'],
-  ])(
-    '590 a minute on replicas with wall clocks off by %j ms all pass, and of 900 no more than 600 (%s)',
-    async (offsetsMs) => {
-      const clocks = { offsetsMs, apartMs: 0, jumpMs: 0, ratePpm: 0 };
-      const run = (perMinute: number): Promise<History> =>
-        simulate({ seed: 1, faults: false, rules: WINDOW_RULES, replicas: 3, clocks, bursts: steadily(perMinute, 3) });
-      const few = await run(590);
-      expect({ refused: few.refused.length, failed: few.failed }).toEqual({ refused: 0, failed: 0 });
-      const many = await run(900);
-      expect([...overAdmissions(many), ...falseRefusals(many)]).toEqual([]);
-      expect(many.refused.length).toBeGreaterThan(200);
-    },
-  );
+  test('590 a minute on replicas with wall clocks 3 s and two minutes apart all pass, and of 900 no more than 600', async () => {
+    const clocks = { offsetsMs: [3000, 0, -120_000], apartMs: 0, jumpMs: 0, ratePpm: 0 };
+    const run = (perMinute: number): Promise<History> =>
+      simulate({ seed: 1, faults: false, rules: WINDOW_RULES, replicas: 3, clocks, bursts: steadily(perMinute, 3) });
+    const few = await run(590);
+    expect({ refused: few.refused.length, failed: few.failed }).toEqual({ refused: 0, failed: 0 });
+    const many = await run(900);
+    expect([...overAdmissions(many), ...falseRefusals(many)]).toEqual([]);
+    expect(many.refused.length).toBeGreaterThan(200);
+  });
 
   const BURSTS = [1, 2, 3, 4, 5].flatMap((replicas) => [0, 300].map((used) => ({ replicas, used })));
   test.each(BURSTS)('900 at once on $replicas replicas, $used used before: 600 pass, in all', async (burst) => {
