@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment, operatorToken, VARIABLES, type Environment, type Role } from './environment.ts';
+import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
 import { writableByOthers } from './trusted-file.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
@@ -46,9 +47,9 @@ export interface Config {
   readonly storeId: string | undefined;
   readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
   /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
-  readonly concurrencyMax: { readonly api: number; readonly device: number; readonly ops: number };
+  readonly concurrencyMax: PerListener;
   /** Connections of one address that have not authenticated a request; 0 is no bound. */
-  readonly connectionsPerAddressMax: { readonly api: number; readonly device: number; readonly ops: number };
+  readonly connectionsPerAddressMax: PerListener;
   /** The proxies whose word on their clients is taken. */
   readonly trustedProxies: NonNullable<Environment['MUSTER_TRUSTED_PROXIES']>;
   /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
@@ -109,16 +110,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     dataDir: values.MUSTER_DATA_DIR,
     storeId: values.MUSTER_STORE_ID,
     listen: { api: values.MUSTER_API_LISTEN, device: values.MUSTER_DEVICE_LISTEN, ops: values.MUSTER_OPS_LISTEN },
-    concurrencyMax: {
-      api: values.MUSTER_API_CONCURRENCY,
-      device: values.MUSTER_DEVICE_CONCURRENCY,
-      ops: values.MUSTER_OPS_CONCURRENCY,
-    },
-    connectionsPerAddressMax: {
-      api: values.MUSTER_API_CONNECTIONS_PER_ADDRESS,
-      device: values.MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS,
-      ops: values.MUSTER_OPS_CONNECTIONS_PER_ADDRESS,
-    },
+    concurrencyMax: concurrencyMax(values),
+    connectionsPerAddressMax: connectionsPerAddressMax(values),
     trustedProxies: values.MUSTER_TRUSTED_PROXIES ?? [],
     tls: { api: certificatePaths(values, 'API'), device: certificatePaths(values, 'DEVICE') },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
