@@ -11,7 +11,7 @@ import type { DeviceDeps } from './deps.ts';
  * Finds the app whose credential the request has, as of now or later, and checks its rate (A12). The first such request
  * of a credential that nobody has proved makes its binding final.
  * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `rate_limited` or `overloaded`;
- * StoreUnavailable
+ * StoreUnavailable; Busy where others changed the app under every attempt
  */
 export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromise<FoundApp> {
   const hash = credentialHashOf(exchange);
@@ -51,12 +51,14 @@ async function inPieces(asked: Promise<FleetReader>, { turns }: DeviceDeps): Pro
 /**
  * As `authenticated`, without the rate, for a request that was authenticated before and has waited since: thousands may
  * have.
- * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `overloaded`; StoreUnavailable
+ * @throws Refusal `invalid_credential` or `account_disabled`; HttpRefusal `overloaded`; StoreUnavailable; Busy
  */
 export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): Promise<FoundApp> {
   const reader = await inPieces(Promise.resolve(deps.fleet.current()), deps);
   const hash = credentialHashOf(exchange);
-  return reader.atOnce ? await authenticateDevice(reader, hash) : await fromStore(reader, hash, deps);
+  const found = reader.atOnce ? await authenticateDevice(reader, hash) : await fromStore(reader, hash, deps);
+  // The app may be another one than before: it was deleted, and one that was enrolled since has the same credential.
+  return found.app.isProvisional ? await confirmed(deps, hash, found) : found;
 }
 
 function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise<FoundApp> {

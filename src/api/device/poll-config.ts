@@ -1,6 +1,6 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { HeldPoll } from '../../domain/devices/held-polls.ts';
-import type { FoundApp } from '../../domain/fleet/reader.ts';
+import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -14,7 +14,7 @@ export const HELD_ROUTE = '/device/v1/config (held)';
 
 /**
  * GET /device/v1/config. A poll with `Prefer: wait` whose configuration is unchanged is held.
- * @throws Refusal, HttpRefusal, StoreUnavailable
+ * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
   return andThen(authenticated(exchange, deps), (found) => {
@@ -26,7 +26,9 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
       const held = waitMs > 0 ? deps.heldPolls.hold(found.app) : undefined;
       if (!held) return respond(exchange, deps, config, known, undefined);
       exchange.route = HELD_ROUTE;
-      return hold(exchange, deps, held, known, waitMs).then((then) => respond(exchange, deps, then, known, held));
+      return hold(exchange, deps, found.app, held, known, waitMs).then((then) =>
+        respond(exchange, deps, then, known, held),
+      );
     });
   });
 }
@@ -75,11 +77,13 @@ function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | 
 
 /**
  * Holds the poll until the configuration has changed, the time is up, a newer poll takes its place, or the process
- * ends. The credential is checked again before the response, whatever woke the poll.
+ * ends. The credential is checked again before the response, whatever woke the poll. Where it is another app's by then,
+ * the poll ends: its place is the first app's, and no change of the other one would wake it.
  */
 async function hold(
   exchange: Exchange,
   deps: DeviceDeps,
+  first: AppEntry,
   held: HeldPoll,
   known: string | undefined,
   waitMs: number,
@@ -93,8 +97,8 @@ async function hold(
   try {
     for (;;) {
       held.look();
-      const config = await exchange.inTime(currentConfig(exchange, deps));
-      if (held.hasEnded || !matches(known, config)) return config;
+      const { app, config } = await exchange.inTime(currentConfig(exchange, deps));
+      if (held.hasEnded || app.id !== first.id || !matches(known, config)) return config;
       await held.changed();
     }
   } finally {
@@ -102,8 +106,9 @@ async function hold(
   }
 }
 
-async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<DeviceConfig> {
-  return await deps.configs.of(await authenticatedAgain(exchange, deps));
+async function currentConfig(exchange: Exchange, deps: DeviceDeps): Promise<{ app: AppEntry; config: DeviceConfig }> {
+  const found = await authenticatedAgain(exchange, deps);
+  return { app: found.app, config: await deps.configs.of(found) };
 }
 
 /** RFC 7240: `Prefer: wait=N`, in milliseconds; 0 where there is none. */

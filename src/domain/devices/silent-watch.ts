@@ -52,11 +52,13 @@ export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldP
 
 async function wakeChanged(deps: SilentWatchDeps, polls: HeldPolls): Promise<void> {
   const accounts = polls.accounts()[Symbol.iterator]();
+  const hasCaughtUp = deps.fleet.catchingUp();
   const worker = async (): Promise<void> => {
     for (let next = accounts.next(); next.done !== true; next = accounts.next()) {
       const [accountId, appIds] = next.value;
-      // Memory that is being filled anew tells every held poll of it once it is whole.
-      if (!deps.fleet.memory.whole) return;
+      // Memory that is being filled anew tells every held poll of it once it is whole, and a watch that was slow and not
+      // silent has told them: else a busy store would be listed account by account because it is busy.
+      if (!deps.fleet.memory.whole || hasCaughtUp()) return;
       await wakeChangedOf(deps, polls, accountId, appIds);
     }
   };

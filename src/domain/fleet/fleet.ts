@@ -26,6 +26,11 @@ export interface Fleet {
    * @throws StoreUnavailable `timeout` when memory does not get there in time; else as `current`
    */
   whole(): Promise<FleetMemory>;
+  /**
+   * Notes the newest `head` that was read so far.
+   * @returns whether memory has come that far by the time it is asked, which costs no read
+   */
+  catchingUp(): () => boolean;
   readonly memory: FleetMemory;
 }
 
@@ -46,6 +51,10 @@ export function createFleet(
     current: () => readerAfter(watchCache.fresh()),
     currentDeferred: () => readerAfter(watchCache.freshDeferred()),
     whole,
+    catchingUp: () => {
+      const { lastHead } = watchCache;
+      return () => memory.whole && watchCache.applied >= lastHead;
+    },
   };
 }
 

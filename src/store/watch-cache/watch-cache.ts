@@ -83,6 +83,11 @@ export class WatchCache implements AsyncDisposable {
     return Math.max(0, this.#lastHead - this.#filler.applied);
   }
 
+  /** The store revision of the last `head` that was read. */
+  get lastHead(): number {
+    return this.#lastHead;
+  }
+
   /** The store revision that memory has reached. */
   get applied(): number {
     return this.#filler.applied;

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/port.ts';
-import { enrollOwn, issueCode, metric, ownCredential, revoke, setOtel } from '../../support/service/daemon.ts';
+import {
+  deleteApp,
+  enrollOwn,
+  enrollProving,
+  issueCode,
+  metric,
+  ownCredential,
+  readApp,
+  revoke,
+  setOtel,
+} from '../../support/service/daemon.ts';
 import {
   call,
   createApp,
@@ -133,6 +143,9 @@ async function silenceable(): Promise<{ muster: Muster; store: FaultyStore; cloc
   return { muster, store: await promise, clock };
 }
 
+/** So many accounts the check lists at once (src/domain/devices/silent-watch.ts). */
+const ACCOUNTS_AT_ONCE = 8;
+
 /** By then a machine that is ten times slower has answered what it is going to answer. */
 const ANSWERED_MS_MAX = 30_000;
 
@@ -164,6 +177,47 @@ describe('while the watch is silent', () => {
     expect(await answeredWithin(clock, 1000, held), 'a read a second').toBe(true);
     expect((await held.answer).status).toBe(status);
     expect([further.isAnswered(), await heldPolls(muster)]).toEqual([false, 1]);
+  });
+
+  test('a held poll whose credential is another app’s by then is answered, and makes that binding final', async () => {
+    const { muster, store, clock } = await silenceable();
+    await using _ = muster;
+    const owner = await tenant(muster);
+    const own = ownCredential();
+    const create = () => createApp(muster, owner.apiKey);
+    const [first, second, third] = [await create(), await create(), await create()];
+    await enrollOwn(muster, first, own.hash);
+    const held = await hold(muster, { credential: own.token, etag: '*' }, 1);
+    store.deaf = true;
+    await deleteApp(muster, owner.apiKey, first.appId);
+    expect((await enrollOwn(muster, second, own.hash)).status).toBe(200);
+    // It would be held for the first app, and no change of the second one would end it.
+    expect(await answeredWithin(clock, 1000, held)).toBe(true);
+    expect((await held.answer).status).toBe(304);
+    expect((await enrollProving(muster, third, own)).status).toBe(401);
+  });
+
+  test('no account is looked at any more once memory has caught up', async () => {
+    const { muster, store, clock } = await silenceable();
+    await using _ = muster;
+    const owners: Tenant[] = [];
+    for (let n = 1; n <= ACCOUNTS_AT_ONCE + 2; n += 1) {
+      const owner = await tenant(muster);
+      await hold(muster, await daemonOf(muster, owner), n);
+      owners.push(owner);
+    }
+    store.deaf = true;
+    const app = await createApp(muster, owners[0]?.apiKey ?? '');
+    const listed = store.calls.list;
+    const goOn = store.stall('list');
+    clock.advance(1000);
+    await until(() => store.calls.list === listed + ACCOUNTS_AT_ONCE);
+    store.deaf = false;
+    store.sever();
+    await until(async () => (await metric(muster, 'muster_apps')) === owners.length + 1);
+    goOn();
+    expect((await readApp(muster, owners[0]?.apiKey ?? '', app.appId))['status']).toBe('pending');
+    expect(store.calls.list).toBe(listed + ACCOUNTS_AT_ONCE);
   });
 
   test('head is read once a second for all held polls, and not at all while none is held', async () => {

@@ -232,7 +232,13 @@ onEachStore('the leader’s totals', (stores) => {
     memory.settled();
     await loop.reconcile(term.signal);
     expect(await gauges()).toEqual({ applied: 2, failed: 0, pending: 1, stale: 0 });
-    const fleet = { memory, current: () => memory, currentDeferred: () => memory, whole: async () => memory };
+    const fleet = {
+      memory,
+      current: () => memory,
+      currentDeferred: () => memory,
+      whole: async () => memory,
+      catchingUp: () => () => true,
+    };
     const { applied, pending } = await createRollouts({ store, fleet, clock }, 60).of(accountId(1));
     expect([applied, pending]).toEqual([2, 1]);
   });

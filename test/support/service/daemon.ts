@@ -22,6 +22,19 @@ export const sendEnroll = (muster: Muster, body: object | string): Promise<Answe
 export const enrollOwn = (muster: Muster, { appId, enrollCode }: CreatedApp, hash: string): Promise<Answer> =>
   sendEnroll(muster, { appId, enrollCode, credentialHash: hash });
 
+/** As `enrollOwn`, with a bearer: the credential itself proves that the daemon has it. */
+export const enrollProving = (
+  muster: Muster,
+  { appId, enrollCode }: CreatedApp,
+  { token, hash }: OwnCredential,
+  proof = token,
+): Promise<Answer> =>
+  call(`${muster.device}/device/v1/enroll`, {
+    method: 'POST',
+    token: proof,
+    body: { appId, enrollCode, credentialHash: hash },
+  });
+
 /** Another code for the app: what `POST /v1/apps` would have given. */
 export async function issueCode(muster: Muster, apiKey: string, appId: string): Promise<CreatedApp> {
   const issued = await call(`${muster.api}/v1/apps/${appId}/enroll-code`, { method: 'POST', token: apiKey });
