@@ -37,7 +37,7 @@ import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/lo
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
-import { createReplicas, onceEveryReplicaKnows, type Replicas } from '../domain/replicas/replicas.ts';
+import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
@@ -203,7 +203,7 @@ export function createDeviceServices(
     heldPolls,
     recentlyRejected: createRecentlyRejected(),
     reportVersion: createVersionReports(mutations),
-    mayBindProvisionally: onceEveryReplicaKnows(replicas, PROVISIONAL_BINDINGS),
+    mayBindProvisionally: () => replicas.everyReplicaKnows(PROVISIONAL_BINDINGS),
   };
 }
 

@@ -73,9 +73,7 @@ export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origi
   try {
     if (!isEnrollCode(request.enrollCode)) throw new NotEnrolled('malformed_code');
     const code = tokenHash(request.enrollCode);
-    // A credential that the service makes is known to nobody else.
-    const provisional = credential === undefined && !request.proved && (await deps.mayBindProvisionally());
-    const binding: Binding = { code, credential: bound, at: origin.at, provisional };
+    const binding: Binding = { code, credential: bound, at: origin.at };
     deps.metrics.enrollmentEnded(
       await mutate<EnrollmentResult>(deps, origin, (reader) => decide(deps, reader, request, binding)),
     );
@@ -91,11 +89,10 @@ interface Binding {
   readonly code: string;
   readonly credential: string;
   readonly at: number;
-  readonly provisional: boolean;
 }
 
 async function decide(
-  deps: TransitionDeps & Pick<EnrollmentDeps, 'store'>,
+  deps: TransitionDeps & Pick<EnrollmentDeps, 'store' | 'mayBindProvisionally'>,
   reader: FleetReader,
   request: EnrollRequest,
   binding: Binding,
@@ -113,10 +110,13 @@ async function decide(
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
   const claim = await claimOf(deps.store, app, binding.credential, request.proved);
   if (!claim) throw new NotEnrolled('bound_credential', found);
+  // Asked after the code was checked: it may cost a read of the store, and a code that is none must cost none. A
+  // credential that the service makes is known to nobody else.
+  const provisional = request.credentialHash !== undefined && !request.proved && (await deps.mayBindProvisionally());
   // A4: an active app goes on with another credential; its status has not changed.
   const changes =
     app.record.status === 'active' ? undefined : await appTransition(deps, reader, app, 'active', binding.at);
-  return bindingStep(found, request, binding, claim, changes);
+  return bindingStep(found, request, { ...binding, provisional }, claim, changes);
 }
 
 /** The request repeats the last enrollment, whose answer may be lost, and its credential is still the current one. */
@@ -140,7 +140,7 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
 function bindingStep(
   { account, app }: FoundApp,
   request: EnrollRequest,
-  binding: Binding,
+  binding: Binding & { readonly provisional: boolean },
   claim: Claim,
   changes: Transition | undefined,
 ): LeadingStep<EnrollmentResult> {

@@ -84,15 +84,6 @@ export async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly
   return entries.map((entry) => parseRecord(replicaSchema, entry));
 }
 
-/** As `Replicas.everyReplicaKnows` for one change; once it is true it stays so, and costs no read any more. */
-export function onceEveryReplicaKnows(
-  replicas: Pick<Replicas, 'everyReplicaKnows'>,
-  change: string,
-): () => Promise<boolean> {
-  let isKnown = false;
-  return async () => (isKnown ||= await replicas.everyReplicaKnows(change));
-}
-
 class Registry implements Replicas {
   readonly #deps: ReplicasDeps;
   readonly #startedAt: number;
