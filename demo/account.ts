@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config/config.ts';
-import { TOKEN_FILE } from '../src/service/generated-secrets.ts';
+import { TOKEN_FILE } from '../src/service/files/generated-secrets.ts';
 import { ask, insist, type Urls } from './http.ts';
 
 const KEY_FILE = 'demo-api-key';

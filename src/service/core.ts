@@ -17,8 +17,8 @@ import { systemBoot, type Boot } from '../time/boot.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
-import { generatedKeyPath, generatedKeyRing, generatedOperatorTokens } from './generated-secrets.ts';
-import { watchedKeyFile, type KeyFile } from './key-file.ts';
+import { generatedKeyPath, generatedKeyRing, generatedOperatorTokens } from './files/generated-secrets.ts';
+import { watchedKeyFile, type KeyFile } from './files/key-file.ts';
 import { prepareDataDirectory } from './data-directory.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
 

@@ -17,7 +17,7 @@ import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { jitter } from '../time/jitter.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
-import { watchedCertificate, type Certificate, type CertificateFiles } from './tls-certificate.ts';
+import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops';
 

@@ -4,11 +4,11 @@ import type { Mutant } from './mutant.ts';
 export const SECRETS: readonly Mutant[] = [
   {
     name: 'a lost key file is made anew over a store that was used',
-    file: 'src/service/generated-secrets.ts',
+    file: 'src/service/files/generated-secrets.ts',
     search: 'if (!existsSync(path) && !(await isNew(store))) {',
     replacement: 'if (!existsSync(path) && !(await isNew(store)) && path.length === 0) {',
     rule: 'Keys: an embedded store makes a key file for an empty store alone.',
-    caughtBy: ['test/service/generated-secrets.test.ts'],
+    caughtBy: ['test/service/files/generated-secrets.test.ts'],
   },
   {
     name: 'a file in a directory of all may be of anybody',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import process from 'node:process';
 import { readBackup } from '../../domain/backup/file-format.ts';
-import { writeNewFile } from '../../service/new-file.ts';
+import { writeNewFile } from '../../service/files/new-file.ts';
 import { CommandFault, EXIT, requireWholeStdout, say } from '../terminal/exit.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { connectionOf } from '../terminal/service-address.ts';

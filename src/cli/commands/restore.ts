@@ -7,7 +7,7 @@ import { systemRandom, type RandomSource } from '../../domain/credentials/random
 import { createEnvelope } from '../../domain/keys/envelope.ts';
 import { parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
 import { openHeader } from '../../domain/otel-config/otel-config.ts';
-import { generatedKeyPath } from '../../service/generated-secrets.ts';
+import { generatedKeyPath } from '../../service/files/generated-secrets.ts';
 import { openConfiguredStore } from '../../service/open-store.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import { systemClock } from '../../time/clock.ts';

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigError, parseOperatorTokens } from '../config/config.ts';
-import { plantedByOthers } from '../config/trusted-file.ts';
-import { generateSecretWord, type RandomSource } from '../domain/credentials/random-ids.ts';
-import { newKeyFile, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
-import { KEYS } from '../domain/records/keys.ts';
-import type { Store } from '../store/port.ts';
+import { ConfigError, parseOperatorTokens } from '../../config/config.ts';
+import { plantedByOthers } from '../../config/trusted-file.ts';
+import { generateSecretWord, type RandomSource } from '../../domain/credentials/random-ids.ts';
+import { newKeyFile, parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
+import { KEYS } from '../../domain/records/keys.ts';
+import type { Store } from '../../store/port.ts';
 import { writeNewFile } from './new-file.ts';
 
 /*

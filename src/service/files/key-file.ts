@@ -1,6 +1,6 @@
-import { writableByOthers } from '../config/trusted-file.ts';
-import { LiveKeyRing, parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
-import type { Log } from '../log.ts';
+import { writableByOthers } from '../../config/trusted-file.ts';
+import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
+import type { Log } from '../../log.ts';
 import { boundedContent, watchedFile, type WatchedFile } from './watched-file.ts';
 
 /** A file of a hundred keys with a remark on each is far smaller. */

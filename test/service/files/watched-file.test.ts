@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { boundedContent, watchedFile } from '../../src/service/watched-file.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { boundedContent, watchedFile } from '../../../src/service/files/watched-file.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 
 let dir: string;
 beforeEach(() => {

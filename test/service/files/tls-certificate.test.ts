@@ -1,13 +1,13 @@
 import { rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/config/config.ts';
-import { createLog } from '../../src/log.ts';
-import { watchedCertificate, type CertificateFiles } from '../../src/service/tls-certificate.ts';
-import { selfSigned, type SelfSigned } from '../support/http/certificates.ts';
-import { MountedSecret } from '../support/records/mounted-secret.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
+import { ConfigError } from '../../../src/config/config.ts';
+import { createLog } from '../../../src/log.ts';
+import { watchedCertificate, type CertificateFiles } from '../../../src/service/files/tls-certificate.ts';
+import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
+import { MountedSecret } from '../../support/records/mounted-secret.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,10 +1,10 @@
 import { chmodSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseKeyRing } from '../../src/domain/keys/key-ring.ts';
-import { createLog } from '../../src/log.ts';
-import { watchedKeyFile, type KeyFile } from '../../src/service/key-file.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { createLog } from '../../../src/log.ts';
+import { watchedKeyFile, type KeyFile } from '../../../src/service/files/key-file.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import type { TlsPair } from '../api/listener/http-server.ts';
-import { ConfigError, type CertificatePaths } from '../config/config.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time/clock.ts';
+import type { TlsPair } from '../../api/listener/http-server.ts';
+import { ConfigError, type CertificatePaths } from '../../config/config.ts';
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../time/clock.ts';
 import { boundedContent, fileFault, watchedFile, type WatchedFile } from './watched-file.ts';
 
 /** A long chain with large keys is far smaller. */

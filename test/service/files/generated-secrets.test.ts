@@ -11,14 +11,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
-import { createLog } from '../../src/log.ts';
-import { generatedKeyRing, generatedOperatorTokens } from '../../src/service/generated-secrets.ts';
-import { startService } from '../../src/service/service.ts';
-import type { Store } from '../../src/store/port.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
-import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
+import { ConfigError, readConfig } from '../../../src/config/config.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { createLog } from '../../../src/log.ts';
+import { generatedKeyRing, generatedOperatorTokens } from '../../../src/service/files/generated-secrets.ts';
+import { startService } from '../../../src/service/service.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 
 const random = systemRandom();
 const EMPTY: Pick<Store, 'list'> = { list: () => Promise.resolve({ entries: [], revision: 0 }) };
