@@ -1,16 +1,15 @@
 /**
  * Installs what package-lock.json names, where it is not there yet: `npm start`, `npm test` and their like run this
- * first. Plain JavaScript for the machine's own Node, 20 or newer; what runs afterwards is the Node that it installs,
- * once its checksum was compared.
+ * first. Plain JavaScript for the machine's own Node, 20 or newer, which package.json names by `$npm_node_execpath`: a
+ * mere `node` would be the installed one. That one runs afterwards, once its checksum was compared.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
-import { nodeFault } from './node-checksum.mjs';
+import { NODE } from './node-checksum.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
 /** The packages of a lock file; undefined where there is no such file. */
 function packagesOf(lockFile) {
@@ -63,19 +62,9 @@ function install() {
   process.exitCode = 1;
 }
 
-/** A Node that is another one than this repository names is removed before anything runs on it. */
-function verify() {
-  const fault = nodeFault(NODE);
-  if (!fault) return;
-  process.stderr.write(`${fault.says}\n`);
-  if (!fault.isKnown) return;
-  rmSync(NODE);
-  process.exitCode = 1;
-}
-
 const why = reason();
 if (why !== undefined) {
   process.stdout.write(`Installing with npm ci (${why}); this takes a minute or so.\n`);
   install();
 }
-if (existsSync(NODE)) verify();
+await import('./verify-node.mjs');

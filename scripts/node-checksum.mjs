@@ -4,7 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import process from 'node:process';
+
+const ROOT = resolve(import.meta.dirname, '..');
+/** The binary that npm installs, and that all runs on. */
+export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 

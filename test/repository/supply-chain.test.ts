@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import process from 'node:process';
 import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
@@ -41,6 +43,10 @@ describe('package-lock.json', () => {
     expect(WITHOUT_CHECKSUM.test('node_modules/express')).toBe(false);
   });
 });
+
+const { scripts } = z
+  .looseObject({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
 
 interface Checksums {
   readonly version: string;
@@ -85,4 +91,51 @@ describe('the Node that npm installs', () => {
     const fault = nodeFault(binary, 'here', known);
     expect(fault).toMatchObject({ isKnown: true, says: expect.stringContaining('is not the Node 1.2.3') as string });
   });
+
+  test.each(['postinstall', 'prestart'])(
+    'is not run before it was compared, not even by `npm run %s`, whose path it leads',
+    (name) => {
+      const project = join(root, name);
+      const bin = join(project, 'node_modules/node/bin');
+      const [binary, traces] = [join(bin, 'node'), join(project, 'traces')];
+      for (const folder of [bin, join(project, 'node_modules/.bin'), join(project, 'scripts')]) {
+        mkdirSync(folder, { recursive: true });
+      }
+      for (const file of ['install.mjs', 'verify-node.mjs', 'node-checksum.mjs']) {
+        cpSync(join(ROOT, 'scripts', file), join(project, 'scripts', file));
+      }
+      const sha256 = { [`${process.platform}-${process.arch}`]: '0'.repeat(64) };
+      writeFileSync(join(project, 'scripts/node-checksums.json'), JSON.stringify({ version: '1.2.3', sha256 }));
+      writeFileSync(
+        join(project, 'package.json'),
+        JSON.stringify({ type: 'module', scripts: { [name]: scripts[name] } }),
+      );
+      for (const lock of ['package-lock.json', 'node_modules/.package-lock.json']) {
+        writeFileSync(join(project, lock), '{"packages":{}}');
+      }
+      writeFileSync(binary, `#!/bin/sh\ntouch '${traces}'\n`, { mode: 0o755 });
+      symlinkSync(binary, join(project, 'node_modules/.bin/node'));
+
+      const { status, stderr } = spawnSync('npm', ['run', name], { cwd: project, encoding: 'utf8', env: outside() });
+      expect(existsSync(traces)).toBe(false);
+      expect(stderr).toContain('is not the Node');
+      expect(status).not.toBe(0);
+      expect(existsSync(binary)).toBe(false);
+    },
+  );
+
+  test('is compared before every script that something runs before', () => {
+    const before = Object.entries(scripts).filter(([name]) => name.startsWith('pre'));
+    expect(before.length).toBeGreaterThan(10);
+    expect(new Set(before.map(([, command]) => command))).toEqual(
+      new Set(['"$npm_node_execpath" scripts/install.mjs']),
+    );
+  });
 });
+
+/** The environment of a person's shell, and not that of the script of npm that runs these tests. */
+function outside(): NodeJS.ProcessEnv {
+  const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  const own = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE/.test(name));
+  return { ...Object.fromEntries(own), PATH: path.join(delimiter) };
+}
