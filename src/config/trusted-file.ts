@@ -16,12 +16,21 @@ const LINKS_MAX = 40;
 export interface User {
   readonly uid: number;
   readonly gid: number;
+  /**
+   * All groups of a process in a pod of Kubernetes, undefined elsewhere. What can write a volume of a pod are its own
+   * containers: an `emptyDir` is open to all of them, and at each start `fsGroup` lets a group of the pod write every
+   * file of a claim. A mode that says so there is no stranger's.
+   */
+  readonly podGroups?: readonly number[];
 }
 
 /** Undefined on systems without such users. */
 function thisUser(): User | undefined {
   const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
-  return uid === undefined || gid === undefined ? undefined : { uid, gid };
+  if (uid === undefined || gid === undefined) return undefined;
+  // Kubernetes sets it in every container.
+  const isPod = process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
+  return { uid, gid, ...(isPod && { podGroups: process.getgroups?.() ?? [] }) };
 }
 
 /**
@@ -47,8 +56,9 @@ export function writableByOthers(path: string, user = thisUser()): string | unde
 export function plantedByOthers(path: string, user = thisUser()): string | undefined {
   const stats = user && lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return undefined;
-  if (!isOf(user, stats)) return `${path} belongs to another user: put a file of your own there`;
-  return stats.isSymbolicLink() ? writableByOthers(path, user) : judgeFile(path, stats);
+  if (!isOf(user, stats))
+    return `${path} belongs to another user: make it that of the service's user (chown), if it is yours`;
+  return stats.isSymbolicLink() ? writableByOthers(path, user) : judgeFile(user, path, stats);
 }
 
 const isOf = (user: User, { uid }: Stats): boolean => uid === 0 || uid === user.uid;
@@ -73,7 +83,7 @@ class Walk {
       // In a shared directory that is sticky, as /tmp is one, others can add files, and replace none of ours.
       if (isShared && !isOf(this.#user, stats)) return `another user put ${at} there: use a file of your own`;
       if (stats.isSymbolicLink()) return this.#follow(at, path.slice(at.length + 1));
-      if (!stats.isDirectory()) return judgeFile(at, stats);
+      if (!stats.isDirectory()) return judgeFile(this.#user, at, stats);
       isShared = this.#isShared(stats);
       if (isShared && (stats.mode & STICKY) === 0) {
         return `others can put another file in its place, since they can write ${at}: chmod go-w ${at}`;
@@ -89,9 +99,12 @@ class Walk {
 
   /** A group that a user has alone, as many systems make it, stands for that user. */
   #isShared({ mode, gid }: Stats): boolean {
+    if (this.#user.podGroups) return false;
     return (mode & OTHERS) !== 0 || ((mode & GROUP) !== 0 && gid !== 0 && gid !== this.#user.gid);
   }
 }
 
-const judgeFile = (path: string, { mode }: Stats): string | undefined =>
-  (mode & (GROUP | OTHERS)) === 0 ? undefined : `others can write ${path}: chmod go-w ${path}`;
+function judgeFile({ podGroups = [] }: User, path: string, { mode, gid }: Stats): string | undefined {
+  const others = podGroups.includes(gid) ? OTHERS : GROUP | OTHERS;
+  return (mode & others) === 0 ? undefined : `others can write ${path}: chmod go-w ${path}`;
+}

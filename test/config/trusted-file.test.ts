@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { plantedByOthers, writableByOthers, type User } from '../../src/config/trusted-file.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
@@ -10,12 +10,17 @@ import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 let dir: string;
 let file: string;
 beforeEach(() => {
+  // These tests may run in a pod.
+  vi.stubEnv('KUBERNETES_SERVICE_HOST', undefined);
   dir = join(scratchDirectory('muster'), 'a');
   mkdirSync(dir, { mode: 0o755 });
   file = join(dir, 'keys');
   writeFileSync(file, KEY_FILE_TEXT, { mode: 0o600 });
 });
-afterEach(() => rmSync(join(dir, '..'), { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(join(dir, '..'), { recursive: true });
+});
 
 const own: User = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
 const STRANGER = 54_321;
@@ -101,6 +106,36 @@ describe('a file in the data directory', () => {
     expect(plantedByOthers(file)).toContain('others can write');
     chmodSync(file, 0o600);
     expect(plantedByOthers(file, given(file))).toContain('belongs to another user');
+  });
+});
+
+describe('in a pod of Kubernetes', () => {
+  const group = own.gid === 0 ? STRANGER : own.gid;
+  const pod: User = { ...own, gid: 0, podGroups: [0, group] };
+
+  test('a volume may be open to all containers, and files to the group that fsGroup gives them', () => {
+    if (own.gid === 0) chownSync(file, own.uid, group);
+    chmodSync(dir, 0o2777);
+    chmodSync(file, 0o660);
+    expect(writableByOthers(file, pod)).toBeUndefined();
+    expect(plantedByOthers(file, pod)).toBeUndefined();
+  });
+
+  test('a file that any user or a group of others can write is refused all the same', () => {
+    chmodSync(file, 0o602);
+    expect(writableByOthers(file, pod)).toContain('others can write');
+    chmodSync(file, 0o620);
+    if (own.gid === 0) chownSync(file, own.uid, STRANGER);
+    const elsewhere: User = { ...pod, podGroups: [0] };
+    expect(writableByOthers(file, elsewhere)).toContain('others can write');
+    expect(plantedByOthers(file, elsewhere)).toContain('others can write');
+  });
+
+  test('is told by the variable that Kubernetes sets', () => {
+    chmodSync(dir, 0o777);
+    expect(writableByOthers(file)).toContain('others can put another file in its place');
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.0.0.1');
+    expect(writableByOthers(file)).toBeUndefined();
   });
 });
 
