@@ -39,11 +39,8 @@ export async function generatedKeyRing(
   store: Pick<Store, 'list'>,
 ): Promise<KeyRing> {
   const path = generatedKeyPath(dataDir);
-  if (!existsSync(path) && !(await isNew(store))) {
-    throw new ConfigError(
-      `${path} is missing, and the store is not new: restore your copy of the key file. ` +
-        'A new key would not open the headers that the store holds.',
-    );
+  if (!existsSync(path) && !(await isUnused(store))) {
+    throw new ConfigError(`${lostKeyFile(path)}. A new key would not open the headers that the store holds.`);
   }
   const text = await readOrMake(path, () => newKeyFile(random));
   try {
@@ -53,8 +50,16 @@ export async function generatedKeyRing(
   }
 }
 
-/** The first service on a store makes the record of the active key; a restored store has accounts and not yet that. */
-const isNew = async (store: Pick<Store, 'list'>): Promise<boolean> =>
+/** Says that the key file of that path is lost. */
+export const lostKeyFile = (path: string): string =>
+  `${path} is missing, and the store is not new: restore your copy of the key file`;
+
+/**
+ * Whether no service has used a store. The first one makes the record of the active key; a restored store has accounts
+ * and not yet that.
+ * @throws StoreUnavailable
+ */
+export const isUnused = async (store: Pick<Store, 'list'>): Promise<boolean> =>
   (
     await Promise.all([KEYS.activeKey, KEYS.accounts].map((prefix) => store.list({ prefix, limit: 1, keysOnly: true })))
   ).every(({ entries }) => entries.length === 0);

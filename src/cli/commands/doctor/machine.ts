@@ -7,7 +7,7 @@ import process from 'node:process';
 import type { Config, ListenAddress } from '../../../config/config.ts';
 import { plantedByOthers } from '../../../config/trusted-file.ts';
 import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
-import { generatedKeyPath } from '../../../service/files/generated-secrets.ts';
+import { generatedKeyPath, lostKeyFile } from '../../../service/files/generated-secrets.ts';
 import { parseCertificate } from '../../../service/files/tls-certificate.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { DAY_MS } from '../../../time/utc-days.ts';
@@ -31,14 +31,15 @@ export async function checkMachine(config: Config, serviceRuns: boolean, report:
   if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
     report(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
   } else report(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
-  const keyRing = checkKeyFile(config, report);
+  const keyRing = checkKeyFile(config, serviceRuns, report);
   checkCertificates(config, report);
   if (config.store.kind === 'sqlite') await checkDisk(dirname(config.store.path), report);
   if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await checkPort(name, address, report);
   return keyRing;
 }
 
-function checkKeyFile({ keyFilePath, dataDir, store }: Config, report: Report): KeyRing | undefined {
+function checkKeyFile(config: Config, serviceRuns: boolean, report: Report): KeyRing | undefined {
+  const { keyFilePath, dataDir, store } = config;
   const keyFile = finding('key file');
   const path = keyFilePath ?? generatedKeyPath(dataDir);
   try {
@@ -55,14 +56,16 @@ function checkKeyFile({ keyFilePath, dataDir, store }: Config, report: Report): 
     return keyRing;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const isNew = store.kind === 'sqlite' && !existsSync(store.path);
     if (code !== 'ENOENT' || keyFilePath !== undefined) {
       report(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
-    } else if (isNew) report(keyFile.ok(`${path} is made at the first start`));
-    else report(keyFile.fail(`${path} is missing, and the store is not new: restore your copy of the key file`));
+    } else if (serviceRuns) report(keyFile.fail(lostKeyFile(path)));
+    else if (store.kind !== 'sqlite' || !existsSync(store.path)) report(keyFile.ok(madeAtStart(path)));
+    // Otherwise the store tells whether a service has used it (store.ts).
     return undefined;
   }
 }
+
+export const madeAtStart = (path: string): string => `${path} is made at the first start`;
 
 function checkCertificates({ tls }: Config, report: Report): void {
   const certificate = finding('certificate');

@@ -8,11 +8,13 @@ import { KEYS } from '../../../domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../../domain/records/records.ts';
 import { replicaSchema } from '../../../domain/records/replica-records.ts';
 import { EMPTY_IT, otherInWords } from '../../../domain/replicas/format.ts';
+import { generatedKeyPath, isUnused, lostKeyFile } from '../../../service/files/generated-secrets.ts';
 import { openConfiguredStore } from '../../../service/open-store.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import { finding, type Report } from './finding.ts';
+import { madeAtStart } from './machine.ts';
 
 const FULLNESS_WARN = 0.7;
 /** A replica announces its clock every few seconds, so that its record may be that old. */
@@ -42,6 +44,13 @@ export async function checkStore(config: Config, known: Known, report: Report): 
   }
 }
 
+/** Tells whether a key file that is not there is made at the start, or lost. */
+async function checkLostKeyFile(store: Store, { keyFilePath, dataDir }: Config, report: Report): Promise<void> {
+  const [path, keyFile] = [generatedKeyPath(dataDir), finding('key file')];
+  if (keyFilePath !== undefined || existsSync(path)) return;
+  report((await isUnused(store)) ? keyFile.ok(madeAtStart(path)) : keyFile.fail(lostKeyFile(path)));
+}
+
 async function checkOpened(store: Store, config: Config, { keyRing }: Known, report: Report): Promise<void> {
   const found = finding('store');
   report(
@@ -56,7 +65,7 @@ async function checkOpened(store: Store, config: Config, { keyRing }: Known, rep
   if (keyRing) {
     const missing = keyMissing((await readActiveKey(store))?.record, keyRing);
     if (missing !== undefined) report(finding('keys').fail(missing));
-  }
+  } else await checkLostKeyFile(store, config, report);
   await checkReplicas(store, report);
 }
 

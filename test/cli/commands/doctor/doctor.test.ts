@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
+import { settleFormat } from '../../../../src/domain/replicas/format.ts';
+import { StoreIdentity } from '../../../../src/domain/replicas/store-identity.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { selfSigned } from '../../../support/http/certificates.ts';
 import { putAll } from '../../../support/records/backups.ts';
@@ -150,7 +152,14 @@ test('a key file that others may write is a fault', async () => {
 test('a key file that is missing is made for a new store, and a fault beside one that was used', async () => {
   rmSync(join(dataDir, 'keys'));
   expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
-  await (await openSqliteStore(join(dataDir, 'muster.db')))[Symbol.asyncDispose]();
+  // As `muster init-store` leaves it, and a first start that ended before it had made the file.
+  const store = await openSqliteStore(join(dataDir, 'muster.db'));
+  await settleFormat(store, { identity: new StoreIdentity(undefined), initialize: true, warn: () => undefined });
+  await store[Symbol.asyncDispose]();
+  expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
+  const used = await openSqliteStore(join(dataDir, 'muster.db'));
+  await putAll(used, { [KEYS.activeKey]: { number: 1, fingerprint: '0123456789abcdef' } });
+  await used[Symbol.asyncDispose]();
   expect(failsOf(await diagnosed())).toEqual([
     expect.stringMatching(/key file .*keys is missing, and the store is not new: restore your copy/),
   ]);
