@@ -1,7 +1,9 @@
 import type { Clock } from '../time/clock.ts';
 import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts';
-import type { Outages } from './outages.ts';
+import type { CallKind, Outages } from './outages.ts';
 import { StoreUnavailable, type Store } from './port.ts';
+
+const WRITES: ReadonlySet<StoreOperation> = new Set(['commit', 'hold', 'compact']);
 
 /** The same store, with every call counted by its result and timed in seconds, and its outages told. */
 export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetrics, outages: Outages): Store {
@@ -11,16 +13,17 @@ export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetri
     resultOf: (value: T) => StoreResult,
   ): Promise<T> {
     const startedAt = clock.monotonic();
+    const kind: CallKind = WRITES.has(operation) ? 'write' : 'read';
     let result: StoreResult = 'failed';
     try {
       const value = await call;
       result = resultOf(value);
-      outages.answered();
+      outages.answered(kind);
       return value;
     } catch (error) {
       if (error instanceof StoreUnavailable) {
         result = error.reason;
-        outages.failed(error, startedAt);
+        outages.failed(error, startedAt, kind);
       }
       throw error;
     } finally {

@@ -43,6 +43,14 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/outages.test.ts', 'test/service/outage-log.test.ts'],
   },
   {
+    name: 'an answered read ends an outage of the writes',
+    file: 'src/store/outages.ts',
+    search: "if (write && kind === 'read' &&",
+    replacement: "if (write && kind === 'write' &&",
+    rule: 'H15: the log tells an outage, also where a failing disk still answers reads.',
+    caughtBy: ['test/store/outages.test.ts'],
+  },
+  {
     name: 'memory that is behind the store is called fresh',
     file: 'src/store/watch-cache/watch-cache.ts',
     search: 'if (filler.filled && head.revision <= filler.applied) {',

@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { OUTAGE_MS, Outages } from '../../src/store/outages.ts';
-import { StoreUnavailable, type StoreTrouble } from '../../src/store/port.ts';
+import { instrumented } from '../../src/store/instrumented.ts';
+import { OUTAGE_MS, Outages, type CallKind } from '../../src/store/outages.ts';
+import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
 interface Line {
@@ -13,6 +16,7 @@ interface Line {
 }
 
 const TOLD = 'the store does not answer: requests are refused with 502 until it does';
+const NO_WRITES = 'the store takes no writes: requests that need one are refused with 502 until it does';
 const OVER = 'the store answers again';
 
 function observed() {
@@ -26,8 +30,8 @@ function observed() {
     outages,
     told: () => lines.map(({ level, msg }) => [level, msg]),
     /** A call that took so long. */
-    fails: (reason: StoreTrouble = 'unreachable', tookMs = 0) =>
-      outages.failed(new StoreUnavailable(reason, 'head: no connection'), clock.monotonic() - tookMs),
+    fails: (reason: StoreTrouble = 'unreachable', tookMs = 0, kind: CallKind = 'read') =>
+      outages.failed(new StoreUnavailable(reason, 'head: no connection'), clock.monotonic() - tookMs, kind),
   };
 }
 
@@ -38,8 +42,8 @@ test('thirty seconds with 600 failed calls each are one error with its cause, an
     clock.advance(1000);
   }
   expect(told()).toEqual([['error', TOLD]]);
-  outages.answered();
-  outages.answered();
+  outages.answered('read');
+  outages.answered('read');
   expect(told()).toEqual([
     ['error', TOLD],
     ['warn', OVER],
@@ -55,7 +59,7 @@ test('what is shorter than an outage is not told, neither its beginning nor its 
   fails();
   clock.advance(OUTAGE_MS - 1);
   fails();
-  outages.answered();
+  outages.answered('read');
   clock.advance(OUTAGE_MS);
   fails();
   expect(told()).toEqual([]);
@@ -82,7 +86,7 @@ test('each outage is told', () => {
     fails();
     clock.advance(OUTAGE_MS);
     fails('refused');
-    outages.answered();
+    outages.answered('read');
   }
   expect(told().map(([, msg]) => msg)).toEqual([TOLD, OVER, TOLD, OVER]);
 });
@@ -96,4 +100,71 @@ test.each<[StoreTrouble, string]>([
   clock.advance(OUTAGE_MS);
   fails(reason);
   expect(told()).toEqual([]);
+});
+
+describe('a store that answers reads and no writes', () => {
+  test('is an outage, which ends with a write', () => {
+    const { clock, outages, fails, told } = observed();
+    for (let seconds = 0; seconds < 30; seconds += 1) {
+      fails('failed', 0, 'write');
+      outages.answered('read');
+      clock.advance(1000);
+    }
+    expect(told()).toEqual([['error', NO_WRITES]]);
+    outages.answered('write');
+    expect(told().at(-1)).toEqual(['warn', OVER]);
+  });
+
+  test('is told as one that does not answer where reads fail too, once', () => {
+    const { clock, fails, told } = observed();
+    for (let seconds = 0; seconds < 5; seconds += 1) {
+      fails('timeout', 0, 'read');
+      fails('timeout', 0, 'write');
+      clock.advance(1000);
+    }
+    expect(told()).toEqual([['error', TOLD]]);
+  });
+
+  test('is well again where nobody writes any more', () => {
+    const { clock, outages, fails, told } = observed();
+    fails('timeout', OUTAGE_MS, 'write');
+    clock.advance(9_999);
+    outages.answered('read');
+    expect(told()).toHaveLength(1);
+    clock.advance(1);
+    outages.answered('read');
+    expect(told().at(-1)).toEqual(['warn', OVER]);
+  });
+
+  test('is none where it refuses some writes only', () => {
+    const { clock, outages, fails, told } = observed();
+    for (let seconds = 0; seconds < 5; seconds += 1) {
+      fails('refused', 0, 'write');
+      outages.answered('read');
+      clock.advance(1000);
+    }
+    expect(told()).toEqual([]);
+  });
+
+  test.each([
+    ['commit', (store: Store) => store.commit({ expect: [{ key: 'k', revision: ABSENT }], write: [] })],
+    ['hold', (store: Store) => store.hold('k', '', 1000)],
+  ] as const)('shows by a %s', async (operation, call) => {
+    const { clock, told, outages } = observed();
+    await using opened = await openSqliteStore(':memory:');
+    const fails = async (): Promise<never> => {
+      await Promise.resolve();
+      clock.advance(OUTAGE_MS);
+      throw new StoreUnavailable('failed', 'disk I/O error');
+    };
+    const store = instrumented(
+      wrappedStore(opened, { [operation]: fails }),
+      clock,
+      { storeCallEnded: () => undefined },
+      outages,
+    );
+    await expect(call(store)).rejects.toThrow('disk I/O error');
+    await store.get('k');
+    expect(told()).toEqual([['error', NO_WRITES]]);
+  });
 });
