@@ -46,7 +46,13 @@ const LEFT_OUT = 'further lines of this cause were left out';
  * The lines that are all written: the log is their witness outside of the store, and no client can bring them about
  * more often than once for an account and hour, or once for a night.
  */
-const WITNESSES: ReadonlySet<string> = new Set(['audit sealed', 'audit cut', 'a night is metered']);
+const WITNESSES: ReadonlySet<string> = new Set([
+  'audit sealed',
+  'audit cut',
+  'a night is metered',
+  // Nothing else keeps the account and the two counts.
+  'a night that is recorded already was counted differently now; the record stays',
+]);
 
 /** The message of a line, and what tells apart the causes that have the same message. */
 interface Cause {
@@ -57,8 +63,9 @@ interface Cause {
 
 function causeOf(line: readonly unknown[]): Cause {
   const [fields, message] = typeof line[0] === 'string' ? [{}, line[0]] : [line[0], line[1]];
-  const { reason, loop } = (fields ?? {}) as { readonly reason?: unknown; readonly loop?: unknown };
-  const by = reason ?? loop;
+  const { reason, loop, action, err, route } = (fields ?? {}) as Readonly<Record<string, unknown>>;
+  // One fault that a client has found must not hide those of other routes; nor many creates the end of an account.
+  const by = reason ?? loop ?? action ?? (err === undefined ? undefined : route);
   return { of: String(message), by: typeof by === 'string' ? by.slice(0, BY_CHARACTERS_MAX) : '' };
 }
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createLog, SAMPLING, type Log } from '../src/log.ts';
@@ -68,10 +70,31 @@ test('causes do not hide each other: message, reason and loop tell them apart', 
   expect(lines.slice(13)).toMatchObject([{ of: 'not enrolled', by: 'unknown_app', leftOut: 40 }]);
 });
 
-test.each(['audit sealed', 'audit cut', 'a night is metered'])('%s: each is a witness, and is written', (message) => {
+test('neither a flood of changes nor one of faults hides another change or fault', () => {
+  const { log, lines } = observed();
+  repeat(50, () => log.info({ action: 'app.create' }, 'changed'));
+  log.info({ action: 'account.disable' }, 'changed');
+  repeat(50, () => log.error({ err: new Error('one'), route: '/v1/apps' }, 'unexpected fault'));
+  log.error({ err: new Error('other'), route: '/v1/otel-config' }, 'unexpected fault');
+  expect(lines).toHaveLength(2 * 11);
+});
+
+test('the routes of slow requests are one cause', () => {
+  const { log, lines } = observed();
+  repeat(50, (n) => log.info({ route: `/v1/${n}` }, 'slow or failed'));
+  expect(lines).toHaveLength(10);
+});
+
+test.each([
+  ['audit sealed', 'src/controller/audit-seal.ts'],
+  ['audit cut', 'src/domain/cleanup/old-audit.ts'],
+  ['a night is metered', 'src/controller/metering.ts'],
+  ['a night that is recorded already was counted differently now; the record stays', 'src/domain/metering/ledger.ts'],
+])('%s: each is a witness, and is written', (message, writer) => {
   const { log, lines } = observed();
   repeat(100, () => log.info({}, message));
   expect(lines).toHaveLength(100);
+  expect(readFileSync(join(import.meta.dirname, '..', writer), 'utf8'), 'its message').toContain(`'${message}'`);
 });
 
 test('a count is told by the next line of its cause, where the timer comes too late', () => {
