@@ -15,6 +15,10 @@ const MAIN = join(ROOT, 'src/cli/main.ts');
 const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 const NODE_MAJOR = 24;
 
+// Node would open its inspector, through which whoever may signal the process would read every secret. A flag cannot
+// stand in the first line: an older Node would refuse it.
+process.on('SIGUSR1', () => undefined);
+
 function runWith(node) {
   const child = spawn(node, ['--disable-sigusr1', MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends its signals to both; what is sent to this process alone is passed on.

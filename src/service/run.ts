@@ -49,7 +49,7 @@ export async function run(config: Config, work?: Work): Promise<void> {
   const failed = (what: string, error: unknown): undefined => end(what, { err: error });
   // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
-  // Node would open its inspector, through which whoever may signal the process would read every secret.
+  // As in bin/muster.mjs, however the service is started.
   process.on('SIGUSR1', () => undefined);
   // The process never goes on after an uncaught fault: requests in flight are completed, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));

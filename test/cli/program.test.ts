@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { money } from '../../src/cli/commands/usage.ts';
 import { printable } from '../../src/cli/terminal/printable.ts';
 import { table } from '../../src/cli/terminal/table.ts';
@@ -158,8 +159,9 @@ test('help and version go to stdout with exit code 0', async () => {
   });
 });
 
+const launcher = join(import.meta.dirname, '../../bin/muster.mjs');
+
 test('the launcher that npm links runs the same command, and passes its exit code on', () => {
-  const launcher = join(import.meta.dirname, '../../bin/muster.mjs');
   const runs = (...args: string[]): [number | null, string] => {
     const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], {
       encoding: 'utf8',
@@ -169,6 +171,27 @@ test('the launcher that npm links runs the same command, and passes its exit cod
   };
   expect(runs('--version')).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
   expect(runs('nonsense')).toEqual([2, '']);
+});
+
+test('SIGUSR1 opens no inspector in a command: it has the operator token', async () => {
+  let looks = 0;
+  const server = createServer(({ method }, response) => {
+    if (method === 'GET') looks += 1;
+    // A second passes before the next look.
+    if (looks === 1) child.kill('SIGUSR1');
+    const sealedUnder = looks === 1 ? { 1: 1 } : {};
+    response.end(JSON.stringify({ writing: 2, before: 1, known: [2], removable: [], countedAll: true, sealedUnder }));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const child = spawn(process.execPath, [launcher, 'keys', 'rotate'], {
+    env: { ...COMPILED, MUSTER_OPS_URL: `http://127.0.0.1:${port}`, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [said, ended] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  expect([ended, said]).toEqual([[0, null], expect.stringContaining('Nothing is sealed under an older key')]);
+  expect(said).not.toContain('Debugger');
 });
 
 test('serve is configured as the service is', async () => {
