@@ -11,12 +11,20 @@ interface Answer {
   readonly body: object;
 }
 
-/** A service that gives these answers, the last one again and again. @returns what the command said */
-async function rotate(rotations: Answer[], sealed: object[]): Promise<readonly string[]> {
+/**
+ * A service that gives these answers, the last one again and again.
+ * @param statuses the fields of each status that matter
+ * @returns what the command said
+ */
+async function rotate(
+  rotations: Answer[],
+  sealed: object[],
+  statuses: object[] = [{ countedAll: true }],
+): Promise<readonly string[]> {
   const next = <T>(all: T[]): T | undefined => (all.length > 1 ? all.shift() : all[0]);
   const server = createServer(({ method }, response) => {
     const { status = 200, body } = (method === 'POST' ? next(rotations) : undefined) ?? {
-      body: { writing: 2, sealedUnder: next(sealed) },
+      body: { writing: 2, known: [1, 2], removable: [], sealedUnder: next(sealed), ...next(statuses) },
     };
     response.writeHead(status, { connection: 'close' }).end(JSON.stringify(body));
   }).listen(0, '127.0.0.1');
@@ -54,10 +62,28 @@ test('a rotation that was interrupted goes on', async () => {
   expect(said.at(-1)).toContain('Nothing is sealed under an older key');
 });
 
+test('where not every record was counted it waits until the leader has gone over all of them', async () => {
+  const uncounted = { countedAll: false };
+  const statuses = [uncounted, uncounted, uncounted, { countedAll: false, removable: [1] }];
+  const said = await rotate([rotated], [{ 1: 7 }, { 2: 7 }], statuses);
+  expect(statuses).toHaveLength(1);
+  expect(said.slice(1)).toEqual([
+    '7 left to rewrap\n',
+    expect.stringContaining('more records than were counted'),
+    expect.stringContaining('Nothing is sealed under an older key'),
+  ]);
+});
+
+test('records that were never counted do not pass for rewrapped', async () => {
+  await expect(rotate([rotated], [{ 2: 7 }], [{ countedAll: false }])).rejects.toThrow(
+    /Records that were not counted may still be sealed/,
+  );
+});
+
 test.each([
   ['a replica never learns the key', [lacking], [{}], /1 of 3 replicas do not know key 2 yet/],
   ['there is no newer key', [{ body: { writing: 2, before: 2 } }], [{ 2: 9 }], /Key 2 is active already: add a line/],
-  ['the rewrapping stands still', [rotated], [{ 1: 3 }], /3 are still sealed under an older key/],
+  ['the rewrapping stands still', [rotated], [{ 1: 3 }], /3 may still be sealed under an older key/],
   ['the token is wrong', [{ status: 401, body: {} }], [{}], /does not know the operator token/],
 ])('where %s it fails with exit code 1', async (_name, rotations, sealed, words) => {
   await expect(rotate([...rotations], [...sealed])).rejects.toMatchObject({
