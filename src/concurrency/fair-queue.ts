@@ -18,7 +18,13 @@ export class FairQueue {
     const own = this.#waiting.get(owner) ?? [];
     if (own.length >= this.#waitingMax) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    own.push(() => work().then(resolve, reject));
+    own.push(async () => {
+      try {
+        resolve(await work());
+      } catch (error) {
+        reject(error);
+      }
+    });
     this.#waiting.set(owner, own);
     if (!this.#running) void this.#run();
     return promise;

@@ -23,6 +23,16 @@ test('who brings much waits behind himself', async () => {
   expect(await orderOf(['a1', 'a2', 'a3', 'b1', 'c1', 'b2'])).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
 });
 
+test('work that throws before it waits rejects, and does not stop the queue', async () => {
+  const queue = new FairQueue(10);
+  const throws = (): Promise<never> => {
+    throw new Error('at once');
+  };
+  const [first, second] = [queue.tryRun('a', throws), queue.tryRun('b', async () => 'done')];
+  await expect(first).rejects.toThrow('at once');
+  expect(await second).toBe('done');
+});
+
 test('work above the bound of one is refused, and the others have theirs', async () => {
   // The first of them runs already and waits no more.
   expect(await orderOf(['a1', 'a2', 'a3', 'a4', 'b1'], 2)).toEqual(['a1', 'a2', 'b1', 'a3']);
