@@ -135,7 +135,8 @@ function countedOf(entry: Entry, boot: string | undefined, now: number, log: Kee
   }
   const { instants, spent = [], slice = { units: 0, until: 0 } } = record;
   let at = 0;
-  const known = spent.map((distance) => (at += distance));
+  // A unit was spent before now; its instant was rounded up.
+  const known = spent.map((distance) => Math.min((at += distance), now));
   // An instant that is to come, rounded up as it is, is of another clock.
   const isOfThisBoot = boot !== undefined && record.boot === boot && at <= Math.ceil(now);
   if (!isOfThisBoot) return repeated(instants.length + known.length + slice.units, now);

@@ -143,6 +143,25 @@ describe('what is on the disk at a start', () => {
     },
   );
 
+  test('a unit of the last millisecond does not stand behind those of its slice, and is read again', async () => {
+    await using store = await openSqliteStore(':memory:');
+    const late = { clock: { monotonic: () => 1000.6 }, boot: { id: 'this', origin: 5_000_000.3 } };
+    const key = KEYS.rateWindow('a');
+    const value = JSON.stringify({
+      instants: [],
+      boot: 'this',
+      spent: [5_001_001],
+      slice: { units: 2, until: 5_060_000 },
+    });
+    await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value }], quiet: true });
+    let errors = 0;
+    const deps = { store, ...late, log: { error: () => void (errors += 1) } };
+    const spent = (await readKeptWindows(deps)).get('a') ?? [];
+    expect(spent).toEqual(spent.toSorted((one, other) => one - other));
+    await createWindowKeeper({ store, boot: late.boot }).keep(new Map([['a', { spent, units: 0, until: 0 }]]));
+    expect([(await readKeptWindows(deps)).get('a')?.length, errors]).toEqual([3, 0]);
+  });
+
   test('a record can be read by the version before: it finds the field that it requires', async () => {
     await using store = await openSqliteStore(':memory:');
     await createWindowKeeper({ store, boot }).keep(new Map([['a', { spent: [1.5, 2], units: 3, until: 4 }]]));
