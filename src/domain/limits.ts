@@ -77,10 +77,10 @@ export const LIMITS = {
    */
   heartbeatFinishMs: 5 * SECOND_MS,
 
-  /**
-   * From this fullness on, changes that grow the store are refused, so that revoke, delete and purge still go through.
-   */
+  /** A12: from this fullness of the store on, callers can only take access away or free space. */
   storeFullnessMax: 0.8,
+  /** From this fullness on the service does not write its own bounded records either, like nights and last contacts. */
+  storeUpkeepFullnessMax: 0.95,
   /** A request is answered by then, whatever the store does (H15). */
   requestDeadlineMs: 1900,
   /** The time of a whole report of usage: it is read in many steps, and each has the time of a request. */

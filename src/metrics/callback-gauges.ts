@@ -10,7 +10,7 @@ export interface Gauges {
   /** How full the rate window of each account is, 0 to 1. */
   readonly rateFill: () => readonly number[];
   readonly accountsLimitedLately: () => number;
-  /** 0 to 1; 0 where the store does not report it. */
+  /** 0 to 1; NaN where that is not known. */
   readonly storeFullness: () => number;
   readonly cacheReady: () => boolean;
   readonly storeRevisionLag: () => number;

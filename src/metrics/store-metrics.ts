@@ -30,11 +30,11 @@ export function storeMetrics(section: (title: string) => Section, read: ReadGaug
   store.callbackGauge(
     {
       name: 'muster_store_fullness_ratio',
-      help: 'How full the store is, 0 to 1; 0 where the store does not tell it.',
+      help: 'How full the store is, 0 to 1; NaN where that is not known.',
       unit: 'ratio',
       since: '0.1.0',
     },
-    () => read()?.storeFullness() ?? 0,
+    () => read()?.storeFullness() ?? Number.NaN,
   );
   return {
     storeCallEnded: (operation, result, seconds) => child(operation, result).observe(seconds),

@@ -2,6 +2,7 @@ import { ConfigError, type Config } from '../config/config.ts';
 import { plantedByOthers } from '../config/trusted-file.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
+import { boundedByFullness } from '../domain/fullness/bounded-store.ts';
 import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
@@ -63,7 +64,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   let registration = (): object | undefined => undefined;
   const storeHealth = new StoreHealth(log);
   const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
-  const store = opened.use(fencedByFormat(observed, () => registration()));
+  const store = opened.use(boundedByFullness(fencedByFormat(observed, () => registration())));
   const secrets = await secretsOf(config, configured, { store, log, random });
   await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
   const replicaId = generateMarker(random);

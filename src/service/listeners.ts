@@ -11,6 +11,7 @@ import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
 import type { Role } from '../config/environment.ts';
+import { fullInWords } from '../domain/fullness/room.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
@@ -113,7 +114,7 @@ export async function openListeners(
     operatorTokens: core.operatorTokens,
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared),
-    degraded: shared.degraded,
+    degraded: () => degradedInWords(core, shared),
     services: shared.domain,
   });
   const certificates: CertificateFiles[] = [];
@@ -203,6 +204,12 @@ function certificateOf(
   });
   exposeExpiry(files.current);
   return files;
+}
+
+/** A full store is ready: it is read, and takes revocations. */
+function degradedInWords({ store }: Core, { degraded }: Pick<ListenerDeps, 'degraded'>): string | undefined {
+  const faults = [degraded(), fullInWords(store.fullness())].filter((fault) => fault !== undefined);
+  return faults.length === 0 ? undefined : faults.join('; ');
 }
 
 function unreadyReason(

@@ -39,6 +39,8 @@ export interface Change {
   readonly write: readonly Write[];
   /** Leaves `head` alone, as heartbeats, rate records and leadership do: no consistent read depends on them. */
   readonly quiet?: true;
+  /** May use what the store keeps in reserve for a full disk: it takes access away, or no replica serves without it. */
+  readonly fromReserve?: true;
 }
 
 /** `revision` is the revision of every key that the change wrote. */
@@ -194,7 +196,10 @@ export interface Store extends AsyncDisposable {
    */
   hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'>;
 
-  /** How full the store is, 0 to 1, as last seen; 0 where it cannot be told. Never throws. */
+  /**
+   * How full the store is, 0 to 1: as last seen, and what this process has written since. 1 where it takes no writes at
+   * all; NaN where it cannot be told. Never throws.
+   */
   fullness(): number;
 }
 

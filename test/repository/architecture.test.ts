@@ -23,7 +23,7 @@ const RANKS: readonly (readonly string[])[] = [
   ],
   ['store', 'controller/kubernetes/client'],
   ['store/etcd/wire', 'store/sqlite', 'store/watch-cache', 'domain/records'],
-  ['store/etcd/lease', 'domain/fleet', 'domain/rate-window'],
+  ['store/etcd/lease', 'domain/fleet', 'domain/rate-window', 'domain/fullness'],
   ['store/etcd', 'domain/rate-window/shared', 'domain/keys', 'domain/status-history', 'domain/audit'],
   ['domain/history', 'domain/replicas', 'domain/mutation'],
   ['domain/accounts', 'domain/apps', 'api/http'],

@@ -106,7 +106,6 @@ export async function creationStep(
     countsAt: creation.at,
     expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect],
     write: [put(KEYS.account(accountId), record), put(KEYS.counters(accountId), NO_COUNTERS.record), ...creation.write],
-    grows: true,
     result: accountView({ id: accountId, record }),
   };
 }
@@ -147,6 +146,7 @@ async function change(
         ...(before.adoptableBy !== record.adoptableBy && { adoptableBy: record.adoptableBy ?? '' }),
       },
       ...(changes && { countsAt: changes.at }),
+      withdraws: disabled && !before.disabled,
       expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
       write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
       result,

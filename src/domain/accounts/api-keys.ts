@@ -94,7 +94,6 @@ export async function keyCreationStep(
       put(KEYS.keyLocator(keyId), { accountId: account.id }),
       put(KEYS.counters(account.id), counters.record),
     ],
-    grows: true,
     result: undefined,
   };
 }

@@ -118,7 +118,6 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
       expect: [...expect, { key, revision: ABSENT }],
       write: [put(key, newApp(name, counters.nextSlot, origin.at, code)), ...write],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
-      grows: true,
       result: created,
     };
     return found ? await recording(step, found.record) : step;
@@ -182,7 +181,6 @@ function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetR
       appId,
       expect,
       write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
-      grows: true,
       result: { enrollCode, expiresAt: codeExpiry(origin.at), replayed: false },
     };
   };

@@ -238,7 +238,6 @@ async function audit(
       { key: KEYS.app(accountId, appId), revision: app.revision },
     ],
     write: [put(key, { at: origin.at })],
-    grows: true,
     result: undefined,
   };
   await commitSteps(deps, [{ origin, step }]);

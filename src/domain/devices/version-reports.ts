@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../store/port.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -53,7 +54,8 @@ export function createVersionReports(
       };
     });
     write.catch((error: unknown) => {
-      until.delete(found.app.id);
+      // A full store refuses the next one too: the report waits as if it had been written.
+      if (!(error instanceof StoreUnavailable && error.reason === 'full')) until.delete(found.app.id);
       deps.log.info({ err: error, appId: found.app.id }, 'a reported version could not be written');
     });
   };

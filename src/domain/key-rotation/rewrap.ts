@@ -11,6 +11,7 @@ import {
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { refuseWithoutRoom } from '../fullness/room.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';
@@ -193,6 +194,7 @@ class Round {
       }
       const [first, ...others] = [...expect, ...this.#expect];
       if (!first || write.length === 0) continue;
+      refuseWithoutRoom(store, 'upkeep');
       const change = { expect: [first, ...others] as const, write, ...(quiet && { quiet: true as const }) };
       const { outcome } = await store.commit(change);
       // After a conflict (a record changed, or this controller no longer leads) the next pass checks everything again.

@@ -1,18 +1,13 @@
 import { COMMIT_OPERATIONS_MAX } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
+import { refuseWithoutRoom } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { CountersRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import {
-  beforeAnotherAttempt,
-  commitSteps,
-  committed,
-  refuseGrowthWhenFull,
-  refuseLate,
-  type PlannedStep,
-} from './commit.ts';
+import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
+import { roomOfStep } from './action-rooms.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*
@@ -207,7 +202,7 @@ async function planAll(
       refuseLate(deps, member.origin);
       const step = await member.plan(reader, account, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store refuses must not take a delete beside it along.
-      if (!isUnchanged(step) && step.grows === true) refuseGrowthWhenFull(deps.store);
+      if (!isUnchanged(step)) refuseWithoutRoom(deps.store, roomOfStep(step));
       if (isUnchanged(step)) {
         if (isCurrent) member.resolve(step.unchanged);
         else deferred.push({ ...member, reader: undefined });

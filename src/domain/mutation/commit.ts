@@ -1,10 +1,12 @@
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { refuseWithoutRoom } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
+import { roomOfStep } from './action-rooms.ts';
 import type { MutationDeps, Origin, Step } from './step.ts';
 
 export interface PlannedStep {
@@ -15,14 +17,14 @@ export interface PlannedStep {
 /**
  * Commits one or more steps together, with the audit entry of each.
  * @returns the revision, or `conflict`: then nothing was written
- * @throws StoreUnavailable; `full` where a step grows the store beyond `LIMITS.storeFullnessMax`
+ * @throws StoreUnavailable; `full` where the store is too full for the class of a step
  */
 export async function commitSteps(
   deps: Pick<MutationDeps, 'store' | 'clock' | 'random' | 'metrics'>,
   steps: readonly PlannedStep[],
   extra: { expect: readonly Expectation[]; write: readonly Write[] } = { expect: [], write: [] },
 ): Promise<number | 'conflict'> {
-  if (steps.some(({ step }) => step.grows === true)) refuseGrowthWhenFull(deps.store);
+  for (const { step } of steps) refuseWithoutRoom(deps.store, roomOfStep(step));
   const expect = new Map<string, Expectation>();
   const write: Write[] = [...extra.write];
   let marker = '';
@@ -42,7 +44,12 @@ export async function commitSteps(
   const [one, ...others] = expect.values();
   if (!one) throw new Error('a commit without steps');
   const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
-  return await commitMarked(deps, { expect: [one, ...others], write }, marker, deadline);
+  const change: Change = {
+    expect: [one, ...others],
+    write,
+    ...(steps.every(({ step }) => roomOfStep(step) === 'vital') && { fromReserve: true }),
+  };
+  return await commitMarked(deps, change, marker, deadline);
 }
 
 function auditEntry(random: RandomSource, origin: Origin, step: Step<unknown>): { put: string; value: string } {
@@ -88,13 +95,6 @@ async function commitMarked(
 
 async function revisionOf(store: Store, marker: string): Promise<number | 'conflict'> {
   return (await store.get(marker))?.revision ?? 'conflict';
-}
-
-/** @throws StoreUnavailable `full` from `LIMITS.storeFullnessMax` on */
-export function refuseGrowthWhenFull(store: Store): void {
-  if (store.fullness() >= LIMITS.storeFullnessMax) {
-    throw new StoreUnavailable('full', 'The store is nearly full: only deletes, revocations and purges are taken.');
-  }
 }
 
 /** A request that was answered 502 while it waited is not carried out afterwards. @throws Busy `late` */

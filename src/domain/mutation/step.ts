@@ -45,10 +45,8 @@ export interface Step<T> {
   readonly countsAt?: number;
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
-  /**
-   * The change adds to the store for good. A nearly full store refuses it, so that deletes and revocations still work.
-   */
-  readonly grows?: boolean;
+  /** An action whose class depends on its content takes something away: a nearly full store takes it all the same. */
+  readonly withdraws?: boolean;
   readonly result: T;
 }
 

@@ -187,9 +187,19 @@ function decideStore(
       ...(key && sealed ? [key.expect] : []),
     ],
     write: [put(KEYS.otel(accountId), record), ...replaced, ...authorised.write],
-    grows: before === undefined,
+    withdraws: isWithdrawal(old, record.config, sealed !== undefined),
     result,
   };
+}
+
+/**
+ * Whether the change switches the export off, or removes the header, and neither adds one nor switches on. Either can
+ * follow only upon its contrary, so that a full store takes each once.
+ */
+function isWithdrawal(old: OtelRecord['config'], next: OtelRecord['config'], newHeader: boolean): boolean {
+  if (newHeader || (next?.enabled === true && old?.enabled !== true)) return false;
+  const switchedOff = old?.enabled === true && next?.enabled === false;
+  return switchedOff || (old?.header !== undefined && next?.header === undefined);
 }
 
 async function purge(deps: OtelDeps, caller: Caller): Promise<void> {

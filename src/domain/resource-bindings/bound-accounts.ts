@@ -104,6 +104,7 @@ async function release(
       accountId,
       action: 'account.released',
       detail: { disabled: record.disabled },
+      withdraws: disables,
       ...(changes && { countsAt: changes.at }),
       expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
       write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],

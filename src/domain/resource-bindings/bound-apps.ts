@@ -69,7 +69,6 @@ async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: 
       expect: [...expect, { key, revision: ABSENT }],
       write: [put(key, newApp(name, counters.nextSlot, origin.at)), ...write],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
-      grows: true,
       result: undefined,
     };
   };
@@ -100,7 +99,6 @@ async function registerCode(
         appId,
         expect,
         write: [put(KEYS.app(accountId, appId), withCode(former(app.record, voids), code)), ...write],
-        grows: true,
         result: codeExpiry(origin.at),
       };
     },

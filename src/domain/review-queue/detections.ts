@@ -1,7 +1,7 @@
 import { ABSENT, type Change, type Expectation } from '../../store/port.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
-import { beforeAnotherAttempt, refuseGrowthWhenFull, refuseLate } from '../mutation/commit.ts';
+import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
 import type { MutationDeps, Origin } from '../mutation/step.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -87,7 +87,6 @@ async function planRound(
   const known = new Set(index.record.entries.map(([digest]) => digest));
   const fresh = [...pending].filter(([digest]) => !known.has(digest));
   if (fresh.length === 0) return undefined;
-  refuseGrowthWhenFull(deps.store);
 
   const entries = fresh.map(([digest, detection]) => entryOf(app, digest, detection, level, origin.at));
   const { index: next, taken, dropped } = admit(index.record, entries);

@@ -32,8 +32,10 @@ export async function checkService(
     report(service[mustRun ? 'fail' : 'warn'](unreachable(url, error)));
   });
   if (!ready) return { runs: false };
-  const { reason } = ((await ready.json().catch(() => undefined)) ?? {}) as { reason?: unknown };
-  if (ready.status === 200) report(service.ok(`${url} is ready`));
+  const answer = ((await ready.json().catch(() => undefined)) ?? {}) as { reason?: unknown; degraded?: unknown };
+  const { reason, degraded } = answer;
+  if (ready.status === 200 && typeof degraded === 'string') report(service.warn(`${url} is ready, but ${degraded}`));
+  else if (ready.status === 200) report(service.ok(`${url} is ready`));
   else if (typeof reason === 'string') report(service.fail(`${url} is not ready: ${reason}`));
   else report(service.fail(`${url} answers ${ready.status}, and not as Muster does: check MUSTER_OPS_URL`));
   checkClock(ready.headers.get('date'), asked, report);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../../config/config.ts';
+import { fullInWords } from '../../../domain/fullness/room.ts';
 import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
 import type { KeyRing } from '../../../domain/keys/key-ring.ts';
-import { LIMITS } from '../../../domain/limits.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../../domain/records/records.ts';
@@ -17,6 +17,8 @@ import { finding, type Report } from './finding.ts';
 import { madeAtStart } from './machine.ts';
 
 const FULLNESS_WARN = 0.7;
+const UNKNOWN_FULLNESS =
+  'it cannot be told how full the store is: let the user ask etcd for its status, or open /metrics of etcd to Muster';
 /** A replica announces its clock every few seconds, so that its record may be that old. */
 const CLOCK_FAIL_MS = 30_000;
 
@@ -58,10 +60,12 @@ async function checkOpened(store: Store, config: Config, { keyRing }: Known, rep
   );
   await checkFormat(store, config.storeId, report);
   const fullness = store.fullness();
-  const says = `the store is ${Math.floor(fullness * 100)} % full`;
-  if (fullness >= LIMITS.storeFullnessMax)
-    report(found.fail(`${says}: writes that grow it are refused; raise the quota`));
-  else if (fullness >= FULLNESS_WARN) report(found.warn(`${says}: raise the quota before it is 80 %`));
+  const full = fullInWords(fullness);
+  const mend = store.backend === 'etcd' ? 'raise the quota' : 'make room on its disk';
+  if (full !== undefined) report(found.fail(`${full}; ${mend}`));
+  else if (fullness >= FULLNESS_WARN) {
+    report(found.warn(`the store is ${Math.floor(fullness * 100)} % full: ${mend} before it is 80 %`));
+  } else if (Number.isNaN(fullness)) report(found.warn(UNKNOWN_FULLNESS));
   if (keyRing) {
     const missing = keyMissing((await readActiveKey(store))?.record, keyRing);
     if (missing !== undefined) report(finding('keys').fail(missing));

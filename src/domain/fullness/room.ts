@@ -1,0 +1,43 @@
+import { StoreUnavailable, type Store } from '../../store/port.ts';
+import { LIMITS } from '../limits.ts';
+
+/*
+ * A12: a store that Muster's own writes have filled still takes revocations. So writes are refused one class after the
+ * other while the store fills up, and the last class is never refused here.
+ */
+
+/**
+ * What a commit is for. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
+ * `vital`: what takes access away or frees space, and what replicas need to go on serving at all.
+ */
+export type Room = 'growth' | 'upkeep' | 'vital';
+
+const REFUSED_FROM: Readonly<Record<Exclude<Room, 'vital'>, number>> = {
+  growth: LIMITS.storeFullnessMax,
+  upkeep: LIMITS.storeUpkeepFullnessMax,
+};
+
+/** Whether a store of this fullness takes such a commit. An unknown fullness (NaN) refuses nothing. */
+export function hasRoomFor(room: Room, fullness: number): boolean {
+  return room === 'vital' || !(fullness >= REFUSED_FROM[room]);
+}
+
+/** @throws StoreUnavailable `full` where the store is too full for such a commit */
+export function refuseWithoutRoom(store: Pick<Store, 'fullness'>, room: Room): void {
+  const fullness = store.fullness();
+  if (hasRoomFor(room, fullness)) return;
+  throw new StoreUnavailable(
+    'full',
+    `The store is ${Math.floor(fullness * 100)} % full and takes no ${room}; this was not sent.`,
+  );
+}
+
+/** What a replica tells of its store's fullness, in a sentence; undefined while there is room or nothing is known. */
+export function fullInWords(fullness: number): string | undefined {
+  if (fullness >= 1) {
+    return 'the store is full and takes no writes at all: reads go on, revocations are 502 (runbook: MusterStoreFull)';
+  }
+  if (hasRoomFor('growth', fullness)) return undefined;
+  const others = hasRoomFor('upkeep', fullness) ? '' : ', and last contacts and nights are not written';
+  return `the store is ${Math.floor(fullness * 100)} % full: only what takes access away is taken${others}`;
+}

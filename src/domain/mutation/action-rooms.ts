@@ -1,0 +1,37 @@
+import type { Room } from '../fullness/room.ts';
+import type { MutationAction } from './metrics.ts';
+import type { Step } from './step.ts';
+
+/** `by content`: vital where the step says that it withdraws something, growth elsewhere. */
+export type ActionRoom = Extract<Room, 'growth' | 'vital'> | 'by content';
+
+/**
+ * A12: the class of every mutation. On a nearly full store only those are taken that take access away or free space,
+ * and each of these can be repeated only after one that is refused: so they cannot fill what is left themselves.
+ */
+export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
+  'account.created': 'growth',
+  'account.changed': 'by content',
+  'account.adopted': 'growth',
+  'account.released': 'by content',
+  'key.created': 'growth',
+  'key.revoked': 'vital',
+  'app.created': 'growth',
+  'app.enrolled': 'growth',
+  'enrollment.refused': 'growth',
+  'app.reported': 'growth',
+  'app.revoked': 'vital',
+  'app.deleted': 'vital',
+  'code.issued': 'growth',
+  'code.voided': 'vital',
+  'otel.stored': 'by content',
+  'otel.purged': 'vital',
+  'review.decided': 'growth',
+};
+
+/** The class of a mutation's step. */
+export function roomOfStep({ action, withdraws }: Pick<Step<unknown>, 'action' | 'withdraws'>): Room {
+  const room = ACTION_ROOMS[action];
+  if (room !== 'by content') return room;
+  return withdraws === true ? 'vital' : 'growth';
+}

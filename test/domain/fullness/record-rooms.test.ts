@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { roomOf } from '../../../src/domain/fullness/bounded-store.ts';
+import { RECORD_ROOMS, roomOfKey } from '../../../src/domain/fullness/record-rooms.ts';
+import { ACTION_ROOMS } from '../../../src/domain/mutation/action-rooms.ts';
+import { MUTATION_ACTIONS } from '../../../src/domain/mutation/metrics.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+
+/** One key of each family of `KEYS`, or the prefix of several; the parts are of the shapes that the service makes. */
+function sampleOf(name: string, family: unknown): string {
+  if (typeof family === 'string') return family;
+  const make = family as (...parts: (string | number)[]) => string;
+  const numbers: Readonly<Record<string, readonly (string | number)[]>> = {
+    audit: ['acc', 1_700_000_000_000, 'marker'],
+    seal: ['acc', 7],
+    idempotencySlot: ['acc', 7],
+    purged: [1],
+    statusChange: ['2026-01-02', 'acc', 'app'],
+    accountStatusChange: ['2026-01-02', 'acc'],
+    ledger: ['2026-01', 'acc', '02'],
+  };
+  return make(...(numbers[name] ?? ['one', 'two', 'three']));
+}
+
+const SAMPLES = Object.entries(KEYS).map(([name, family]) => [name, sampleOf(name, family)] as const);
+const patternOf = (key: string): string | undefined =>
+  Object.keys(RECORD_ROOMS).find((pattern) => {
+    const [wanted, parts] = [pattern.split('/'), key.split('/')];
+    return wanted.length === parts.length && wanted.every((part, index) => part === '*' || part === parts[index]);
+  });
+
+describe('A12: the classes of records and mutations', () => {
+  test.each(SAMPLES.filter(([, key]) => !key.endsWith('/')))('%s has a class', (_, key) => {
+    expect(roomOfKey(key), `no class for ${key} in record-rooms.ts`).toBeDefined();
+    expect(roomOfKey(key)).toBe(RECORD_ROOMS[patternOf(key) ?? '']);
+  });
+
+  test('every prefix leads to records that have a class, and every class is of a record that there is', () => {
+    const keys = SAMPLES.map(([, key]) => key).filter((key) => !key.endsWith('/'));
+    const prefixes = SAMPLES.map(([, key]) => key).filter((key) => key.endsWith('/'));
+    const known = Object.keys(RECORD_ROOMS);
+    const shape = (key: string): string => key.split('/')[0] ?? '';
+    expect(prefixes.filter((prefix) => !known.some((pattern) => shape(pattern) === shape(prefix)))).toEqual([]);
+    expect(new Set(keys.map(patternOf))).toEqual(new Set(known));
+  });
+
+  test('every mutation has a class; only what the contract names is taken by a full store', () => {
+    expect(Object.keys(ACTION_ROOMS).toSorted()).toEqual([...MUTATION_ACTIONS].toSorted());
+    const taken = MUTATION_ACTIONS.filter((action) => ACTION_ROOMS[action] !== 'growth');
+    expect(taken).toEqual([
+      'account.changed',
+      'account.released',
+      'key.revoked',
+      'app.revoked',
+      'app.deleted',
+      'code.voided',
+      'otel.stored',
+      'otel.purged',
+    ]);
+  });
+
+  test.each([
+    ['leases alone', ['leader', 'replica/r'], 'vital'],
+    ['a lease beside a seal', ['leader', 'seal/acc/000000001'], 'upkeep'],
+    ['a seal beside an acknowledgement', ['ack/acc/app', 'seal/acc/000000001'], 'growth'],
+    ['a record that the table does not know', ['novel/x'], 'growth'],
+    ['a part too many', ['d/a/acc/app/app/more'], 'growth'],
+    ['a mutation beside anything', ['ack/acc/app', 'audit/acc/1-m'], undefined],
+    ['removals alone', [], 'vital'],
+  ])('a commit has the strictest class of what it puts: %s', (_, keys, room) => {
+    const write = [...keys.map((key) => ({ put: key, value: '' })), { remove: 'review/acc/app/e' }];
+    expect(roomOf({ write })).toBe(room);
+  });
+});
