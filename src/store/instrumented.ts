@@ -1,3 +1,4 @@
+import { Busy } from '../domain/refusal.ts';
 import type { Clock } from '../time/clock.ts';
 import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts';
 import type { CallKind, Outages } from './outages.ts';
@@ -24,7 +25,7 @@ export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetri
       if (error instanceof StoreUnavailable) {
         result = error.reason;
         outages.failed(error, startedAt, kind);
-      }
+      } else if (error instanceof Busy) result = 'busy';
       throw error;
     } finally {
       metrics.storeCallEnded(operation, result, (clock.monotonic() - startedAt) / 1000);

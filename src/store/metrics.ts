@@ -4,7 +4,7 @@
 export const STORE_OPERATIONS = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact', 'hold'] as const;
 export type StoreOperation = (typeof STORE_OPERATIONS)[number];
 
-/** How a call ends: with a value, with an answer of the port that is a word, or with a StoreUnavailable. */
+/** How a call ends: with a value, with an answer of the port that is a word, with a StoreUnavailable, or with Busy. */
 export const STORE_RESULTS = [
   'ok',
   'committed',
@@ -21,6 +21,7 @@ export const STORE_RESULTS = [
   'corrupt',
   'closed',
   'failed',
+  'busy',
 ] as const;
 export type StoreResult = (typeof STORE_RESULTS)[number];
 

@@ -143,6 +143,7 @@ export interface Store extends AsyncDisposable {
    * @returns `conflict` where an expectation does not hold; nothing was then written
    * @throws StoreUnavailable `full` when the store takes no more data, else as `get`. Unless the message says that the
    *   change was not sent, it is unknown whether it happened: the caller looks for its marker.
+   * @throws Busy `queue_full` where too many commits wait already; this one was not sent
    * @throws RangeError for a change that the contract rules out: too large, a key twice, `head`, or no Unicode text
    */
   commit(change: Change): Promise<CommitResult>;

@@ -3,7 +3,7 @@ import type { MutationAction } from './metrics.ts';
 import type { Step } from './step.ts';
 
 /** `by content`: vital where the step says that it withdraws something, growth elsewhere. */
-export type ActionRoom = Extract<Room, 'growth' | 'vital'> | 'by content';
+export type ActionRoom = Room | 'by content';
 
 /**
  * A12: the class of every mutation. On a nearly full store only those are taken that take access away or free space,
@@ -18,6 +18,7 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'key.revoked': 'vital',
   'app.created': 'growth',
   'app.enrolled': 'growth',
+  'credential.yielded': 'growth',
   'enrollment.refused': 'growth',
   'app.reported': 'growth',
   'app.revoked': 'vital',
@@ -27,6 +28,8 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'otel.stored': 'by content',
   'otel.purged': 'vital',
   'review.decided': 'growth',
+  // A read of the operator's, and a reason for one.
+  'backup.begun': 'upkeep',
 };
 
 /** The class of a mutation's step. */

@@ -1,4 +1,5 @@
 import type { IRangeRequest } from 'etcd3';
+import { Fullness } from '../fullness.ts';
 import type { StoreMark } from '../mark.ts';
 import {
   HEAD_KEY,
@@ -25,7 +26,7 @@ import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.t
 import { isCompacted, isFuture } from './wire/errors.ts';
 import { assertRevision, KeySpace, pageOf, pageRange } from './wire/key-space.ts';
 import { Marked } from './wire/marked.ts';
-import { Fullness } from './wire/quota.ts';
+import { quotaLook } from './wire/quota.ts';
 import type { FoundRange } from './wire/range-codec.ts';
 import { checkVersions, versionReader, type ReadVersion } from './wire/server-version.ts';
 import { EtcdWatch } from './wire/watch.ts';
@@ -40,7 +41,7 @@ export interface EtcdOptions {
   readonly auth?: UserAndPassword;
   /** The deadline of each call of the port, in milliseconds from its beginning, repetitions included. */
   readonly deadlineMs?: number;
-  /** The value of etcd's `--quota-backend-bytes`. */
+  /** The value of etcd's `--quota-backend-bytes`, where etcd does not tell it. */
   readonly quotaBytes?: number;
   /** Lets the store open, with a warning, on a version of etcd whose reads may be stale. */
   readonly allowOldVersion?: boolean;
@@ -64,7 +65,8 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   const { deadlineMs = DEADLINE_MS, tls, warn = () => undefined } = options;
   const keys = new KeySpace(options.prefix);
   const endpoints = openEndpoints({ urls: options.endpoints, tls, user: options.auth, deadlineMs });
-  const fullness = new Fullness(endpoints, options.quotaBytes ?? QUOTA_BYTES);
+  const configuredBytes = options.quotaBytes ?? QUOTA_BYTES;
+  const fullness = new Fullness(quotaLook({ endpoints, tls, deadlineMs, configuredBytes }));
   const store = new EtcdStore({ keys, endpoints, fill: fullness, deadlineMs, marked: new Marked(keys, options.mark) });
   try {
     await store.head();
@@ -108,7 +110,7 @@ class EtcdStore implements Store {
     this.fill = fill;
     this.deadlineMs = deadlineMs;
     this.marked = marked;
-    this.commits = new EtcdCommits(keys, endpoints, marked, deadlineMs);
+    this.commits = new EtcdCommits({ keys, endpoints, marked, deadlineMs, fullness: fill });
     this.holds = new EtcdHolds(keys, endpoints, marked);
     this.headRequest = { key: keys.bytes(HEAD_KEY) };
   }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { batchingPause } from '../../concurrency/batching-pause.ts';
+import { Busy } from '../../domain/refusal.ts';
+import type { Fullness } from '../fullness.ts';
 import { StoreUnavailable, type Change, type CommitResult } from '../port.ts';
 import { bytesOf, divide, type Candidate } from './batch.ts';
 import { deadlineIn, latest, leftMs, type Deadline } from './wire/deadline.ts';
@@ -22,6 +24,15 @@ const PATIENCE_MS = 20;
 const WAITING_MAX = 10_000;
 const EPOCH_ID_BYTES = 8;
 
+/** The parts of a store that its commits use. */
+export interface CommitsOptions {
+  readonly keys: KeySpace;
+  readonly endpoints: Endpoints;
+  readonly marked: Marked;
+  readonly deadlineMs: number;
+  readonly fullness: Pick<Fullness, 'wrote' | 'refused'>;
+}
+
 /**
  * The commits of one store. A commit that comes while no request is under way is sent at once; those that come
  * meanwhile share the next request, each with its own verdict and its own deadline.
@@ -31,22 +42,24 @@ export class EtcdCommits {
   private readonly endpoints: Endpoints;
   private readonly marked: Marked;
   private readonly deadlineMs: number;
+  private readonly fullness: Pick<Fullness, 'wrote' | 'refused'>;
   private waiting: Member[] = [];
   private requests = 0;
   /** Runs while commits wait and another request may be sent. */
   private patience: NodeJS.Timeout | undefined;
 
-  constructor(keys: KeySpace, endpoints: Endpoints, marked: Marked, deadlineMs: number) {
+  constructor({ keys, endpoints, marked, deadlineMs, fullness }: CommitsOptions) {
     this.keys = keys;
     this.endpoints = endpoints;
     this.marked = marked;
     this.deadlineMs = deadlineMs;
+    this.fullness = fullness;
   }
 
-  /** @throws StoreUnavailable as `Store.commit` */
+  /** @throws StoreUnavailable, Busy as `Store.commit` */
   async commit(change: Change): Promise<CommitResult> {
     if (this.waiting.length >= WAITING_MAX) {
-      throw new StoreUnavailable('failed', `commit: ${WAITING_MAX} commits wait already, and this one was not sent`);
+      throw new Busy('queue_full', `commit: ${WAITING_MAX} commits wait already, and this one was not sent`);
     }
     const member = new Member(change, this.deadlineMs);
     this.waiting.push(member);
@@ -116,7 +129,10 @@ export class EtcdCommits {
     if (members.length === 0) return;
     // Each member keeps its own deadline; the request has the latest of them.
     const deadline = latest(members.map((member) => member.deadline));
-    for (const member of members) member.departs(deadline);
+    for (const member of members) {
+      member.departs(deadline);
+      this.fullness.wrote(member.bytes);
+    }
     try {
       const changes = members.map(({ change }) => change);
       // A new epoch id for each request, which is sent once: it also tells this history from a restored one.
@@ -128,8 +144,13 @@ export class EtcdCommits {
       for (const [index, member] of members.entries()) member.end(results[index]);
     } catch (error) {
       if (members.length > 1 && isInvalid(error)) await this.sendOneByOne(members);
-      else for (const member of members) member.fail(unavailable('commit', error));
+      else this.failAll(members, unavailable('commit', error));
     }
+  }
+
+  private failAll(members: readonly Member[], trouble: StoreUnavailable): void {
+    if (trouble.reason === 'full') this.fullness.refused();
+    for (const member of members) member.fail(trouble);
   }
 
   /** etcd refused the whole request because of one change, before it did anything: now each gets its own answer. */

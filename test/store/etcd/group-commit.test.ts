@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEtcdStore, type EtcdOptions } from '../../../src/store/etcd/etcd-store.ts';
+import { EtcdCommits } from '../../../src/store/etcd/group-commit.ts';
+import { openEndpoints } from '../../../src/store/etcd/wire/endpoints.ts';
+import { KeySpace } from '../../../src/store/etcd/wire/key-space.ts';
+import { Marked } from '../../../src/store/etcd/wire/marked.ts';
 import { ABSENT, type Change, type CommitResult, type Store, type Write } from '../../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
@@ -188,6 +192,26 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
     const results = await inParallel(30, async (index) => store.commit(creating(`v/${index}`)));
     expect(revisionsOf(results).size).toBe(30);
     expect(await everything(store, '')).toHaveLength(33);
+  });
+
+  test('more than the queue takes are refused as busy, which is no outage', async () => {
+    const endpoints = openEndpoints({
+      urls: ['http://127.0.0.1:1'],
+      tls: undefined,
+      user: undefined,
+      deadlineMs: 1000,
+    });
+    const seen = { wrote: () => undefined, refused: () => undefined };
+    const keys = new KeySpace('');
+    const marked = new Marked(keys, undefined);
+    const commits = new EtcdCommits({ keys, endpoints, marked, deadlineMs: 1000, fullness: seen });
+    const waiting = Array.from({ length: 10_000 }, (_, index) => reasonOf(commits.commit(creating(`t/${index}`))));
+    const beyond = commits.commit(creating('t/more'));
+    await expect(beyond).rejects.toMatchObject({ name: 'Busy', reason: 'queue_full', message: /was not sent/ });
+    expect(new Set((await Promise.all(waiting)).map((reason) => String(reason).split(':')[0]))).toEqual(
+      new Set(['unreachable']),
+    );
+    endpoints.close();
   });
 
   test('a full etcd refuses those that put and takes those that only remove, issued together', async () => {

@@ -6,6 +6,7 @@ import { Session, type UserAndPassword } from './auth-token.ts';
 import { Connection, type Tls } from './channel.ts';
 import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
 import { refusesToken, unavailable } from './errors.ts';
+import { decodeStatus, type Status } from './status.ts';
 import type { WatchOutcome } from './watch.ts';
 
 /** The first pause before a read is repeated at an endpoint that failed it; it doubles, within the call's deadline. */
@@ -52,6 +53,10 @@ export class Endpoint {
 
   async txn<T>(request: ITxnRequest, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
     return this.kvConnection.decoded('txn', request, options, decode);
+  }
+
+  async status(options: TimedOptions): Promise<Status> {
+    return this.maintenanceConnection.decoded('status', {}, options, decodeStatus);
   }
 
   /** etcd renews leases over streams alone. Each call opens its own, and so has an answer and a deadline of its own. */

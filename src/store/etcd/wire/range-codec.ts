@@ -85,6 +85,9 @@ const SUCCEEDED = (2 << 3) | VARINT;
 const RESPONSES = (3 << 3) | BYTES;
 const RESPONSE_RANGE = (1 << 3) | BYTES;
 
+/** Seven bits each: 49 bits are exact. */
+const SAFE_VARINT_BYTES = 7;
+
 function headerRevision(wire: Wire): number {
   const end = wire.end();
   let revision = 0;
@@ -110,7 +113,7 @@ function entry(wire: Wire, prefixBytes: number): Entry {
 }
 
 /** Protocol Buffers on the wire (https://protobuf.dev/programming-guides/encoding/). */
-class Wire {
+export class Wire {
   at = 0;
   readonly #bytes: Buffer;
 
@@ -129,6 +132,15 @@ class Wire {
       if (!Number.isSafeInteger(value)) throw broken();
       if (byte < 128) return value;
     }
+  }
+
+  /** Reads a size; 0 where it is negative, as for a bound that is off. */
+  size(): number {
+    const start = this.at;
+    this.skipVarint();
+    if (this.at - start > SAFE_VARINT_BYTES) return 0;
+    this.at = start;
+    return this.varint();
   }
 
   /** Reads a length, and returns the position at which the part that follows ends. */

@@ -1,9 +1,7 @@
-import { get as httpGet } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { get as httpsGet } from 'node:https';
 import type { Tls } from './channel.ts';
 import { deadlineIn, type TimedOptions } from './deadline.ts';
 import type { Endpoint } from './endpoints.ts';
+import { textOverHttp } from './http.ts';
 
 /** The first release of each line whose linearizable reads are never stale (etcd-io/etcd#20418). */
 const SOUND_SINCE: ReadonlyMap<number, number> = new Map([
@@ -60,20 +58,11 @@ export async function checkVersions(endpoints: readonly Endpoint[], { read, allo
 }
 
 async function versionOverHttp(url: string, tls: Tls | undefined, deadlineMs: number): Promise<string | undefined> {
-  const address = new URL('/version', url);
-  const signal = AbortSignal.timeout(deadlineMs);
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request =
-      address.protocol === 'https:'
-        ? httpsGet(address, { ca: tls?.ca, cert: tls?.certificate, key: tls?.key, signal }, resolve)
-        : httpGet(address, { signal }, resolve);
-    request.on('error', reject);
+  const body = await textOverHttp(new URL('/version', url), {
+    tls,
+    deadlineMs,
+    charactersMax: VERSION_ANSWER_CHARACTERS_MAX,
   });
-  let body = '';
-  for await (const chunk of response.setEncoding('utf8')) {
-    body += String(chunk);
-    if (body.length > VERSION_ANSWER_CHARACTERS_MAX) throw new Error('not an answer of etcd');
-  }
   const answer = JSON.parse(body) as { etcdserver?: unknown };
   return typeof answer.etcdserver === 'string' ? answer.etcdserver : undefined;
 }

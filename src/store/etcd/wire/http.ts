@@ -1,0 +1,27 @@
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { get as httpsGet } from 'node:https';
+import type { Tls } from './channel.ts';
+
+export interface TextOptions {
+  readonly tls: Tls | undefined;
+  readonly deadlineMs: number;
+  readonly charactersMax: number;
+}
+
+/** Reads the answer of an HTTP address of etcd. @throws Error where there is none in time, or it is too long */
+export async function textOverHttp(address: URL, { tls, deadlineMs, charactersMax }: TextOptions): Promise<string> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request =
+      address.protocol === 'https:'
+        ? httpsGet(address, { ca: tls?.ca, cert: tls?.certificate, key: tls?.key, signal }, resolve)
+        : httpGet(address, { signal }, resolve);
+    request.on('error', reject);
+  });
+  let body = '';
+  for await (const chunk of response.setEncoding('utf8')) {
+    body += String(chunk);
+    if (body.length > charactersMax) throw new Error('not an answer of etcd');
+  }
+  return body;
+}

@@ -1,0 +1,98 @@
+/** What one look at a store tells. */
+export interface Look {
+  readonly inUseBytes: number;
+  readonly capacityBytes: number;
+  /** The store refuses every put, whatever is in use; undefined where the look cannot tell. */
+  readonly refusesPuts?: boolean;
+}
+
+const TICK_MS = 1000;
+/** From here on every tick looks; below, every tenth one, or when this process has written much meanwhile. */
+const WATCHED_FROM = 0.6;
+const TICKS_BETWEEN_LOOKS = 10;
+const MUCH = 0.02;
+/** A bound on what a store needs for the bytes of a commit: indices, and pages that are not filled. */
+const BYTES_PER_BYTE = 1.5;
+/** 1 is for a store that refuses every put, which no estimate can tell. */
+const ESTIMATE_MAX = 0.999;
+
+/**
+ * How full a store is, as last seen, plus what this process has written since: between two looks no client can write
+ * past the reserve (A12).
+ */
+export class Fullness implements Disposable {
+  private readonly look: () => Promise<Look | undefined>;
+  private readonly timer: NodeJS.Timeout;
+  private seen: Look | undefined;
+  /** Bytes that were ever written, and how many of them had been when the last two looks began. */
+  private written = 0;
+  private writtenAtLook = 0;
+  private writtenBefore = 0;
+  private ticks = 0;
+  private refusedAtTick = Number.NEGATIVE_INFINITY;
+  private lookedAtTick = 0;
+  private valueAtLook = Number.NaN;
+  private looking = false;
+
+  /** @param look asks the store, once; it resolves with undefined, or rejects, where there is no answer */
+  constructor(look: () => Promise<Look | undefined>) {
+    this.look = look;
+    this.timer = setInterval(() => void this.tick(), TICK_MS).unref();
+  }
+
+  /** 0 to 1: 1 where the store refuses every put; NaN before the first look that succeeds. */
+  get value(): number {
+    if (this.refuses) return 1;
+    if (this.seen === undefined) return Number.NaN;
+    const { inUseBytes, capacityBytes } = this.seen;
+    // What a look sees may lag behind what was written just before it.
+    const since = (this.written - this.writtenBefore) * BYTES_PER_BYTE;
+    return Math.min(ESTIMATE_MAX, (inUseBytes + since) / capacityBytes);
+  }
+
+  /** Called with the bytes of each commit when it is sent, whether it succeeds or not. */
+  wrote(bytes: number): void {
+    this.written += bytes;
+  }
+
+  /** Called when the store has refused a put for want of room. */
+  refused(): void {
+    this.refusedAtTick = this.ticks;
+  }
+
+  /** Looks once, now. Never rejects: a look that fails leaves the fullness as it is. */
+  async check(): Promise<void> {
+    const [began, beganAtTick] = [this.written, this.ticks];
+    const look = await this.look().catch(() => undefined);
+    this.lookedAtTick = this.ticks;
+    if (look === undefined) return;
+    this.seen = look;
+    this.writtenBefore = this.writtenAtLook;
+    this.writtenAtLook = began;
+    // A look that began after the refusal, and was told of no alarm, ends it.
+    if (look.refusesPuts === false && this.refusedAtTick < beganAtTick) this.refusedAtTick = Number.NEGATIVE_INFINITY;
+    this.valueAtLook = this.value;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.timer);
+  }
+
+  private get refuses(): boolean {
+    return this.seen?.refusesPuts === true || this.ticks - this.refusedAtTick < TICKS_BETWEEN_LOOKS;
+  }
+
+  private async tick(): Promise<void> {
+    this.ticks += 1;
+    if (this.looking || !this.isDue()) return;
+    this.looking = true;
+    await this.check();
+    this.looking = false;
+  }
+
+  private isDue(): boolean {
+    const { value } = this;
+    if (value >= WATCHED_FROM || value - this.valueAtLook >= MUCH) return true;
+    return this.ticks - this.lookedAtTick >= TICKS_BETWEEN_LOOKS;
+  }
+}

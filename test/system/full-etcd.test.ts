@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { fill, makeRoom } from '../chaos/cluster/etcd-admin.ts';
+import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../support/etcd/etcd.ts';
+import { revoke } from '../support/service/daemon.ts';
+import { call, createApp, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../support/service/muster.ts';
+import { times } from '../support/service/v1.ts';
+import { until } from '../support/time/until.ts';
+
+const binary = findEtcd();
+const title = `A12: an etcd that is full${binary ? '' : ` [skipped: ${NO_ETCD}]`}`;
+
+const QUOTA_BYTES = 24_000_000;
+const ACCOUNTS = 40;
+const REVOCATIONS = 1000;
+const AT_ONCE = 16;
+
+/** A configuration near the bounds of its fields, another one each time: the most that an owner can write by one PUT. */
+const largeConfig = (number: number) => ({
+  enabled: true,
+  endpoint: `https://otel.example.com/${number}/${'p'.repeat(2000)}`,
+  authHeader: `Bearer ${number} ${'h'.repeat(8000)}`,
+});
+const put = ({ api }: Muster, { apiKey }: Tenant, number: number): Promise<Answer> =>
+  call(`${api}/v1/otel-config`, { method: 'PUT', token: apiKey, body: largeConfig(number) });
+
+/** All owners store configurations at once, through every replica, until none is taken for a while. */
+async function flood(replicas: readonly Muster[], owners: readonly Tenant[]): Promise<{ taken: number }> {
+  let [taken, refusedInTurn] = [0, 0];
+  const turns = replicas.flatMap((muster, replica) =>
+    owners.map(async (owner, index) => {
+      for (let number = 0; refusedInTurn < 400; number += 1) {
+        const { status } = await put(muster, owner, (replica * ACCOUNTS + index) * 10_000 + number);
+        if (status === 200) [taken, refusedInTurn] = [taken + 1, 0];
+        else refusedInTurn += 1;
+      }
+    }),
+  );
+  await Promise.all(turns);
+  return { taken };
+}
+
+describe.skipIf(binary === undefined)(title, () => {
+  test('owners fill it through every replica: etcd never refuses a put, and 1,000 revocations are 200', async () => {
+    const flags = [`--quota-backend-bytes=${QUOTA_BYTES}`];
+    await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true, flags });
+    const store = `etcd:${etcd.member.url}`;
+    await using one = await Muster.start({ store });
+    await using other = await Muster.start({ store });
+    const owners = await times(ACCOUNTS, AT_ONCE, () => tenant(one));
+    const apps = await times(REVOCATIONS, AT_ONCE, async (number) => {
+      const owner = owners[number % ACCOUNTS] ?? expect.unreachable();
+      return { owner, app: await createApp(one, owner.apiKey) };
+    });
+    const [first = expect.unreachable()] = apps;
+    const credential = await enroll(one, first.app);
+
+    const { taken } = await flood([one, other], owners);
+    expect(taken).toBeGreaterThan(100);
+    expect((await call(`${one.api}/v1/apps`, { method: 'POST', token: first.owner.apiKey })).status).toBe(502);
+    expect((await poll(other, credential)).status).toBe(200);
+
+    const statuses = await times(REVOCATIONS, AT_ONCE, async (number) => {
+      const { owner, app } = apps[number] ?? expect.unreachable();
+      return (await revoke(number % 2 === 0 ? one : other, owner.apiKey, app.appId)).status;
+    });
+    expect(
+      Map.groupBy(statuses, (status) => status)
+        .keys()
+        .toArray(),
+    ).toEqual([200]);
+    expect((await poll(other, credential)).status).toBe(401);
+    expect(await alarms(etcd)).toEqual([]);
+    expect((await call(`${one.ops}/readyz`)).body).toMatchObject({
+      status: 'ready',
+      degraded: expect.stringContaining('only what takes') as string,
+    });
+  });
+
+  test('a stranger fills it: revocations are 502 and take no effect, until an operator makes room', async () => {
+    const flags = ['--quota-backend-bytes=8000000'];
+    await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true, flags });
+    await using muster = await Muster.start({ store: `etcd:${etcd.member.url}` });
+    const { apiKey } = await tenant(muster);
+    const app = await createApp(muster, apiKey);
+    const credential = await enroll(muster, app);
+    await fill(etcd.member);
+    const refused = await revoke(muster, apiKey, app.appId);
+    expect(refused.status).toBe(502);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await poll(muster, credential)).status).toBe(200);
+    expect(await call(`${muster.ops}/readyz`)).toMatchObject({
+      status: 200,
+      body: { status: 'ready', degraded: expect.stringContaining('takes no writes') as string },
+    });
+    await makeRoom(etcd);
+    await until(async () => (await revoke(muster, apiKey, app.appId)).status === 200);
+    expect((await poll(muster, credential)).status).toBe(401);
+    await until(async () => !('degraded' in (await call(`${muster.ops}/readyz`)).body));
+  });
+});
+
+async function alarms({ member }: EtcdCluster): Promise<unknown> {
+  const response = await fetch(`${member.url}/v3/maintenance/alarm`, { method: 'POST', body: '{"action":"GET"}' });
+  return ((await response.json()) as { alarms?: unknown[] }).alarms ?? [];
+}
