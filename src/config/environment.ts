@@ -110,8 +110,8 @@ const onEtcd = {
     .prefault('2147483648')
     .meta({
       description:
-        "etcd's `--quota-backend-bytes`. From 80 % on, changes that grow the store are refused. It guards only where " +
-        "Muster's user may ask etcd for its status.",
+        "etcd's `--quota-backend-bytes`, where etcd tells it neither by its status nor by its metrics. From 80 % of the " +
+        'quota on only what takes access away or frees space is taken.',
     }),
   MUSTER_ETCD_CA_FILE: file.optional().meta({
     description: "PEM: the authority of etcd's certificates. Needs `https://` URLs.",

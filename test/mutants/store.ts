@@ -115,4 +115,28 @@ export const STORE: readonly Mutant[] = [
     rule: 'Restore: open codes are void after a restore unless they are kept on purpose.',
     caughtBy: ['test/cli/commands/backup.test.ts', 'test/domain/backup/restore.test.ts'],
   },
+  {
+    name: 'every change of a configuration passes on a full store',
+    file: 'src/domain/mutation/action-rooms.ts',
+    search: "'otel.stored': 'by content',",
+    replacement: "'otel.stored': 'vital',",
+    rule: 'A12: of the changes of a configuration a full store takes only those that withdraw something.',
+    caughtBy: ['test/domain/mutation/full-store.test.ts'],
+  },
+  {
+    name: 'a new header passes on a full store where the export is switched off with it',
+    file: 'src/domain/otel-config/otel-config.ts',
+    search: 'if (newHeader || (next',
+    replacement: 'if ((next',
+    rule: 'A12: a withdrawal that a full store takes adds nothing.',
+    caughtBy: ['test/domain/mutation/full-store.test.ts'],
+  },
+  {
+    name: 'what is written between two looks at the store does not count',
+    file: 'src/store/fullness.ts',
+    search: 'this.written += bytes;',
+    replacement: 'this.written = 0 * bytes;',
+    rule: 'A12: between two looks no client writes past the reserve.',
+    caughtBy: ['test/store/fullness.test.ts'],
+  },
 ];

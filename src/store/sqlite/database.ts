@@ -8,8 +8,8 @@ import { markingOf, refuseForeign, refuseForeignFile } from './ownership.ts';
 /** With SQLite's own 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
 const CACHE_KIB = 64 * 1024;
 /** Pages written again and again between two checkpoints are copied once. More would make the pause for it longer. */
-const CHECKPOINT_PAGES = 4000;
-const PAGE_BYTES = 4096;
+export const CHECKPOINT_PAGES = 4000;
+export const PAGE_BYTES = 4096;
 
 /**
  * New rows go to the end of the table, so that those of one transaction lie on few pages; only the small entries of the
@@ -185,7 +185,26 @@ export class Database {
   }
 
   pagesInUse(): number {
-    return this.number('PRAGMA page_count') - this.number('PRAGMA freelist_count');
+    return this.number('PRAGMA page_count') - this.pagesFree();
+  }
+
+  /** Pages of the file that hold nothing, for later writes. */
+  pagesFree(): number {
+    return this.number('PRAGMA freelist_count');
+  }
+
+  /** Sets the length of the write-ahead log, in pages, from which it is copied into the file. */
+  checkpointAt(pages: number): void {
+    this.database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  }
+
+  /** Copies the write-ahead log into the file, and gives back its room, as far as it can. */
+  emptyLog(): void {
+    try {
+      this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // On a full disk the log stays as it is.
+    }
   }
 
   close(): void {

@@ -1,13 +1,22 @@
 /** A disk transaction that is being put together: each change is judged against the state that those before it left. */
 import { randomBytes } from 'node:crypto';
-import type { Change, CommitResult, Entry, Head, Write } from '../port.ts';
+import type { Change, CommitResult, Entry, Head, StoreUnavailable, Write } from '../port.ts';
 import { ABSENT, HEAD_KEY } from '../port.ts';
 import { type Database, endOf } from './database.ts';
 import type { PastChange } from './history.ts';
+import type { HolderNote } from './holds.ts';
 
 /** The bounds of one disk transaction: it runs in one piece, and nothing else runs meanwhile. */
 const GROUP_COMMITS_MAX = 512;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+
+/** A commit that waits for its disk transaction. */
+export interface PendingCommit {
+  readonly change: Change;
+  readonly note: HolderNote | undefined;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (err: StoreUnavailable) => void;
+}
 
 /** The state of the store: as of the last disk commit, or, inside a group, as its members left it so far. */
 export interface Position {
@@ -92,11 +101,23 @@ function entryOf({ revision, epochId }: Head): Entry {
 }
 
 /** How many of the pending commits the next transaction takes: at least one, whatever its size. */
-export function groupSize(pending: readonly { readonly change: Change }[]): number {
+export function groupSize(pending: readonly PendingCommit[]): number {
   let bytes = 0;
-  const beyond = pending.findIndex(({ change }, index) => {
-    for (const write of change.write) if ('put' in write) bytes += write.put.length + write.value.length;
+  const beyond = pending.findIndex((member, index) => {
+    bytes += bytesOf([member]);
     return index > 0 && (index >= GROUP_COMMITS_MAX || bytes > GROUP_BYTES_MAX);
   });
   return beyond === -1 ? pending.length : beyond;
 }
+
+/** The bytes that commits put. */
+export function bytesOf(members: readonly PendingCommit[]): number {
+  let bytes = 0;
+  for (const { change } of members) {
+    for (const write of change.write) if ('put' in write) bytes += write.put.length + write.value.length;
+  }
+  return bytes;
+}
+
+/** Whether a commit may use what is kept for a full disk. */
+export const isUrgent = ({ change, note }: PendingCommit): boolean => change.fromReserve === true || note !== undefined;

@@ -21,8 +21,9 @@ import {
   type WatchListener,
 } from '../port.ts';
 import { Database, pagesIn, unavailable } from './database.ts';
+import { DiskRoom } from './disk-room.ts';
 import { FileWatch } from './file-watch.ts';
-import { Group, groupSize, type Position } from './group-commit.ts';
+import { bytesOf, Group, groupSize, isUrgent, type PendingCommit, type Position } from './group-commit.ts';
 import { History } from './history.ts';
 import { type HolderNote, SqliteHolds } from './holds.ts';
 import { pageNow, pageThen } from './pages.ts';
@@ -54,13 +55,6 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   return new SqliteStore(path, options);
 }
 
-interface PendingCommit {
-  readonly change: Change;
-  readonly note: HolderNote | undefined;
-  readonly resolve: (result: CommitResult) => void;
-  readonly reject: (err: StoreUnavailable) => void;
-}
-
 class SqliteStore implements Store {
   readonly backend = 'sqlite';
   private readonly database: Database;
@@ -72,6 +66,8 @@ class SqliteStore implements Store {
   private readonly looking: NodeJS.Timeout;
   /** The file at the path is not the one that is open: nothing that is written could be found again. */
   private replaced = false;
+  /** Absent in memory, and under a bound of the store's own. */
+  private readonly room: DiskRoom | undefined;
   private position: Position;
   private pending: PendingCommit[] = [];
   private flushScheduled = false;
@@ -86,6 +82,7 @@ class SqliteStore implements Store {
     this.database = new Database(path, this.pagesMax, checked);
     this.file = new FileWatch(path);
     this.looking = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    if (path !== ':memory:' && this.pagesMax === undefined) this.room = new DiskRoom(path, this.database);
     const revision = this.database.revision();
     const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
     this.position = { revision, head: { revision: headRevision, epochId: value } };
@@ -151,6 +148,7 @@ class SqliteStore implements Store {
 
   async compact(revision: number): Promise<number> {
     return this.reading('compact', () => {
+      if (this.remains) this.room?.assertRoomToRebuild();
       const to = this.history.compactable(Math.min(revision, this.position.revision));
       this.history.forget(to);
       this.history.trim();
@@ -165,7 +163,8 @@ class SqliteStore implements Store {
   }
 
   fullness(): number {
-    if (this.pagesMax === undefined || this.disposal !== undefined) return 0;
+    if (this.room !== undefined) return this.room.fullness;
+    if (this.pagesMax === undefined || this.disposal !== undefined) return Number.NaN;
     return Math.min(1, this.database.pagesInUse() / this.pagesMax);
   }
 
@@ -179,6 +178,7 @@ class SqliteStore implements Store {
     do await nextTurn();
     while (this.flushScheduled);
     clearInterval(this.looking);
+    this.room?.[Symbol.dispose]();
     this.watches.endAll();
     this.holds.endAll();
     this.database.close();
@@ -198,13 +198,16 @@ class SqliteStore implements Store {
       const [first, ...others] = [...this.database.held()].map(([key, revision]) => ({ key, revision }));
       if (first === undefined) return;
       const write = [first, ...others].map(({ key }) => ({ remove: key }));
-      const group = new Group(this.database, this.position);
-      this.database.transaction(() => {
-        const results = group.add({ expect: [first, ...others], write, quiet: true });
-        this.database.forgetHeld();
-        return { revision: group.position.revision, results };
-      });
-      this.adopt(group);
+      const remove = (): Group => {
+        const group = new Group(this.database, this.position);
+        this.database.transaction(() => {
+          const results = group.add({ expect: [first, ...others], write, quiet: true });
+          this.database.forgetHeld();
+          return { revision: group.position.revision, results };
+        });
+        return group;
+      };
+      this.adopt(this.room?.withReserve(remove) ?? remove());
     } catch (err) {
       this.database.close();
       throw unavailable('open', err);
@@ -240,21 +243,20 @@ class SqliteStore implements Store {
   private flush(): void {
     const size = groupSize(this.pending);
     const members = this.pending.slice(0, size);
+    this.room?.wrote(bytesOf(members));
     this.pending = this.pending.slice(size);
     this.flushScheduled = false;
     if (this.pending.length > 0) this.scheduleFlush();
     this.flushGroup(members);
   }
 
-  private flushGroup(members: readonly PendingCommit[]): void {
+  private flushGroup(members: readonly PendingCommit[], isRetry = false): void {
     const group = new Group(this.database, this.position);
     let results: CommitResult[];
     try {
       results = this.write(group, members);
     } catch (err) {
-      const trouble = unavailable('commit', err);
-      for (const { reject } of members) reject(trouble);
-      return;
+      return this.flushAgain(members, unavailable('commit', err), isRetry);
     }
     this.look();
     if (this.replaced) {
@@ -271,6 +273,14 @@ class SqliteStore implements Store {
     } finally {
       for (const [index, result] of results.entries()) members[index]?.resolve(result);
     }
+  }
+
+  /** Rejects what the disk did not take. On a full disk what may use the reserve is tried once more, by itself. */
+  private flushAgain(members: readonly PendingCommit[], trouble: StoreUnavailable, isRetry: boolean): void {
+    const urgent = this.room?.isFull(trouble) === true && !isRetry ? members.filter(isUrgent) : [];
+    const told = this.room?.full(trouble, urgent.length > 0) ?? trouble;
+    for (const member of members) if (!urgent.includes(member)) member.reject(told);
+    if (urgent.length > 0) this.flushGroup(urgent, true);
   }
 
   /** Runs one disk transaction. Throws when the disk did not take it; nothing was then written. */

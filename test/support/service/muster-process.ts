@@ -29,9 +29,17 @@ export class MusterProcess implements Addresses, AsyncDisposable {
     ({ api: this.api, device: this.device, ops: this.ops } = addresses);
   }
 
-  /** @param entry what to run in place of the service as it is */
-  static async start(env: Readonly<Record<string, string>>, entry = MAIN): Promise<MusterProcess> {
-    const child = spawn(process.execPath, [entry], {
+  /**
+   * @param entry what to run in place of the service as it is
+   * @param under a command that ends by running what follows it in its own place
+   */
+  static async start(
+    env: Readonly<Record<string, string>>,
+    entry = MAIN,
+    under: readonly string[] = [],
+  ): Promise<MusterProcess> {
+    const [command = process.execPath, ...words] = [...under, process.execPath, entry];
+    const child = spawn(command, words, {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         PATH: process.env['PATH'],
@@ -58,8 +66,8 @@ export class MusterProcess implements Addresses, AsyncDisposable {
     return muster;
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** Alive to the network, and doing nothing. */

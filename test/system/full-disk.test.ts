@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MusterProcess } from '../support/service/muster-process.ts';
+import { call, createApp, enroll, poll, tenant, type Answer } from '../support/service/muster.ts';
+import { onSmallDisk, SmallDisk, whyNoSmallDisk } from '../support/service/small-disk.ts';
+import { times } from '../support/service/v1.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { until } from '../support/time/until.ts';
+
+const missing = whyNoSmallDisk();
+const title = `A12: an embedded store on a full disk${missing === undefined ? '' : ` [skipped: ${missing}]`}`;
+
+const DISK_BYTES = 8 * 1024 * 1024;
+const OWNERS = 20;
+const REVOCATIONS = 1000;
+const AT_ONCE = 16;
+
+describe.skipIf(missing !== undefined)(title, () => {
+  test('owners fill it, then a stranger takes the rest: 1,000 revocations are 200, and room that is made is used', async () => {
+    const directory = scratchDirectory('small-disk');
+    await using muster = await MusterProcess.start(
+      { MUSTER_DATA_DIR: directory },
+      undefined,
+      onSmallDisk(directory, DISK_BYTES),
+    );
+    const disk = new SmallDisk(muster.pid, directory);
+    const reserve = join(disk.path, 'muster.db-reserve');
+    expect(existsSync(reserve)).toBe(true);
+    const owners = await times(OWNERS, AT_ONCE, () => tenant(muster));
+    const spare = await tenant(muster);
+    const keyOf = (number: number): string => owners[number % OWNERS]?.apiKey ?? expect.unreachable();
+    const daemon = await createApp(muster, keyOf(0));
+    const credential = await enroll(muster, daemon);
+    const create = (number: number): Promise<Answer> =>
+      call(`${muster.api}/v1/apps`, { method: 'POST', token: keyOf(number), body: { name: 'n'.repeat(100) } });
+    const revoke = async (appId: string, number: number): Promise<number> =>
+      (await call(`${muster.api}/v1/apps/${appId}/revoke`, { method: 'POST', token: keyOf(number) })).status;
+
+    const apps: { readonly appId: string; readonly owner: number }[] = [];
+    for (let refused = 0, from = 0; refused < 100; from += AT_ONCE) {
+      const answers = await times(AT_ONCE, AT_ONCE, (number) => create(from + number));
+      for (const [index, { status, body }] of answers.entries()) {
+        if (status === 201) apps.push({ appId: String(body['appId']), owner: from + index });
+        else refused += 1;
+      }
+    }
+    expect(apps.length).toBeGreaterThan(REVOCATIONS);
+    expect(existsSync(reserve), 'the reserve is not for owners').toBe(true);
+    const revokeSome = async (from: number, count: number): Promise<Set<number>> =>
+      new Set(
+        await times(count, AT_ONCE, async (number) => {
+          const { appId, owner } = apps[from + number] ?? expect.unreachable();
+          return await revoke(appId, owner);
+        }),
+      );
+    expect(await revokeSome(0, REVOCATIONS / 2)).toEqual(new Set([200]));
+
+    disk.fill();
+    expect(await revokeSome(REVOCATIONS / 2, REVOCATIONS / 2)).toEqual(new Set([200]));
+    expect(await revoke(daemon.appId, 0)).toBe(200);
+    expect((await poll(muster, credential)).status).toBe(401);
+    expect((await create(0)).status).toBe(502);
+    expect(await call(`${muster.ops}/readyz`)).toMatchObject({
+      status: 200,
+      body: { degraded: expect.stringContaining('full') as string },
+    });
+
+    disk.empty();
+    await times(Math.floor(apps.length / 2), AT_ONCE, async (number) => {
+      const { appId, owner } = apps[number] ?? expect.unreachable();
+      return await call(`${muster.api}/v1/apps/${appId}`, { method: 'DELETE', token: keyOf(owner) });
+    });
+    await until(() => existsSync(reserve));
+    await until(
+      async () => (await call(`${muster.api}/v1/apps`, { method: 'POST', token: spare.apiKey })).status === 201,
+    );
+    await until(async () => !('degraded' in (await call(`${muster.ops}/readyz`)).body));
+    expect(await muster.end('SIGTERM')).toBe(0);
+  });
+});
