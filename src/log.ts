@@ -1,4 +1,11 @@
-import { pino, stdTimeFunctions, type DestinationStream, type LogFn, type Logger } from 'pino';
+import {
+  destination as fileDestination,
+  pino,
+  stdTimeFunctions,
+  type DestinationStream,
+  type LogFn,
+  type Logger,
+} from 'pino';
 import { systemClock, type Clock } from './time/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -37,7 +44,17 @@ export function createLog(level: LogLevel, destination?: DestinationStream, samp
       },
     },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return pino(options, destination ?? stdout());
+}
+
+/** The lines that wait while stdout takes none; those beyond are dropped. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+
+/** Where stdout is a file on a full disk, the service goes on without its log: pino would throw at each line. */
+function stdout(): DestinationStream {
+  const stream = fileDestination({ dest: 1, sync: true, maxLength: WAITING_BYTES_MAX });
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 const LEFT_OUT = 'further lines of this cause were left out';

@@ -193,18 +193,9 @@ export class Database {
     return this.number('PRAGMA freelist_count');
   }
 
-  /** Sets the length of the write-ahead log, in pages, from which it is copied into the file. */
-  checkpointAt(pages: number): void {
-    this.database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
-  }
-
-  /** Copies the write-ahead log into the file, and gives back its room, as far as it can. */
-  emptyLog(): void {
-    try {
-      this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch {
-      // On a full disk the log stays as it is.
-    }
+  /** @throws Error of SQLite */
+  pragma(text: string): void {
+    this.database.exec(`PRAGMA ${text}`);
   }
 
   close(): void {

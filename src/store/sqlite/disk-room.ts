@@ -14,6 +14,8 @@ const LOG_PART = 1 / 32;
 const CHECKPOINT_PAGES_MIN = 16;
 /** The log needs some room beside it; otherwise the next commit would need the reserve again. */
 const ROOM_FOR_RESERVE = 1.25;
+/** A short write-ahead log: this much free space is no room, even for a store that is smaller. */
+const LOG_BYTES = 256 * 1024;
 /** With less than this and no reserve, no commit is taken any more. */
 const LEAST_BYTES = 64 * 1024;
 
@@ -93,7 +95,16 @@ export class DiskRoom implements Disposable {
   private giveUpReserve(): void {
     if (this.hasReserve) rmSync(this.reserve, { force: true });
     this.hasReserve = false;
-    this.database.emptyLog();
+    this.emptyLog();
+  }
+
+  /** Copies the write-ahead log into the file, and gives back its room, as far as it can. */
+  private emptyLog(): void {
+    try {
+      this.database.pragma('wal_checkpoint(TRUNCATE)');
+    } catch {
+      // On a full disk the log stays as it is.
+    }
   }
 
   private freeBytes(): number {
@@ -106,8 +117,8 @@ export class DiskRoom implements Disposable {
     const freePagesBytes = this.database.pagesFree() * PAGE_BYTES;
     this.keepReserve(inUseBytes + freePagesBytes);
     const freeBytes = this.freeBytes();
-    // A reserve that was given up is no room for others.
-    const owed = this.hasReserve ? 0 : this.reserveBytes;
+    // A reserve that was given up is no room for others, and the log needs its own.
+    const owed = LOG_BYTES + (this.hasReserve ? 0 : this.reserveBytes);
     const capacityBytes = inUseBytes + freePagesBytes + Math.max(0, freeBytes - owed);
     this.boundLog(capacityBytes);
     return { inUseBytes, capacityBytes, refusesPuts: !this.hasReserve && freeBytes < LEAST_BYTES };
@@ -129,9 +140,9 @@ export class DiskRoom implements Disposable {
     const pages = Math.floor((capacityBytes * LOG_PART) / PAGE_BYTES);
     const bound = Math.min(CHECKPOINT_PAGES, Math.max(CHECKPOINT_PAGES_MIN, pages));
     const shorter = bound < this.checkpointPages;
-    if (bound !== this.checkpointPages) this.database.checkpointAt(bound);
+    if (bound !== this.checkpointPages) this.database.pragma(`wal_autocheckpoint = ${bound}`);
     this.checkpointPages = bound;
-    if (shorter) this.database.emptyLog();
+    if (shorter) this.emptyLog();
   }
 }
 

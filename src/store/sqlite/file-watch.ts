@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { StoreUnavailable } from '../port.ts';
 
 /**
  * Tells whether the files of an open database are still those at its path. SQLite goes on writing into a file that was
@@ -27,3 +28,10 @@ function identityOf(path: string): string {
     return 'none';
   }
 }
+
+/** How often a store without commits looks whether its file is still there. */
+export const LOOK_EVERY_MS = 1000;
+
+/** The trouble of an operation that came upon another file. */
+export const replacedBefore = (operation: string): StoreUnavailable =>
+  new StoreUnavailable('replaced', `${operation}: the file of the store was removed or replaced while it was open`);

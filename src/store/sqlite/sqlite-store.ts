@@ -22,7 +22,7 @@ import {
 } from '../port.ts';
 import { Database, pagesIn, unavailable } from './database.ts';
 import { DiskRoom } from './disk-room.ts';
-import { FileWatch } from './file-watch.ts';
+import { FileWatch, LOOK_EVERY_MS, replacedBefore } from './file-watch.ts';
 import { bytesOf, Group, groupSize, isUrgent, type PendingCommit, type Position } from './group-commit.ts';
 import { History } from './history.ts';
 import { type HolderNote, SqliteHolds } from './holds.ts';
@@ -43,8 +43,6 @@ export interface SqliteOptions {
 
 const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
 const RETAINED_BYTES_MAX = 512 * 1024 * 1024;
-/** How often a store without commits looks whether its file is still there. */
-const LOOK_EVERY_MS = 1000;
 
 /**
  * Opens the file, or makes it (mode 0600), for this process alone. `:memory:` is a store that ends with its disposal.
@@ -76,8 +74,12 @@ class SqliteStore implements Store {
   private remains: boolean;
 
   constructor(path: string, options: SqliteOptions) {
-    const { bytesMax, historyBytesMax = HISTORY_BYTES_MAX, retainedBytesMax = RETAINED_BYTES_MAX } = options;
-    const { checked = false } = options;
+    const {
+      bytesMax,
+      historyBytesMax = HISTORY_BYTES_MAX,
+      retainedBytesMax = RETAINED_BYTES_MAX,
+      checked = false,
+    } = options;
     this.pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
     this.database = new Database(path, this.pagesMax, checked);
     this.file = new FileWatch(path);
@@ -163,8 +165,7 @@ class SqliteStore implements Store {
   }
 
   fullness(): number {
-    if (this.room !== undefined) return this.room.fullness;
-    if (this.pagesMax === undefined || this.disposal !== undefined) return Number.NaN;
+    if (this.pagesMax === undefined || this.disposal !== undefined) return this.room?.fullness ?? Number.NaN;
     return Math.min(1, this.database.pagesInUse() / this.pagesMax);
   }
 
@@ -301,6 +302,3 @@ class SqliteStore implements Store {
     if (changes.length > 0) this.watches.feed(position.revision, changes);
   }
 }
-
-const replacedBefore = (operation: string): StoreUnavailable =>
-  new StoreUnavailable('replaced', `${operation}: the file of the store was removed or replaced while it was open`);

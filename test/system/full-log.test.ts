@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { expect, test } from 'vitest';
+
+/** Every write to it fails as on a full disk. */
+const FULL = '/dev/full';
+const LOG = join(import.meta.dirname, '../../src/log.ts');
+const PROGRAM = `
+  const { createLog } = await import(${JSON.stringify(LOG)});
+  const log = createLog('info');
+  for (let line = 0; line < 20_000; line += 1) log.info({ line, text: 'x'.repeat(100) }, 'a line');
+  process.stderr.write('went on');
+`;
+
+test.skipIf(!existsSync(FULL))('a log on a full disk does not end the process, and takes no more memory', () => {
+  const full = openSync(FULL, 'w');
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+    // Only for a process that never ends: a verdict that it did is the same on any machine.
+    timeout: 120_000,
+  });
+  closeSync(full);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: 'went on' });
+});
