@@ -272,11 +272,7 @@ export interface RateWindowService {
 export async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
   const { config, store, clock, log } = foundation;
   if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
-    const shared = createSharedRateWindow({
-      ...foundation,
-      liveReplicas: () => foundation.replicas.live(),
-      clockHeard: (replicaId, skewMs) => foundation.replicas.clockHeard(replicaId, skewMs),
-    });
+    const shared = createSharedRateWindow(foundation);
     return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
   }
   const isKept = store.backend === 'sqlite';

@@ -204,8 +204,7 @@ class Replica implements Clock {
       log,
       metrics,
       replicaId: id,
-      liveReplicas,
-      clockHeard: () => undefined,
+      replicas: { live: liveReplicas, clockHeard: () => undefined },
       rules,
     });
     void this.window.run(this.#stopping.signal);

@@ -15,6 +15,14 @@ export interface LiveReplica {
   readonly knows: readonly string[];
 }
 
+/** The registry of replicas, as far as the exchange needs it. */
+export interface KnownReplicas {
+  /** Every live replica, this one among them. @throws StoreUnavailable; BadRecord */
+  live(): Promise<readonly LiveReplica[]>;
+  /** Another replica's wall clock is ahead by so many milliseconds at least, behind where they are negative. */
+  clockHeard(replicaId: string, skewMs: number): void;
+}
+
 export interface AgeExchangeDeps {
   readonly store: Pick<Store, 'commit' | 'list'>;
   readonly clock: Clock;
@@ -22,12 +30,9 @@ export interface AgeExchangeDeps {
   readonly replicaId: string;
   readonly revisions: RevisionClock;
   readonly rules: Pick<WindowRules, 'othersCountMs'>;
-  /** Every live replica, this one among them. @throws StoreUnavailable; BadRecord */
-  readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
+  readonly replicas: KnownReplicas;
   /** Ages were learnt: what was known before may be older than it seemed. */
   readonly learnt: () => void;
-  /** Another replica's wall clock is ahead by so many milliseconds at least, behind where they are negative. */
-  readonly clockHeard: (replicaId: string, skewMs: number) => void;
   readonly nextNonce: () => number;
 }
 
@@ -115,8 +120,8 @@ export class AgeExchange {
 
   /** Resolves when all have answered, or after a second. */
   async #asked(): Promise<void> {
-    const { store, clock, replicaId, liveReplicas, nextNonce } = this.#deps;
-    const live = await liveReplicas();
+    const { store, clock, replicaId, replicas, nextNonce } = this.#deps;
+    const live = await replicas.live();
     await this.#sweep(new Set(live.map((one) => one.replicaId)));
     const others = live.filter((one) => one.replicaId !== replicaId && one.knows.includes(RATE_WINDOW_AGES));
     if (others.length === 0) return;
@@ -172,7 +177,7 @@ export class AgeExchange {
   }
 
   #take(answerer: string, entry: Entry): void {
-    const { revisions, rules, clock, clockHeard } = this.#deps;
+    const { revisions, rules, clock, replicas } = this.#deps;
     try {
       const { record } = parseRecord(ageAnswerSchema, entry);
       revisions.learn(record.revisions, entry.revision);
@@ -180,7 +185,7 @@ export class AgeExchange {
       const received = clock.now();
       if (entry.key.startsWith(`${this.#question.key}/`)) {
         const sent = received - (clock.monotonic() - this.#question.sentAt);
-        clockHeard(answerer, Math.min(0, record.clock - sent) + Math.max(0, record.clock - received));
+        replicas.clockHeard(answerer, Math.min(0, record.clock - sent) + Math.max(0, record.clock - received));
       }
       const isWhole = (record.revisions[0]?.[1] ?? 0) >= rules.othersCountMs;
       if (isWhole) this.#learnt(this.#doubt);

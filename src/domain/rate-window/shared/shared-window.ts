@@ -5,7 +5,7 @@ import type { Clock } from '../../../time/clock.ts';
 import { LIMITS, type Deadlines } from '../../limits.ts';
 import type { RateDecision, RateWindow } from '../local-window.ts';
 import { AccountWindow } from './account-window.ts';
-import { AgeExchange, type LiveReplica } from './age-exchange.ts';
+import { AgeExchange, type KnownReplicas } from './age-exchange.ts';
 import type { RateWindowMetrics } from './metrics.ts';
 import { RevisionClock } from './revision-clock.ts';
 import { WINDOW_RULES, type WindowRules } from './rules.ts';
@@ -27,10 +27,7 @@ export interface SharedRateWindowDeps {
   readonly metrics: RateWindowMetrics;
   /** Names this process, from start to stop: no other process settles its leases. */
   readonly replicaId: string;
-  /** Every live replica, this one among them. @throws StoreUnavailable; BadRecord */
-  readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
-  /** Another replica's wall clock is ahead by so many milliseconds at least, behind where they are negative. */
-  readonly clockHeard: (replicaId: string, skewMs: number) => void;
+  readonly replicas: KnownReplicas;
   readonly rules?: WindowRules;
 }
 

@@ -43,8 +43,10 @@ function running(store: Store, clock: Clock, replicaId: string, live: readonly L
     log,
     metrics,
     replicaId,
-    liveReplicas: async () => live,
-    clockHeard: (other, skewMs) => void heard.push([replicaId, other, skewMs]),
+    replicas: {
+      live: async () => live,
+      clockHeard: (other, skewMs) => void heard.push([replicaId, other, skewMs]),
+    },
   });
   const run = window.run(stopping.signal);
   const kill = async (): Promise<void> => {

@@ -33,8 +33,7 @@ const windowOn = (store: Store, clock: FakeClock, replicaId = 'me', logged = log
     log: logged,
     metrics,
     replicaId,
-    liveReplicas: async () => [],
-    clockHeard: () => undefined,
+    replicas: { live: async () => [], clockHeard: () => undefined },
   });
 
 test('a stop while the watch is being opened is not held up', async () => {
