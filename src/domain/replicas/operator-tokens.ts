@@ -50,11 +50,14 @@ export class ComparedTokens {
    */
   compare(own: AnnouncedTokens | undefined, others: readonly ReplicaRecord[]): void {
     const { log, metrics } = this.#deps;
-    const differing = others
-      .filter(({ operatorTokens: theirs }) => own && theirs?.keyNumber === own.keyNumber && theirs.mac !== own.mac)
+    const comparable = others.filter(({ operatorTokens: theirs }) => own && theirs?.keyNumber === own.keyNumber);
+    const differing = comparable
+      .filter(({ operatorTokens: theirs }) => theirs?.mac !== own?.mac)
       .map(({ replicaId }) => replicaId)
       .sort();
     metrics.operatorTokensDiffer(differing.length);
+    // Nothing is known of the others until they have announced themselves under the same key.
+    if (differing.length === 0 && comparable.length < others.length) return;
     const names = differing.join(' ');
     if (names === this.#logged) return;
     this.#logged = names;

@@ -323,6 +323,14 @@ onEachStore('the clocks of replicas', (stores) => {
     await other.round();
     await one.round();
     expect(one.told.otherTokens).toBe(1);
+    await store.commit({
+      expect: [{ key: 'never', revision: 0 }],
+      write: [put(KEYS.activeKey, { number: 2, fingerprint: keyRing.fingerprint(2) })],
+    });
+    for (const each of [one, other, one]) await each.round();
+    // In between they could not be compared, and so were not the same again.
+    const told = one.told.logged.filter(({ msg }) => msg.includes('operator tokens'));
+    expect([one.told.otherTokens, told]).toMatchObject([1, [{ level: 'warn', replicas: ['other'] }]]);
     await other.release();
     const silent = { replicaId: 'silent', startedAt: 1, version: '0', keyNumbers: [1], fingerprints: {}, clock: 1 };
     await store.commit({ expect: [{ key: 'never', revision: 0 }], write: [put(KEYS.replica('silent'), silent)] });
