@@ -9,7 +9,7 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
-import { keyIsMissing } from '../refusal.ts';
+import { Busy, keyIsMissing } from '../refusal.ts';
 import { BACKUP_FORMAT, BackupWriter, type BackupHeader, type SigningKey } from './file-format.ts';
 
 export interface BackupDeps extends Pick<MutationDeps, 'store' | 'clock' | 'random' | 'log' | 'metrics'> {
@@ -33,7 +33,7 @@ export interface Backups {
    * is in the audit of the service before anything of it leaves the service.
    * @param options.counted whether the entries are counted first, so that the header has their number and a client can
    *   show the progress
-   * @throws StoreUnavailable; ConfigurationFault where this replica does not have the active key
+   * @throws StoreUnavailable; Busy; ConfigurationFault where this replica does not have the active key
    */
   begin(options: { readonly counted: boolean; readonly origin: Origin }): Promise<Backup | 'busy'>;
 }
@@ -104,14 +104,15 @@ async function signingKey({ store, keyRing }: BackupDeps): Promise<SigningKey> {
 
 /**
  * Writes the entry that somebody takes the whole store away.
- * @throws StoreUnavailable, but not where the store is full: a backup is the way out of that, and the log has it.
+ * @throws Busy; StoreUnavailable, but not where the store is full: a backup is the way out of that, and the log has it.
  */
 async function audit(deps: BackupDeps, origin: Origin, detail: { revision: number; keyNumber: number }): Promise<void> {
   const action = 'backup.begun';
   const step: Step<void> = { accountId: OPERATOR_AUDIT, action, detail, expect: [], write: [], result: undefined };
   deps.log.info({ actor: origin.actor, requestId: origin.requestId, ...detail }, 'a backup begins');
   try {
-    await commitSteps(deps, [{ origin, step }]);
+    const done = await commitSteps(deps, [{ origin, step }]);
+    if (done === 'conflict') throw new Busy('conflicts', 'The entry of the backup could not be written.');
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
     deps.log.error({ err: error, requestId: origin.requestId }, 'the store is full, and the audit lacks a backup');

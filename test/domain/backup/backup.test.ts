@@ -82,6 +82,8 @@ onEachStore('a backup', (stores) => {
       down ? Promise.reject(new StoreUnavailable('unreachable', 'down')) : store.hold(...args);
     const backups = backupsOf(wrappedStore(store, { hold }));
     await expect(backups.begin({ counted: false, origin: ORIGIN })).rejects.toThrow('down');
+    const refused: Store['commit'] = () => Promise.resolve({ outcome: 'conflict' });
+    await expect(backupText(wrappedStore(store, { commit: refused }))).rejects.toThrow('could not be written');
     down = false;
     const begun = await backups.begin({ counted: false, origin: ORIGIN });
     expect(begun).not.toBe('busy');
