@@ -289,10 +289,7 @@ export async function createRateWindow(foundation: Foundation): Promise<RateWind
     // A disk that is full must not keep the process from ending.
     finish: () =>
       window.save().catch((error: unknown) => {
-        log.warn(
-          { err: error },
-          'the rate windows could not be saved: units that nobody spent count after the restart',
-        );
+        log.warn({ err: error }, 'the rate windows could not be saved: the next start counts more than was spent');
       }),
   };
 }

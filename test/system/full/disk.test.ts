@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { MusterProcess } from '../support/service/muster-process.ts';
-import { call, createApp, enroll, poll, tenant, type Answer } from '../support/service/muster.ts';
-import { onSmallDisk, SmallDisk, whyNoSmallDisk } from '../support/service/small-disk.ts';
-import { times } from '../support/service/v1.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
-import { until } from '../support/time/until.ts';
+import { MusterProcess } from '../../support/service/muster-process.ts';
+import { call, createApp, enroll, poll, tenant, type Answer } from '../../support/service/muster.ts';
+import { onSmallDisk, SmallDisk, whyNoSmallDisk } from './small-disk.ts';
+import { times } from '../../support/service/v1.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { until } from '../../support/time/until.ts';
 
 const missing = whyNoSmallDisk();
 const title = `A12: an embedded store on a full disk${missing === undefined ? '' : ` [skipped: ${missing}]`}`;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 /** Every write to it fails as on a full disk. */
 const FULL = '/dev/full';
-const LOG = join(import.meta.dirname, '../../src/log.ts');
+const LOG = join(import.meta.dirname, '../../../src/log.ts');
 const PROGRAM = `
   const { createLog } = await import(${JSON.stringify(LOG)});
   const log = createLog('info');
