@@ -38,7 +38,7 @@ export class MusterProcess implements Addresses, AsyncDisposable {
     entry = MAIN,
     under: readonly string[] = [],
   ): Promise<MusterProcess> {
-    const [command = process.execPath, ...words] = [...under, process.execPath, entry];
+    const [command, ...words] = [...under, process.execPath, entry];
     const child = spawn(command, words, {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {

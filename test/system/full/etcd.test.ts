@@ -3,7 +3,16 @@ import { fill, makeRoom } from '../../chaos/cluster/etcd-admin.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { revoke } from '../../support/service/daemon.ts';
-import { call, createApp, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  Muster,
+  poll,
+  tenant,
+  type Answer,
+  type Tenant,
+} from '../../support/service/muster.ts';
 import { times } from '../../support/service/v1.ts';
 import { until } from '../../support/time/until.ts';
 

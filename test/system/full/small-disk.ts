@@ -7,7 +7,7 @@ const UNSHARE = ['unshare', '--user', '--map-root-user', '--mount'];
 
 /** Why this machine has no small disks; undefined where it has. */
 export function whyNoSmallDisk(): string | undefined {
-  const [command = '', ...words] = [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'];
+  const [command, ...words] = [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'];
   const { status } = spawnSync(command, words, { stdio: 'ignore' });
   return status === 0 ? undefined : 'tmpfs cannot be mounted in a user namespace here';
 }
