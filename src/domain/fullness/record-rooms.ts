@@ -46,6 +46,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'replica/*': 'vital',
   'pin/*': 'vital',
   'rate/*': 'vital',
+  'rate-ages/*/*': 'vital',
   compaction: 'vital',
   restoring: 'vital',
   // Written by what removes other records: the end of the audit's retention, and of a purge.

@@ -23,7 +23,7 @@ import {
 import { Database, pagesIn, unavailable } from './database.ts';
 import { DiskRoom } from './disk-room.ts';
 import { FileWatch, LOOK_EVERY_MS, replacedBefore } from './file-watch.ts';
-import { bytesOf, Group, groupSize, isUrgent, type PendingCommit, type Position } from './group-commit.ts';
+import { bytesOf, Group, groupSize, isUrgent, withoutHeld, type PendingCommit, type Position } from './group-commit.ts';
 import { History } from './history.ts';
 import { type HolderNote, SqliteHolds } from './holds.ts';
 import { pageNow, pageThen } from './pages.ts';
@@ -199,15 +199,8 @@ class SqliteStore implements Store {
       const [first, ...others] = [...this.database.held()].map(([key, revision]) => ({ key, revision }));
       if (first === undefined) return;
       const write = [first, ...others].map(({ key }) => ({ remove: key }));
-      const remove = (): Group => {
-        const group = new Group(this.database, this.position);
-        this.database.transaction(() => {
-          const results = group.add({ expect: [first, ...others], write, quiet: true });
-          this.database.forgetHeld();
-          return { revision: group.position.revision, results };
-        });
-        return group;
-      };
+      const change: Change = { expect: [first, ...others], write, quiet: true };
+      const remove = (): Group => withoutHeld(this.database, this.position, change);
       this.adopt(this.room?.withReserve(remove) ?? remove());
     } catch (err) {
       this.database.close();

@@ -102,7 +102,6 @@ export const QUICK_IN_MEMORY: readonly string[] = [
   'test/domain/metering/prices.test.ts',
   'test/domain/mutation/account-queue.test.ts',
   'test/domain/mutation/commit.test.ts',
-  'test/domain/mutation/full-store.test.ts',
   'test/domain/otel-config/rollout.test.ts',
   'test/domain/replicas/format.test.ts',
   'test/domain/replicas/replicas.test.ts',
