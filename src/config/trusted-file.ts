@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import process from 'node:process';
 
@@ -28,9 +28,19 @@ export interface User {
 function thisUser(): User | undefined {
   const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
   if (uid === undefined || gid === undefined) return undefined;
-  // Kubernetes sets it in every container.
-  const isPod = process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
-  return { uid, gid, ...(isPod && { podGroups: process.getgroups?.() ?? [] }) };
+  return { uid, gid, ...(isInPod() && { podGroups: process.getgroups?.() ?? [] }) };
+}
+
+/**
+ * Whether this is a container of Kubernetes: it gives each one a file of hosts, and names itself in its first line.
+ * @param hostsFile only tests give one
+ */
+export function isInPod(hostsFile = '/etc/hosts'): boolean {
+  try {
+    return readFileSync(hostsFile, 'utf8').startsWith('# Kubernetes-managed hosts file');
+  } catch {
+    return false;
+  }
 }
 
 /**

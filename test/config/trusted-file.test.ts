@@ -1,26 +1,21 @@
 import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { plantedByOthers, writableByOthers, type User } from '../../src/config/trusted-file.ts';
+import { isInPod, plantedByOthers, writableByOthers, type User } from '../../src/config/trusted-file.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 
 let dir: string;
 let file: string;
 beforeEach(() => {
-  // These tests may run in a pod.
-  vi.stubEnv('KUBERNETES_SERVICE_HOST', undefined);
   dir = join(scratchDirectory('muster'), 'a');
   mkdirSync(dir, { mode: 0o755 });
   file = join(dir, 'keys');
   writeFileSync(file, KEY_FILE_TEXT, { mode: 0o600 });
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(join(dir, '..'), { recursive: true });
-});
+afterEach(() => rmSync(join(dir, '..'), { recursive: true }));
 
 const own: User = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
 const STRANGER = 54_321;
@@ -43,7 +38,7 @@ describe('a file that the configuration names', () => {
     [0o666, false, 'that all may write'],
   ])('of mode %o: %s (%s)', (mode, accepted) => {
     chmodSync(file, mode);
-    const why = writableByOthers(file);
+    const why = writableByOthers(file, own);
     expect(why).toBe(accepted ? undefined : `others can write ${file}: chmod go-w ${file}`);
   });
 
@@ -56,7 +51,7 @@ describe('a file that the configuration names', () => {
   ])('in a directory of mode %o: %s (%s)', (mode, accepted) => {
     chmodSync(dir, mode);
     const why = `others can put another file in its place, since they can write ${dir}: chmod go-w ${dir}`;
-    expect(writableByOthers(file)).toBe(accepted ? undefined : why);
+    expect(writableByOthers(file, own)).toBe(accepted ? undefined : why);
   });
 
   test('in a directory that a group of others may write is refused', () => {
@@ -82,12 +77,12 @@ describe('a file that the configuration names', () => {
     unlinkSync(file);
     symlinkSync(join('..data', 'keys'), file);
     chmodSync(dir, 0o1777);
-    expect(writableByOthers(file)).toBeUndefined();
+    expect(writableByOthers(file, own)).toBeUndefined();
     chmodSync(join(dated, 'keys'), 0o664);
-    expect(writableByOthers(file)).toContain('others can write');
+    expect(writableByOthers(file, own)).toContain('others can write');
     chmodSync(join(dated, 'keys'), 0o644);
     chmodSync(dated, 0o777);
-    expect(writableByOthers(file)).toContain(`they can write ${dated}`);
+    expect(writableByOthers(file, own)).toContain(`they can write ${dated}`);
   });
 
   test('that is not there, or a link that leads to itself, is left to whoever reads it', () => {
@@ -100,10 +95,10 @@ describe('a file that the configuration names', () => {
 describe('a file in the data directory', () => {
   test('is refused where others may write it, and where it is of another user; the directory does not matter', () => {
     chmodSync(dir, 0o777);
-    expect(plantedByOthers(file)).toBeUndefined();
+    expect(plantedByOthers(file, own)).toBeUndefined();
     expect(plantedByOthers(join(dir, 'absent'))).toBeUndefined();
     chmodSync(file, 0o660);
-    expect(plantedByOthers(file)).toContain('others can write');
+    expect(plantedByOthers(file, own)).toContain('others can write');
     chmodSync(file, 0o600);
     expect(plantedByOthers(file, given(file))).toContain('belongs to another user');
   });
@@ -131,11 +126,14 @@ describe('in a pod of Kubernetes', () => {
     expect(plantedByOthers(file, elsewhere)).toContain('others can write');
   });
 
-  test('is told by the variable that Kubernetes sets', () => {
-    chmodSync(dir, 0o777);
-    expect(writableByOthers(file)).toContain('others can put another file in its place');
-    vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.0.0.1');
-    expect(writableByOthers(file)).toBeUndefined();
+  test.each([
+    ['# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n', true, 'of a pod'],
+    ['# Kubernetes-managed hosts file (host network).\n', true, 'of a pod on the network of its node'],
+    ['127.0.0.1\tlocalhost\n# Kubernetes-managed hosts file.\n', false, 'of another machine'],
+  ])('is told by the file of hosts: %j, %s (%s)', (text, expected) => {
+    writeFileSync(file, text);
+    expect(isInPod(file)).toBe(expected);
+    expect(isInPod(join(dir, 'absent'))).toBe(false);
   });
 });
 

@@ -5,8 +5,8 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a lost key file is made anew over a store that was used',
     file: 'src/service/files/generated-secrets.ts',
-    search: 'if (!existsSync(path) && !(await isNew(store))) {',
-    replacement: 'if (!existsSync(path) && !(await isNew(store)) && path.length === 0) {',
+    search: 'if (!existsSync(path) && !(await isUnused(store))) {',
+    replacement: 'if (!existsSync(path) && !(await isUnused(store)) && path.length === 0) {',
     rule: 'Keys: an embedded store makes a key file for an empty store alone.',
     caughtBy: ['test/service/files/generated-secrets.test.ts'],
   },
