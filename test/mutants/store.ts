@@ -20,9 +20,9 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a commit into a file that was removed is acknowledged',
-    file: 'src/store/sqlite/sqlite-store.ts',
-    search: '    this.look();\n    if (this.replaced) {',
-    replacement: '    if (this.replaced) {',
+    file: 'src/store/sqlite/file-watch.ts',
+    search: '    this.#look();\n    this.assertThere(operation);',
+    replacement: '    this.assertThere(operation);',
     rule: 'A14: the embedded store acknowledges no write into a file that is not at its path.',
     caughtBy: ['test/store/sqlite/files.test.ts', 'test/service/store-trouble.test.ts'],
   },

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { Fullness, type Look } from '../fullness.ts';
 import { StoreUnavailable } from '../port.ts';
 import { CHECKPOINT_PAGES, PAGE_BYTES, unavailable, type Database } from './database.ts';
+import type { FileWatch } from './file-watch.ts';
 
 /** Enough for thousands of revocations: each adds one or two KiB to the file. */
 const RESERVE_BYTES_MAX = 4 * 1024 * 1024;
@@ -22,6 +23,7 @@ const LEAST_BYTES = 64 * 1024;
 /** Watches the room of a store's file; a store in memory, or with a bound of its own, has no disk to watch. */
 export class DiskRoom implements Disposable {
   private readonly database: Database;
+  private readonly file: FileWatch;
   private readonly directory: string;
   private readonly reserve: string;
   private readonly estimate: Fullness;
@@ -29,8 +31,9 @@ export class DiskRoom implements Disposable {
   private hasReserve: boolean;
   private checkpointPages = CHECKPOINT_PAGES;
 
-  constructor(path: string, database: Database) {
+  constructor(path: string, database: Database, file: FileWatch) {
     this.database = database;
+    this.file = file;
     this.directory = dirname(path);
     this.reserve = `${path}-reserve`;
     this.reserveBytes = statSync(this.reserve, { throwIfNoEntry: false })?.size ?? 0;
@@ -101,9 +104,9 @@ export class DiskRoom implements Disposable {
   /** Copies the write-ahead log into the file, and gives back its room, as far as it can. */
   private emptyLog(): void {
     try {
-      this.database.pragma('wal_checkpoint(TRUNCATE)');
+      this.file.writing('checkpoint', () => this.database.pragma('wal_checkpoint(TRUNCATE)'));
     } catch {
-      // On a full disk the log stays as it is.
+      // On a full disk the log stays as it is, and so it does where the file is not ours any more.
     }
   }
 

@@ -22,7 +22,7 @@ import {
 } from '../port.ts';
 import { Database, pagesIn, unavailable } from './database.ts';
 import { DiskRoom } from './disk-room.ts';
-import { FileWatch, LOOK_EVERY_MS, replacedBefore } from './file-watch.ts';
+import { FileWatch } from './file-watch.ts';
 import { bytesOf, Group, groupSize, isUrgent, withoutHeld, type PendingCommit, type Position } from './group-commit.ts';
 import { History } from './history.ts';
 import { type HolderNote, SqliteHolds } from './holds.ts';
@@ -61,9 +61,6 @@ class SqliteStore implements Store {
   private readonly holds = new SqliteHolds(async (change, note) => this.submit(change, note));
   private readonly pagesMax: number | undefined;
   private readonly file: FileWatch;
-  private readonly looking: NodeJS.Timeout;
-  /** The file at the path is not the one that is open: nothing that is written could be found again. */
-  private replaced = false;
   /** Absent in memory, and under a bound of the store's own. */
   private readonly room: DiskRoom | undefined;
   private position: Position;
@@ -83,8 +80,7 @@ class SqliteStore implements Store {
     this.pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
     this.database = new Database(path, this.pagesMax, checked);
     this.file = new FileWatch(path);
-    this.looking = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
-    if (path !== ':memory:' && this.pagesMax === undefined) this.room = new DiskRoom(path, this.database);
+    if (path !== ':memory:' && this.pagesMax === undefined) this.room = new DiskRoom(path, this.database, this.file);
     const revision = this.database.revision();
     const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
     this.position = { revision, head: { revision: headRevision, epochId: value } };
@@ -154,8 +150,9 @@ class SqliteStore implements Store {
       const to = this.history.compactable(Math.min(revision, this.position.revision));
       this.history.forget(to);
       this.history.trim();
-      this.database.forget(this.remains);
+      this.file.writing('compact', () => this.database.forget(this.remains));
       this.remains = false;
+      this.file.assertThere('compact');
       return to;
     });
   }
@@ -178,7 +175,7 @@ class SqliteStore implements Store {
     // At least one turn: a listener that disposes of the store must not close it under the commit that called it.
     do await nextTurn();
     while (this.flushScheduled);
-    clearInterval(this.looking);
+    this.file.close();
     this.room?.[Symbol.dispose]();
     this.watches.endAll();
     this.holds.endAll();
@@ -200,7 +197,7 @@ class SqliteStore implements Store {
       if (first === undefined) return;
       const write = [first, ...others].map(({ key }) => ({ remove: key }));
       const change: Change = { expect: [first, ...others], write, quiet: true };
-      const remove = (): Group => withoutHeld(this.database, this.position, change);
+      const remove = (): Group => this.file.writing('open', () => withoutHeld(this.database, this.position, change));
       this.adopt(this.room?.withReserve(remove) ?? remove());
     } catch (err) {
       this.database.close();
@@ -210,12 +207,7 @@ class SqliteStore implements Store {
 
   private assertOpen(operation: string): void {
     if (this.disposal !== undefined) throw new StoreUnavailable('closed', `${operation}: the store is closed`);
-    if (this.replaced) throw replacedBefore(operation);
-  }
-
-  /** A file that was moved away and back is the same again. */
-  private look(): void {
-    this.replaced = this.file.isReplaced();
+    this.file.assertThere(operation);
   }
 
   private reading<T>(operation: string, read: () => T): T {
@@ -248,15 +240,15 @@ class SqliteStore implements Store {
     const group = new Group(this.database, this.position);
     let results: CommitResult[];
     try {
-      results = this.write(group, members);
+      results = this.file.writing('commit', () => this.write(group, members));
     } catch (err) {
       return this.flushAgain(members, unavailable('commit', err), isRetry);
     }
-    this.look();
-    if (this.replaced) {
+    const trouble = this.file.trouble('commit');
+    if (trouble) {
       // The database that is open has the changes; nobody will find them there.
       this.adopt(group);
-      for (const { reject } of members) reject(replacedBefore('commit'));
+      for (const { reject } of members) reject(trouble);
       return;
     }
     for (const [index, result] of results.entries()) {

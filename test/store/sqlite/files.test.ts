@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABSENT, type Change, type StoreUnavailable } from '../../../src/store/port.ts';
+import { FileWatch } from '../../../src/store/sqlite/file-watch.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 
@@ -23,9 +24,12 @@ import { entriesOf } from '../../support/service/accounts.ts';
 
 let directory: string;
 let file: string;
+/** A store that another process left. */
+let other: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'muster-files-'));
   file = join(directory, 'muster.db');
+  other = join(directory, 'other.db');
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -42,6 +46,12 @@ const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as StoreUnavailable).reason,
   );
 
+function overwrite(from: number, bytes: number): void {
+  const open = openSync(file, 'r+');
+  writeSync(open, Buffer.alloc(bytes, 0xa5), 0, bytes, from);
+  closeSync(open);
+}
+
 describe('a file that is removed or replaced while it is open', () => {
   test.each<[string, () => void]>([
     ['removed', () => rmSync(file)],
@@ -52,9 +62,12 @@ describe('a file that is removed or replaced while it is open', () => {
         renameSync(`${file}.copy`, file);
       },
     ],
+    ['overwritten by a copy', () => copyFileSync(other, file)],
+    ['overwritten in part', () => overwrite(4096, 4096)],
     ['without its write-ahead log', () => rmSync(`${file}-wal`)],
     ['gone with its directory', () => rmSync(directory, { recursive: true })],
   ])('takes no acknowledged write any more: %s', async (_, act) => {
+    await (await openSqliteStore(other))[Symbol.asyncDispose]();
     await using store = await openSqliteStore(file);
     await store.commit(create('before'));
     act();
@@ -80,11 +93,51 @@ describe('a file that is removed or replaced while it is open', () => {
     renameSync(file, `${file}.away`);
     expect(store.headNow?.()).toMatchObject({ revision: 1 });
     vi.advanceTimersByTime(1000);
-    expect(() => store.headNow?.()).toThrow('removed or replaced');
+    expect(() => store.headNow?.()).toThrow('removed, replaced or overwritten');
     renameSync(`${file}.away`, file);
     vi.advanceTimersByTime(1000);
     expect(await store.get('before')).toMatchObject({ value: 'v' });
     expect(await store.commit(create('after'))).toMatchObject({ outcome: 'committed' });
+  });
+
+  test('is left as it is where it was overwritten', async () => {
+    await (await openSqliteStore(other))[Symbol.asyncDispose]();
+    await using store = await openSqliteStore(file);
+    await store.commit(create('before'));
+    copyFileSync(other, file);
+    expect(await reasonOf(store.commit(create('after')))).toBe('replaced');
+    expect(await reasonOf(store.compact(1))).toBe('replaced');
+    expect(readFileSync(file).equals(readFileSync(other))).toBe(true);
+  });
+
+  test('is not confused with what this process writes: commits, compactions, and keys that end with a process', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    {
+      await (await openSqliteStore(file))[Symbol.asyncDispose]();
+      const raw = new DatabaseSync(file);
+      raw.exec(`INSERT INTO entries (key, value, revision) VALUES ('held/a', 'v', 1)`);
+      raw.exec(`INSERT INTO held (key, revision) VALUES ('held/a', 1); UPDATE counters SET value = 1`);
+      raw.close();
+    }
+    await using store = await openSqliteStore(file);
+    expect(await store.get('held/a')).toBeUndefined();
+    // Enough for SQLite to move its log into the file by itself.
+    for (let round = 0; round < 6; round += 1) {
+      const changes = Array.from({ length: 50 }, (_, n) => create(`k/${round}/${n}`, 'x'.repeat(30_000)));
+      await Promise.all(changes.map((change) => store.commit(change)));
+      vi.advanceTimersByTime(1000);
+      if (round % 3 === 0) await store.compact(round);
+    }
+    expect(await entriesOf(store, 'k/')).toHaveLength(300);
+  });
+
+  test('is told where that happens during a write, too', () => {
+    writeFileSync(file, 'database');
+    writeFileSync(`${file}-wal`, 'log');
+    const watch = new FileWatch(file);
+    expect(watch.writing('commit', () => rmSync(file))).toBeUndefined();
+    expect(watch.trouble('commit')).toMatchObject({ reason: 'replaced' });
+    watch.close();
   });
 
   test('a store in memory has no file, and is not looked for', async () => {
@@ -98,12 +151,6 @@ describe('a damaged file', () => {
     await using store = await openSqliteStore(file);
     for (let n = 0; n < 100; n += 1) await store.commit(create(`key/${n}`, 'x'.repeat(3000)));
   }
-  function overwrite(from: number, bytes: number): void {
-    const open = openSync(file, 'r+');
-    writeSync(open, Buffer.alloc(bytes, 0xa5), 0, bytes, from);
-    closeSync(open);
-  }
-
   test('is refused in words at the start, also where only 9 KB of it are overwritten', async () => {
     await filled();
     overwrite(40_960, 9_000);
