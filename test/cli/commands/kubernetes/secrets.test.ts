@@ -1,4 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
@@ -36,4 +39,66 @@ test.each<[string, readonly string[], Record<string, string>, RegExp]>([
 test('so it is of a process', async () => {
   const { code, stderr } = await musterCommand(['kubernetes', 'secrets', '--name=a'], { HOME: home });
   expect([code, stderr]).toEqual([2, 'muster: No cluster: run it in a pod, or set KUBECONFIG.\n']);
+});
+
+/** An API server that answers each creation of a Secret with the next status, and keeps what was sent. */
+async function apiServer(...statuses: readonly number[]): Promise<AsyncDisposable & { readonly asked: string[] }> {
+  const asked: string[] = [];
+  const answers = [...statuses];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const status = answers.shift() ?? 500;
+      const { stringData = {} } = JSON.parse(Buffer.concat(chunks).toString()) as { stringData?: object };
+      asked.push(`${request.url} ${Object.keys(stringData).toString()} → ${status}`);
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'a',
+    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'a', user: {} }],
+  };
+  writeFileSync(join(home, 'config'), JSON.stringify(config));
+  vi.stubEnv('KUBECONFIG', join(home, 'config'));
+  return {
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const SECRETS = '/api/v1/namespaces/default/secrets';
+const TRIED = `${SECRETS}?dryRun=All operator-token,keys`;
+const MADE = `${SECRETS} operator-token,keys,store-id`;
+
+test.each<[string, readonly number[], readonly string[], boolean]>([
+  ['made with the Secret where there is none', [201, 201], [`${TRIED} → 201`, `${MADE} → 201`], true],
+  ['left alone where the Secret is there', [409], [`${TRIED} → 409`], false],
+  ['there, with its id, where the Secret came meanwhile', [201, 409], [`${TRIED} → 201`, `${MADE} → 409`], true],
+  ['left alone where Secrets may not be made', [403], [`${TRIED} → 403`], false],
+])('the store is %s', async (_, statuses, asked, isMade) => {
+  await using server = await apiServer(...statuses);
+  const file = join(home, 'muster.db');
+  rmSync(file, { force: true });
+  const args = ['kubernetes', 'secrets', '--name=a', '--store-id-key=store-id'];
+  const { code } = await musterHere(args, { MUSTER_STORE: `sqlite:${file}` });
+  expect([code, server.asked, existsSync(file)]).toEqual([statuses.includes(403) ? 1 : 0, asked, isMade]);
+});
+
+test('no Secret is made where the store cannot be', async () => {
+  await using server = await apiServer(201);
+  const args = ['kubernetes', 'secrets', '--name=a', '--store-id-key=store-id'];
+  const { code, stderr } = await musterHere(args, { MUSTER_STORE: `sqlite:${home}` });
+  expect([code, server.asked]).toEqual([1, [`${TRIED} → 201`]]);
+  expect(stderr).toContain('cannot be made');
 });
