@@ -57,6 +57,19 @@ describe.skipIf(binary === undefined)(title, { concurrent: true }, () => {
     const copy = join(etcd.directory, 'copy');
     await etcd.member.kill();
     cpSync(data, copy, { recursive: true });
+    await etcd.member.start();
+    await first.ready();
+
+    // Its keys alone: the watch tells of each removal, and the credential is no longer in memory.
+    const etag = (await poll(first, credential)).headers.get('etag') ?? '';
+    const held = poll(first, credential, { 'if-none-match': etag, prefer: 'wait=50' });
+    await until(async () => (await call(`${first.ops}/metrics`)).text.includes('\nmuster_held_polls 1\n'));
+    await removeKeys(etcd);
+    expect(await held).toMatchObject(unavailable);
+    expect(await poll(first, credential)).toMatchObject(unavailable);
+    expect(await call(`${first.api}/v1/apps`, { token: apiKey })).toMatchObject(unavailable);
+
+    await etcd.member.kill();
     rmSync(data, { recursive: true });
     await etcd.member.start();
 
@@ -107,6 +120,12 @@ const open = (etcd: EtcdCluster): ReturnType<typeof openStore> =>
 async function keysOf(etcd: EtcdCluster): Promise<string[]> {
   await using store = await open(etcd);
   return (await entriesOf(store, '')).map(({ key }) => key).toSorted((a, b) => b.localeCompare(a));
+}
+
+async function removeKeys(etcd: EtcdCluster): Promise<void> {
+  await using root = await openStore({ kind: 'etcd', endpoints: etcd.urls, prefix: '/' });
+  const expect = [{ key: 'none', revision: ABSENT }] as const;
+  await root.commit({ expect, write: [{ removeAll: 'muster/' }], quiet: true });
 }
 
 async function idOf(etcd: EtcdCluster): Promise<string> {

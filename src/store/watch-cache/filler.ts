@@ -218,6 +218,10 @@ export class Filler {
 
   #apply(batch: WatchBatch): void {
     const { sink, metrics } = this.#options;
+    // Muster never removes `head`: somebody removes the whole store, and these are no changes of it (A14).
+    if (batch.changes.some(({ key, value }) => key === HEAD_KEY && value === undefined)) {
+      return this.drop('the store was removed');
+    }
     for (const change of batch.changes) {
       if (change.key === HEAD_KEY) {
         if (change.value !== undefined) this.#known = { revision: change.revision, epochId: change.value };

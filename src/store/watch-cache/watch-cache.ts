@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { Head } from '../port.ts';
+import { StoreUnavailable, type Head } from '../port.ts';
 import { coalescedRead } from './coalesced-read.ts';
 import { checkConsistency, type ConsistencyCheckOptions } from './consistency-check.ts';
 import { DeferredReads } from './deferred-read.ts';
@@ -63,7 +63,7 @@ export class WatchCache implements AsyncDisposable {
     );
     const read = async (): Promise<ReadHead> => {
       const { known: before, generation } = this.#filler;
-      return { head: await options.store.head(), before, generation };
+      return { head: await this.#headOrDrop(), before, generation };
     };
     this.#readHead = coalescedRead(() => this.#deferred.join(read()));
   }
@@ -129,6 +129,19 @@ export class WatchCache implements AsyncDisposable {
     this.#filler.closeWatch();
     await this.#running;
     this.#wake('behind');
+  }
+
+  /**
+   * The watch may have told of the loss as of removals by this store, under a `head` that is the newest again once the
+   * data is back: memory would pass for it (A14).
+   */
+  async #headOrDrop(): Promise<Head> {
+    try {
+      return await this.#options.store.head();
+    } catch (error) {
+      if (error instanceof StoreUnavailable && error.reason === 'replaced') this.#filler.drop('the store was lost');
+      throw error;
+    }
   }
 
   #judge({ head, before, generation }: ReadHead): MaybePromise<Freshness> {
