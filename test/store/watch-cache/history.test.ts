@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ABSENT, CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
+import { ABSENT, CACHED_PREFIX, HEAD_KEY, StoreUnavailable, type WatchListener } from '../../../src/store/port.ts';
 import { erase, fillStore, follow, truth, write, type Followed } from '../../support/service/followed.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
@@ -67,6 +67,41 @@ onEachStoreAlone('a store that was restored', (stores) => {
     expect(await followed.watchCache.fresh()).toBe('behind');
     faulty.answerHead = (head) => head;
     await relisted(followed, 1);
+  });
+
+  test('the store is another one for a moment: memory does not outlive that', async () => {
+    await using store = await stores.open();
+    const faulty = faultyStore(store);
+    await write(store, 'x', '1');
+    await using followed = follow(faulty);
+    await followed.ready();
+    const lost = new StoreUnavailable('replaced', 'head: it is');
+    faulty.answerHead = () => {
+      throw lost;
+    };
+    await expect(followed.watchCache.fresh()).rejects.toBe(lost);
+    expect(followed.watchCache.ready).toBe(false);
+    faulty.answerHead = (head) => head;
+    await relisted(followed, 1);
+  });
+
+  test('somebody removes the whole store: its removals are not those of this one', async () => {
+    await using store = await stores.open();
+    const faulty = faultyStore(store);
+    await write(store, 'x', '1');
+    const listeners: WatchListener[] = [];
+    faulty.watch = (prefix, from, listener) => {
+      listeners.push(listener);
+      return store.watch(prefix, from, listener);
+    };
+    await using followed = follow(faulty);
+    await followed.ready();
+    const revision = followed.watchCache.applied + 1;
+    const changes = [`${A}x`, HEAD_KEY].map((key) => ({ key, revision, value: undefined }));
+    // `head` is as before once the data is back.
+    listeners[0]?.onBatch({ revision, changes });
+    await relisted(followed, 1);
+    expect(followed.shelf.entries).toEqual(await truth(store));
   });
 
   test('a broken watch is not resumed on another history', async () => {
