@@ -63,5 +63,13 @@ const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'i
 function addressIn(hop: string): string | undefined {
   const text = hop.trim();
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  return isIP(bare) === 0 ? undefined : plainAddress(bare);
+  return isIP(bare) === 0 ? undefined : plainAddress(dotted(bare));
+}
+
+/** Some proxies write the IPv4 in an address of IPv6 as two groups: otherwise all of theirs would count as one /64. */
+function dotted(address: string): string {
+  const [, high, low] = /^(?:::|(?:0{1,4}:){5})ffff:([\da-f]{1,4}):([\da-f]{1,4})$/i.exec(address) ?? [];
+  if (high === undefined || low === undefined) return address;
+  const bytes = Buffer.from(high.padStart(4, '0') + low.padStart(4, '0'), 'hex');
+  return `::ffff:${bytes.join('.')}`;
 }

@@ -24,6 +24,8 @@ test.each<[peer: string, forwarded: readonly string[], client: string, why: stri
   ['fd00::1', ['2001:db8::1'], '2001:db8::1', 'IPv6'],
   ['10.0.0.1', ['198.51.100.1:4711'], '198.51.100.1', 'some proxies add the port'],
   ['10.0.0.1', ['[2001:db8::1]:4711'], '2001:db8::1', 'in IPv6 too'],
+  ['10.0.0.1', ['::ffff:c633:6401'], '198.51.100.1', 'IPv4 as groups of IPv6'],
+  ['10.0.0.1', ['198.51.100.1, 0:0:0:0:0:FFFF:a00:5'], '198.51.100.1', 'a trusted one, too'],
   ['10.0.0.1', [], '10.0.0.1', 'a proxy that names nobody is the client'],
   ['10.0.0.1', ['unknown'], '10.0.0.1', 'no address'],
   ['10.0.0.1', ['198.51.100.1, unknown, 10.2.3.4'], '10.2.3.4', 'nothing is believed beyond what is no address'],
