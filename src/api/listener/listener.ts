@@ -196,8 +196,8 @@ class HttpListener implements Listener {
     const peer = peerOf(socket);
     this.#handshakes.set(peer, { socket, seat });
     socket.on('close', () => {
-      if (this.#handshakes.get(peer)?.socket !== socket) return;
-      this.#handshakes.delete(peer);
+      // A peer that was gone when it was accepted has no address: another one may have this place in the map.
+      if (this.#handshakes.get(peer)?.socket === socket) this.#handshakes.delete(peer);
       seat.leave();
     });
   }
