@@ -47,6 +47,8 @@ export class Strangers {
   /** A stranger's connection is closed soon after it has become idle, and its client is told so. */
   expectAuthentication(seat: Seat, response: ServerResponse): void {
     const keepAliveMs = this.#options.strangerKeepAliveMs ?? 5_000;
+    // Where this request was read before the answer to the one before, node does not end the idle time.
+    response.req.socket.setTimeout(0);
     if (response.shouldKeepAlive) response.setHeader('Keep-Alive', `timeout=${Math.floor(keepAliveMs / 1000)}`);
     response.once(AUTHENTICATED, () => {
       seat.authenticated();

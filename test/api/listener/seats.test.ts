@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { TrustedProxies } from '../../../src/api/http/client-address.ts';
 import { AUTHENTICATED } from '../../../src/api/http/exchange-events.ts';
@@ -145,4 +146,17 @@ test('the connection of a stranger is closed soon, and its client is told so; an
   expect(await stranger.rest()).toBe('');
   await known.send(get('/b'));
   expect((await known.answer()).body).toBe('GET /b');
+});
+
+test('a request that a stranger pipelined is served for as long as it takes, though it came before the answer', async () => {
+  await using service = await open({ strangerKeepAliveMs: 0 });
+  await using stranger = await connectRaw(service.port);
+  await stranger.send(get('/a') + get('/held'));
+  expect((await stranger.answer()).body).toBe('GET /a');
+  const { request, response } = await service.request(1);
+  // Longer than its connection would be kept idle.
+  await setTimeout(1_300);
+  expect(request.socket.destroyed).toBe(false);
+  echo(request, response);
+  expect((await stranger.answer()).body).toBe('GET /held');
 });
