@@ -115,6 +115,8 @@ export class Connection {
 
   /** The kernel has the response, or its connection is closed. */
   #responded(pending: Pending): void {
+    // Node ends the connection, and may yet read from it before it has.
+    if (!pending.response.shouldKeepAlive) this.#isLast = true;
     const first = this.#pending[0] === pending;
     if (first) this.#pending.shift();
     else this.#pending.splice(this.#pending.indexOf(pending), 1);

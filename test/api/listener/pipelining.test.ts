@@ -142,3 +142,17 @@ test('waiting requests of a client that leaves are never begun', async () => {
   await setImmediate();
   expect([service.handled.length, service.listener.inFlight]).toEqual([1, 0]);
 });
+
+test('what arrives behind the answer that ends a connection, before it has ended, is not executed', async () => {
+  await using service = await openTestListener({ handle: hold });
+  await using connection = await connectRaw(service.port);
+  await connection.send(get('/last'));
+  const { request, response } = await service.request(0);
+  const { socket } = request;
+  response.on('close', () => socket.emit('data', Buffer.from(get('/behind'))));
+  response.shouldKeepAlive = false;
+  echo(request, response);
+  expect((await connection.answer()).body).toBe('GET /last');
+  expect(await connection.rest()).toBe('');
+  expect(service.handled).toHaveLength(1);
+});
