@@ -58,7 +58,7 @@ export class DiskRoom implements Disposable {
 
   /** Whether the trouble of a commit is that the disk is full: SQLite tells it by several codes. */
   isFull({ reason }: StoreUnavailable): boolean {
-    return reason === 'full' || (reason === 'failed' && this.freeBytes() < LEAST_BYTES);
+    return reason === 'full' || (reason === 'failed' && this.isSeenFull());
   }
 
   /**
@@ -96,8 +96,12 @@ export class DiskRoom implements Disposable {
   }
 
   private giveUpReserve(): void {
-    if (this.hasReserve) rmSync(this.reserve, { force: true });
-    this.hasReserve = false;
+    try {
+      if (this.hasReserve) rmSync(this.reserve, { force: true });
+      this.hasReserve = false;
+    } catch {
+      // It stays where it is, and the disk is as full as it was: what needed its room is refused.
+    }
     this.emptyLog();
   }
 
@@ -107,6 +111,15 @@ export class DiskRoom implements Disposable {
       this.file.writing('checkpoint', () => this.database.pragma('wal_checkpoint(TRUNCATE)'));
     } catch {
       // On a full disk the log stays as it is, and so it does where the file is not ours any more.
+    }
+  }
+
+  /** @returns false also where the disk does not tell */
+  private isSeenFull(): boolean {
+    try {
+      return this.freeBytes() < LEAST_BYTES;
+    } catch {
+      return false;
     }
   }
 
