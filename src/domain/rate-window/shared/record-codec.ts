@@ -26,6 +26,8 @@ import type { WindowRules } from './rules.ts';
  */
 
 const ROWS_MAX = 10_000;
+/** No lease ends later than this after its commit: one that seems to would count for ever, and is damaged. */
+const AHEAD_MS_MAX = 60_000;
 const holdSchema = z.looseObject({
   nonce: z.int().min(0),
   units: z.int().min(0),
@@ -113,6 +115,7 @@ function byRevisions(
     const revision = counted === OWN_REVISION ? written : ages.base + counted - 1;
     if (revision > written || revision < ages.base)
       throw new BadRecord(`The record ${key} speaks of a revision after its own.`);
+    if (ageMs < -AHEAD_MS_MAX) throw new BadRecord(`The record ${key} has an instant that is too far ahead.`);
     return { at: instantOf(revision) - ageMs, stamp: { revision, ageMs } };
   };
   const leases: Record<string, Lease> = {};

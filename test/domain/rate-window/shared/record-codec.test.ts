@@ -98,6 +98,14 @@ describe('a record', () => {
       '{"from":0,"spent":[],"holds":{"a":{"nonce":1,"units":1,"until":1,"slice":true}},"wanted":[],"ages":{"base":0,"spent":{},"holds":{}}}',
       'a lease without an end',
     ],
+    [
+      '{"from":0,"spent":[],"holds":{},"wanted":[],"ages":{"base":900,"spent":{"a":[[1,-60001,1,0]]},"holds":{}}}',
+      'units that would count for more than two minutes',
+    ],
+    [
+      '{"from":0,"spent":[],"holds":{"a":{"nonce":1,"units":1,"until":1,"slice":true}},"wanted":[],"ages":{"base":900,"spent":{},"holds":{"a":[1,-60001]}}}',
+      'a lease that would hardly end',
+    ],
   ])('%s cannot be read (%s): it counts as spent whole just now, and is to be written anew', (damaged) => {
     const { record, trouble } = readWindowOrFull(entry(damaged), view, rules);
     expect([trouble, record.spent]).toEqual([
