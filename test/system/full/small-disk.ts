@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Without privileges: the mounts of a user namespace are seen by its processes alone, and end with them. */
@@ -24,9 +24,13 @@ export const onSmallDisk = (directory: string, bytes: number): readonly string[]
 /** The disk as a process sees it that runs on it. */
 export class SmallDisk {
   readonly path: string;
+  private readonly pid: number;
+  private readonly directory: string;
 
   constructor(pid: number, directory: string) {
     this.path = `/proc/${pid}/root${directory}`;
+    this.pid = pid;
+    this.directory = directory;
   }
 
   /** Takes all the room that is left, as a log of another program does. */
@@ -45,7 +49,11 @@ export class SmallDisk {
     }
   }
 
-  empty(): void {
-    rmSync(join(this.path, 'stranger'), { force: true });
+  /** Gives the disk that many bytes, as an operator does with a volume. */
+  enlarge(bytes: number): void {
+    const target = ['--target', String(this.pid), '--user', '--mount', '--preserve-credentials'];
+    const words = [...target, 'mount', '-o', `remount,size=${bytes}`, this.directory];
+    const { status, stderr } = spawnSync('nsenter', words, { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`nsenter: ${stderr}`);
   }
 }
