@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 
 /** A certificate and its key. */
 export interface TlsPair {
@@ -50,8 +51,20 @@ export function createHttpServer(options: HttpServerOptions): Server {
   // 0 means no limit. Above any other number node drops headers silently, perhaps the second Authorization of H16;
   // their size is bounded instead.
   server.maxHeadersCount = 0;
+  server.on('timeout', destroyIfIdle);
   // A client that has sent its FIN may still be reading: without this only a response that was ready would reach it.
   return Object.assign(server, { httpAllowHalfOpen: true });
+}
+
+/**
+ * Ends a connection whose idle time is over. After a turn of the event loop that took long, its next request may be
+ * there and not read yet: what is there is read first.
+ */
+function destroyIfIdle(socket: Socket): void {
+  const { bytesRead } = socket;
+  setImmediate(() => {
+    if (socket.bytesRead === bytesRead) socket.destroy();
+  });
 }
 
 /**

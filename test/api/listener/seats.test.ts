@@ -160,3 +160,13 @@ test('a request that a stranger pipelined is served for as long as it takes, tho
   echo(request, response);
   expect((await stranger.answer()).body).toBe('GET /held');
 });
+
+test('a request that came while the service had no time for it is served, though the idle time is over', async () => {
+  await using service = await open({ strangerKeepAliveMs: 0 });
+  await using stranger = await asked(service, '/a');
+  stranger.socket.write(get('/b'));
+  // The timers come after this, and before the sockets are read.
+  setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100));
+  expect((await stranger.answer()).body).toBe('GET /b');
+  expect(await stranger.rest()).toBe('');
+});
