@@ -75,3 +75,22 @@ test('a revision that is compacted on one member alone is not missed', async () 
   expect(follower.written.map(({ revision }) => revision)).toEqual(revisions);
   expect(follower.missed).toBe(0);
 });
+
+test('a binding that becomes final is no mutation; any other change of the app is', async () => {
+  await using store = await opened();
+  await using follower = await Follower.start([store]);
+  const key = KEYS.app('account', 'app');
+  const put = async (value: object): Promise<number> => {
+    const done = await store.commit({ expect: [], write: [{ put: key, value: JSON.stringify(value) }] });
+    return done.outcome === 'committed' ? done.revision : -1;
+  };
+  const enrolled = { at: 1, platform: 'linux' };
+  const told = [
+    await put({ status: 'active', enrolled: { ...enrolled, provisional: true } }),
+    await put({ status: 'active', enrolled }).then(() => undefined),
+    await put({ status: 'active', enrolled: { ...enrolled, provisional: true } }),
+    await put({ status: 'revoked', enrolled }),
+  ].filter((revision) => revision !== undefined);
+  await follower.reach(told.at(-1) ?? 0);
+  expect(follower.written.map(({ revision }) => revision)).toEqual(told);
+});

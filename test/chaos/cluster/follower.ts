@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store, WatchBatch, WatchEnd } from '../../../src/store/port.ts';
 import { auditOf, placeOf, type StoredAudit } from '../judgement/state.ts';
@@ -7,7 +8,10 @@ import { auditOf, placeOf, type StoredAudit } from '../judgement/state.ts';
 export interface Written {
   readonly revision: number;
   readonly audits: readonly StoredAudit[];
-  /** Keys of the directory that tell of an account: last contacts are left out, they are nobody's mutation. */
+  /**
+   * Keys of the directory that tell of an account. Last contacts are left out, and that a daemon's first request makes
+   * its binding final: they are nobody's mutation.
+   */
   readonly touched: readonly string[];
 }
 
@@ -21,6 +25,8 @@ export class Follower implements AsyncDisposable {
   readonly written: Written[] = [];
   /** Revisions that went by unseen, because they were compacted before they came. */
   missed = 0;
+  /** The apps as they were written last, by key. */
+  readonly #apps = new Map<string, string | undefined>();
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
   /** Watches that are open: what is compacted for one of them may be on its way to another one. */
@@ -92,6 +98,9 @@ export class Follower implements AsyncDisposable {
       // Another watch has brought it.
       if (change.revision < this.#next) continue;
       if (!isAudit && (!place || place.what === 'seen')) continue;
+      const before = this.#apps.get(change.key);
+      if (place?.what === 'app') this.#apps.set(change.key, change.value);
+      if (place?.what === 'app' && isConfirmation(before, change.value)) continue;
       const written = byRevision.get(change.revision) ?? { audits: [], touched: [] };
       byRevision.set(change.revision, written);
       if (isAudit) written.audits.push(auditOf({ ...change, value: change.value ?? '' }));
@@ -100,4 +109,13 @@ export class Follower implements AsyncDisposable {
     for (const [at, written] of byRevision) this.written.push({ revision: at, ...written });
     this.#next = Math.max(this.#next, revision + 1);
   }
+}
+
+/** Whether the app is as before, but for a binding that is not provisional any more. */
+function isConfirmation(before: string | undefined, after: string | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  const app = JSON.parse(before) as { enrolled?: { provisional?: true } };
+  if (app.enrolled?.provisional !== true) return false;
+  delete app.enrolled.provisional;
+  return isDeepStrictEqual(app, JSON.parse(after));
 }
