@@ -81,7 +81,11 @@ test('a binding that becomes final is no mutation; any other change of the app i
   await using follower = await Follower.start([store]);
   const key = KEYS.app('account', 'app');
   const put = async (value: object): Promise<number> => {
-    const done = await store.commit({ expect: [], write: [{ put: key, value: JSON.stringify(value) }] });
+    const revision = (await store.get(key))?.revision ?? ABSENT;
+    const done = await store.commit({
+      expect: [{ key, revision }],
+      write: [{ put: key, value: JSON.stringify(value) }],
+    });
     return done.outcome === 'committed' ? done.revision : -1;
   };
   const enrolled = { at: 1, platform: 'linux' };
