@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
-import { put } from '../../src/domain/records/codec.ts';
+import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { FORMAT } from '../../src/domain/records/records.ts';
+import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
 import { openStore } from '../../src/service/open-store.ts';
 import { connectRaw } from '../support/http/raw-http.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
@@ -48,9 +48,11 @@ describe.skipIf(url === undefined)('when a newer Muster raises the format of the
     await call(`${api.api}/v1/apps`, { token: apiKey });
 
     await using store = await openStore({ kind: 'etcd', endpoints: [url ?? ''], prefix });
-    const format = await store.get(KEYS.format);
-    const raised = put(KEYS.format, { format: FORMAT + 1, migratingFrom: FORMAT });
-    await store.commit({ expect: [{ key: KEYS.format, revision: format?.revision ?? 0 }], write: [raised] });
+    // A migration keeps the other fields, the id of the store among them.
+    const entry = await store.get(KEYS.format);
+    const { record, revision } = entry ? parseRecord(formatSchema, entry) : expect.unreachable('no format');
+    const raised = put(KEYS.format, { ...record, format: FORMAT + 1, migratingFrom: FORMAT });
+    await store.commit({ expect: [{ key: KEYS.format, revision }], write: [raised] });
 
     const ended = Promise.all(all.map((muster) => muster.ended()));
     await expect.poll(async () => (await call(`${api.ops}/readyz`)).text).toContain('draining');
