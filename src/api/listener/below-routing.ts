@@ -22,7 +22,7 @@ function isChunkedUnder10({ httpVersionMinor, headers }: IncomingMessage): boole
   return httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
 }
 
-/** Of several node keeps the first. */
+/** The raw headers are looked at, since node keeps the first of several `Host` fields. */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

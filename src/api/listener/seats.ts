@@ -106,7 +106,7 @@ export class Seat {
   readonly link: Link<Seat> = new Link<Seat>(this);
   readonly linkOfAddress: Link<Seat> = new Link<Seat>(this);
   readonly #seats: Seats;
-  /** Of a stranger; undefined for one that is none, or no longer. */
+  /** The address of a stranger; undefined for one that is none, or no longer. */
   #address: string | undefined;
   #isTaken = true;
   /** Closes the connection. */
