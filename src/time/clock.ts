@@ -13,7 +13,7 @@ export interface Clock {
    * may stand still then. Undefined where it is not known.
    */
   uptime?(): number;
-  /** Resolves after the pause, or at once when the signal aborts; never rejects. */
+  /** Resolves after the pause, or at once when the signal aborts or the pause is over already; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   uptime: () => uptime() * 1000,
   async sleep(ms, signal) {
-    await sleep(ms, undefined, signal ? { signal } : undefined).catch(() => undefined);
+    await sleep(Math.max(0, ms), undefined, signal ? { signal } : undefined).catch(() => undefined);
   },
 };
 

@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { ABSENT, type Held, type Store } from '../../src/store/port.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
-import { wrappedStore } from '../support/store/wrapped-store.ts';
+import { wrappedStore } from '../../src/store/wrapped.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 

@@ -106,6 +106,7 @@ describe('doors', () => {
       'store/watch-cache/watch-cache.ts': ['domain/fleet', 'service'],
       'store/instrumented.ts': ['service'],
       'store/outages.ts': ['service'],
+      'store/wrapped.ts': ['domain/fullness', 'domain/replicas'],
       'store/health.ts': ['service'],
       'store/etcd/etcd-store.ts': ['service'],
       'store/sqlite/sqlite-store.ts': ['service'],

@@ -1,4 +1,5 @@
 import type { Change, Store } from '../../store/port.ts';
+import { wrappedStore } from '../../store/wrapped.ts';
 import { roomOfKey } from './record-rooms.ts';
 import { refuseWithoutRoom, type Room } from './room.ts';
 
@@ -7,28 +8,14 @@ import { refuseWithoutRoom, type Room } from './room.ts';
  * mutation was judged before, by its action (domain/mutation/commit.ts).
  */
 export function boundedByFullness(store: Store): Store {
-  const headNow = store.headNow?.bind(store);
-  return {
-    backend: store.backend,
-    get: (key) => store.get(key),
-    list: (request) => store.list(request),
-    listAt: (request, revision) => store.listAt(request, revision),
+  return wrappedStore(store, {
     async commit(change) {
       const room = roomOf(change);
       if (room === undefined) return await store.commit(change);
       refuseWithoutRoom(store, room);
       return await store.commit(room === 'vital' ? { ...change, fromReserve: true } : change);
     },
-    head: () => store.head(),
-    ...(headNow && { headNow }),
-    headAt: (revision) => store.headAt(revision),
-    watch: (prefix, from, listener) => store.watch(prefix, from, listener),
-    compact: (revision) => store.compact(revision),
-    retain: (revision) => store.retain(revision),
-    hold: (key, value, ttlMs) => store.hold(key, value, ttlMs),
-    fullness: () => store.fullness(),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
+  });
 }
 
 /** The strictest class of the records that the change puts; undefined where a mutation has decided. */

@@ -1,4 +1,5 @@
 import { StoreUnavailable, type Change, type CommitResult, type Store } from '../../store/port.ts';
+import { wrappedStore } from '../../store/wrapped.ts';
 import { newerFormat, newerInWords } from './format.ts';
 
 /**
@@ -22,21 +23,5 @@ export function fencedByFormat(store: Store, registration: () => object | undefi
     return await store.commit(change);
   }
 
-  const headNow = store.headNow?.bind(store);
-  return {
-    backend: store.backend,
-    get: (key) => store.get(key),
-    list: (request) => store.list(request),
-    listAt: (request, revision) => store.listAt(request, revision),
-    commit,
-    head: () => store.head(),
-    ...(headNow && { headNow }),
-    headAt: (revision) => store.headAt(revision),
-    watch: (prefix, from, listener) => store.watch(prefix, from, listener),
-    compact: (revision) => store.compact(revision),
-    retain: (revision) => store.retain(revision),
-    hold: (key, value, ttlMs) => store.hold(key, value, ttlMs),
-    fullness: () => store.fullness(),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
+  return wrappedStore(store, { commit });
 }

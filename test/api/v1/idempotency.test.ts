@@ -3,7 +3,7 @@ import { exchange } from '../../support/http/raw-http.ts';
 import { call, enroll, Muster, poll, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, codeOf, DAY_MS, expectRefusal, spend, times, type Ask } from '../../support/service/v1.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { recordingStore } from '../../support/store/wrapped-store.ts';
+import { recordingStore } from '../../support/store/recording-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const replayed = ({ headers }: Answer): boolean => headers.get('idempotency-replayed') === 'true';

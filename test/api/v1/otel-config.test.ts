@@ -12,7 +12,7 @@ import {
 } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, type Ask, type V1Code } from '../../support/service/v1.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { recordingStore } from '../../support/store/wrapped-store.ts';
+import { recordingStore } from '../../support/store/recording-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NEVER_STORED = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };

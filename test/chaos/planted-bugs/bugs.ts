@@ -1,7 +1,7 @@
 import type { Config } from '../../../src/config/config.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { HEAD_KEY, StoreUnavailable, type Change, type Head, type Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../support/store/wrapped-store.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 
 /*
  * Six bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its

@@ -5,7 +5,7 @@ import { ConfigurationFault } from '../../../src/domain/refusal.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
 import { onEachStore } from '../../support/store/stores.ts';
-import { wrappedStore } from '../../support/store/wrapped-store.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 
 const COUNT = 1000;
 const keyOf = (index: number): string => `cred/${String(index).padStart(5, '0')}`;

@@ -14,7 +14,7 @@ import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
-import { wrappedStore } from '../../support/store/wrapped-store.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 
 const at = Date.parse;
 const NOTHING: PricesRecord = { entries: [] };

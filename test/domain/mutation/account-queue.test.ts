@@ -15,7 +15,7 @@ import { newId, replicaOn, write, type Replica } from '../../support/metering/me
 import { runs } from '../../support/run/effort.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { onEachStore, type Stores } from '../../support/store/stores.ts';
-import { wrappedStore } from '../../support/store/wrapped-store.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** A store whose watch brings nothing while it lags, until somebody asks for `head`; it counts what is asked of it. */
