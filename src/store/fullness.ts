@@ -17,13 +17,15 @@ const BYTES_PER_BYTE = 1.5;
 const ESTIMATE_MAX = 0.999;
 
 /**
- * How full a store is, as last seen, plus what this process has written since: between two looks no client can write
- * past the reserve (A12).
+ * How full a store is, as last seen, plus what this process has written since and is about to write: however much comes
+ * between two looks, or waits for a slow store, no client can write past the reserve (A12).
  */
 export class Fullness implements Disposable {
   private readonly look: () => Promise<Look | undefined>;
   private readonly timer: NodeJS.Timeout;
   private seen: Look | undefined;
+  /** Bytes of commits that wait, or are under way. */
+  private pending = 0;
   /** Bytes that were ever written, and how many of them had been when the last two looks began. */
   private written = 0;
   private writtenAtLook = 0;
@@ -46,13 +48,23 @@ export class Fullness implements Disposable {
     if (this.seen === undefined) return Number.NaN;
     const { inUseBytes, capacityBytes } = this.seen;
     // What a look sees may lag behind what was written just before it.
-    const since = (this.written - this.writtenBefore) * BYTES_PER_BYTE;
+    const since = (this.pending + this.written - this.writtenBefore) * BYTES_PER_BYTE;
     return Math.min(ESTIMATE_MAX, (inUseBytes + since) / capacityBytes);
   }
 
-  /** Called with the bytes of each commit when it is sent, whether it succeeds or not. */
-  wrote(bytes: number): void {
-    this.written += bytes;
+  /** Called with the bytes of each commit when it comes: those that come behind it are judged with it in the store. */
+  began(bytes: number): void {
+    this.pending += bytes;
+  }
+
+  /**
+   * Called when a commit has ended.
+   * @param bytes as it began
+   * @param isSent whether the store may have them
+   */
+  ended(bytes: number, isSent: boolean): void {
+    this.pending -= bytes;
+    if (isSent) this.written += bytes;
   }
 
   /** Called when the store has refused a put for want of room. */

@@ -21,6 +21,11 @@ function watched(inUse: number) {
   return { state, fullness, see };
 }
 
+const wrote = (fullness: Fullness, bytes: number): void => {
+  fullness.began(bytes);
+  fullness.ended(bytes, true);
+};
+
 test('it is NaN until a look succeeds, never 0; a look that fails later leaves it as it was', async () => {
   using timers = simulatedTimers();
   const { state, fullness, see } = watched(0);
@@ -56,11 +61,11 @@ test('what this process writes counts at once, and is looked after within a seco
   using _ = fullness;
   await fullness.check();
   state.looks = 0;
-  fullness.wrote(10_000);
+  wrote(fullness, 10_000);
   expect(fullness.value).toBeCloseTo(0.515);
   await timers.advance(1000);
   expect(state.looks).toBe(0);
-  fullness.wrote(200_000);
+  wrote(fullness, 200_000);
   expect(fullness.value).toBeCloseTo(0.815);
   see(650_000);
   await timers.advance(1000);
@@ -76,7 +81,7 @@ test('an estimate never reaches 1, which is for a store that refuses every put',
   const { fullness, see } = watched(900_000);
   using _ = fullness;
   await fullness.check();
-  fullness.wrote(10 * CAPACITY);
+  wrote(fullness, 10 * CAPACITY);
   expect(fullness.value).toBeLessThan(1);
   see(100_000, { refusesPuts: true });
   await timers.advance(1000);
@@ -101,4 +106,22 @@ test('a refused put counts at once, until a look that tells of alarms tells of n
   expect(fullness.value, 'metrics tell of no alarms').toBe(1);
   await timers.advance(1000);
   expect(fullness.value).toBe(0.1);
+});
+
+test('a commit that waits counts from its coming, however many looks it waits', async () => {
+  using timers = simulatedTimers();
+  const { fullness } = watched(600_000);
+  using _ = fullness;
+  await fullness.check();
+  fullness.began(100_000);
+  fullness.began(40_000);
+  expect(fullness.value).toBeCloseTo(0.81);
+  await timers.advance(5000);
+  expect(fullness.value).toBeCloseTo(0.81);
+  fullness.ended(40_000, false);
+  expect(fullness.value, 'what was never sent is not in the store').toBeCloseTo(0.75);
+  fullness.ended(100_000, true);
+  expect(fullness.value).toBeCloseTo(0.75);
+  await timers.advance(2000);
+  expect(fullness.value).toBe(0.6);
 });

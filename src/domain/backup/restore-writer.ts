@@ -1,5 +1,6 @@
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
+import { hasRoomFor } from '../fullness/room.ts';
 
 /** The restore cannot go on, or must not begin. The message is for the operator. */
 export class RestoreFault extends Error {
@@ -75,6 +76,12 @@ export class RestoreWriter {
   async #commit(batch: readonly Put[]): Promise<number> {
     const [first] = batch;
     if (!first) return 0;
+    const fullness = this.#store.fullness();
+    if (!hasRoomFor('upkeep', fullness)) {
+      throw new RestoreFault(
+        `The store is ${Math.floor(fullness * 100)} % full, too small for this backup: empty it, give it more room, and restore again.`,
+      );
+    }
     const absent = batch.map((one) => ({ key: one.put, revision: ABSENT }));
     return await commitOnce(this.#store, this.#clock, { expect: [this.#fence, ...absent], write: batch }, async () => {
       return (await this.#store.get(first.put))?.revision;

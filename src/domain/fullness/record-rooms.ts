@@ -32,7 +32,6 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   // One record an account, app, day or block, or one in all.
   'd/a/*/seen': 'upkeep',
   'd/day': 'upkeep',
-  'd/keys': 'upkeep',
   'seal/*/*': 'upkeep',
   'ledger/*/*/*': 'upkeep',
   metered: 'upkeep',
@@ -48,6 +47,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'rate/*': 'vital',
   'rate-ages/*/*': 'vital',
   compaction: 'vital',
+  'd/keys': 'vital',
   restoring: 'vital',
   // Written by what removes other records: the end of the audit's retention, and of a purge.
   'chain/*': 'vital',

@@ -30,7 +30,7 @@ export interface CommitsOptions {
   readonly endpoints: Endpoints;
   readonly marked: Marked;
   readonly deadlineMs: number;
-  readonly fullness: Pick<Fullness, 'wrote' | 'refused'>;
+  readonly fullness: Pick<Fullness, 'began' | 'ended' | 'refused'>;
 }
 
 /**
@@ -42,7 +42,7 @@ export class EtcdCommits {
   private readonly endpoints: Endpoints;
   private readonly marked: Marked;
   private readonly deadlineMs: number;
-  private readonly fullness: Pick<Fullness, 'wrote' | 'refused'>;
+  private readonly fullness: Pick<Fullness, 'began' | 'ended' | 'refused'>;
   private waiting: Member[] = [];
   private requests = 0;
   /** Runs while commits wait and another request may be sent. */
@@ -61,7 +61,7 @@ export class EtcdCommits {
     if (this.waiting.length >= WAITING_MAX) {
       throw new Busy('queue_full', `commit: ${WAITING_MAX} commits wait already, and this one was not sent`);
     }
-    const member = new Member(change, this.deadlineMs);
+    const member = new Member(change, this.deadlineMs, this.fullness);
     this.waiting.push(member);
     if (this.requests === 0) void this.sendAll();
     else this.waitOn();
@@ -129,10 +129,7 @@ export class EtcdCommits {
     if (members.length === 0) return;
     // Each member keeps its own deadline; the request has the latest of them.
     const deadline = latest(members.map((member) => member.deadline));
-    for (const member of members) {
-      member.departs(deadline);
-      this.fullness.wrote(member.bytes);
-    }
+    for (const member of members) member.departs(deadline);
     try {
       const changes = members.map(({ change }) => change);
       // A new epoch id for each request, which is sent once: it also tells this history from a restored one.
@@ -168,11 +165,16 @@ class Member implements Candidate {
   readonly result: Promise<CommitResult>;
   settled = false;
   private readonly settle = Promise.withResolvers<CommitResult>();
+  private readonly fullness: Pick<Fullness, 'began' | 'ended'>;
   private expiry: NodeJS.Timeout | undefined;
+  /** Whether etcd may carry it out. */
+  private isSent = false;
 
-  constructor(change: Change, deadlineMs: number) {
+  constructor(change: Change, deadlineMs: number, fullness: Pick<Fullness, 'began' | 'ended'>) {
     this.change = change;
+    this.fullness = fullness;
     this.bytes = bytesOf(change);
+    fullness.began(this.bytes);
     this.deadline = deadlineIn(deadlineMs);
     this.result = this.settle.promise;
     this.waits();
@@ -180,11 +182,13 @@ class Member implements Candidate {
 
   /** The commit waits, and was not sent: its message says so when the deadline passes. */
   waits(): void {
+    this.isSent = false;
     if (!this.settled) this.expireWith('its turn did not come in time, and it was not sent');
   }
 
   /** The commit is being sent; after a failure it is from now on unknown whether it happened. */
   departs(deadline: Deadline): void {
+    this.isSent = true;
     // The deadline of the request itself is kept by the channel.
     if (this.deadline < deadline) this.expireWith('etcd did not answer in time');
     else clearTimeout(this.expiry);
@@ -208,6 +212,7 @@ class Member implements Candidate {
   }
 
   private close(): void {
+    if (!this.settled) this.fullness.ended(this.bytes, this.isSent);
     this.settled = true;
     clearTimeout(this.expiry);
   }

@@ -52,8 +52,14 @@ export class DiskRoom implements Disposable {
     await this.estimate.check();
   }
 
-  wrote(bytes: number): void {
-    this.estimate.wrote(bytes);
+  /** Called with the bytes of a commit when it comes. */
+  began(bytes: number): void {
+    this.estimate.began(bytes);
+  }
+
+  /** Called with the bytes of commits that are written now. */
+  ended(bytes: number): void {
+    this.estimate.ended(bytes, true);
   }
 
   /** Whether the trouble of a commit is that the disk is full: SQLite tells it by several codes. */

@@ -185,7 +185,9 @@ class SqliteStore implements Store {
   private async submit(change: Change, note?: HolderNote): Promise<CommitResult> {
     this.assertOpen('commit');
     return new Promise((resolve, reject) => {
-      this.pending.push({ change, note, resolve, reject });
+      const member: PendingCommit = { change, note, resolve, reject };
+      this.room?.began(bytesOf([member]));
+      this.pending.push(member);
       this.scheduleFlush();
     });
   }
@@ -229,7 +231,7 @@ class SqliteStore implements Store {
   private flush(): void {
     const size = groupSize(this.pending);
     const members = this.pending.slice(0, size);
-    this.room?.wrote(bytesOf(members));
+    this.room?.ended(bytesOf(members));
     this.pending = this.pending.slice(size);
     this.flushScheduled = false;
     if (this.pending.length > 0) this.scheduleFlush();

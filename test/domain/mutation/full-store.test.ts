@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Store } from '../../../src/store/port.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { detection, sendDetections } from '../../support/records/detections.ts';
 import { halfWritten } from '../../support/service/accounts.ts';
 import { changeAccount, deleteApp, issueCode, revoke, sendEnroll, setOtel } from '../../support/service/daemon.ts';
@@ -144,6 +146,12 @@ onEachBackend('A12: a full store', (backend) => {
       expect((await poll(muster, it.credential)).status).toBe(401);
     });
     expect((await sendEnroll(muster, code)).status).toBe(401);
+  });
+
+  test('a replica starts on it: one that took no more revocations would be restarted in vain', async () => {
+    const wrapStore = (store: Store): Store => wrappedStore(store, { fullness: () => 0.99 });
+    await using started = await backend.fresh({ wrapStore });
+    expect((await call(`${started.ops}/readyz`)).body).toMatchObject({ status: 'ready' });
   });
 
   test('is ready, and says that it is full', async () => {

@@ -194,23 +194,33 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
     expect(await everything(store, '')).toHaveLength(33);
   });
 
-  test('more than the queue takes are refused as busy, which is no outage', async () => {
+  test('more than the queue takes are refused as busy, which is no outage; what waits counts until it ends', async () => {
     const endpoints = openEndpoints({
       urls: ['http://127.0.0.1:1'],
       tls: undefined,
       user: undefined,
       deadlineMs: 1000,
     });
-    const seen = { wrote: () => undefined, refused: () => undefined };
+    let [pending, sent] = [0, 0];
+    const seen = {
+      began: (bytes: number) => (pending += bytes),
+      ended: (bytes: number, isSent: boolean) => {
+        pending -= bytes;
+        if (isSent) sent += bytes;
+      },
+      refused: () => undefined,
+    };
     const keys = new KeySpace('');
     const marked = new Marked(keys, undefined);
     const commits = new EtcdCommits({ keys, endpoints, marked, deadlineMs: 1000, fullness: seen });
     const waiting = Array.from({ length: 10_000 }, (_, index) => reasonOf(commits.commit(creating(`t/${index}`))));
     const beyond = commits.commit(creating('t/more'));
     await expect(beyond).rejects.toMatchObject({ name: 'Busy', reason: 'queue_full', message: /was not sent/ });
+    expect(pending).toBeGreaterThan(10_000);
     // How these end depends on whether the address or their deadline is first.
     const ends = (await Promise.all(waiting)).map((reason) => String(reason).split(':')[0]);
     expect(ends).not.toContain('queue_full');
+    expect({ pending, sent }).toEqual({ pending: 0, sent: 0 });
     endpoints.close();
   });
 

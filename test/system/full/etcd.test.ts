@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fill, makeRoom } from '../../chaos/cluster/etcd-admin.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { alarms, sizesOf } from '../../support/etcd/etcd-sizes.ts';
 import { revoke } from '../../support/service/daemon.ts';
 import {
   call,
@@ -72,7 +73,7 @@ describe.skipIf(binary === undefined)(title, () => {
     let taken = 0;
     await until(async () => {
       taken += (await flood([one, other], owners)).taken;
-      return (await inUse(etcd)) >= 0.8 * QUOTA_BYTES;
+      return (await sizesOf(etcd)).inUse >= 0.8 * QUOTA_BYTES;
     });
     expect(taken).toBeGreaterThan(100);
     // Each replica has seen it, or thinks so: from here on it can only learn that it is so.
@@ -119,17 +120,6 @@ describe.skipIf(binary === undefined)(title, () => {
     await until(async () => !('degraded' in (await call(`${muster.ops}/readyz`)).body));
   });
 });
-
-async function alarms({ member }: EtcdCluster): Promise<unknown> {
-  const response = await fetch(`${member.url}/v3/maintenance/alarm`, { method: 'POST', body: '{"action":"GET"}' });
-  return ((await response.json()) as { alarms?: unknown[] }).alarms ?? [];
-}
-
-/** The bytes that etcd has in use, by its own word. */
-async function inUse({ member }: EtcdCluster): Promise<number> {
-  const response = await fetch(`${member.url}/v3/maintenance/status`, { method: 'POST', body: '{}' });
-  return Number(((await response.json()) as { dbSizeInUse?: string }).dbSizeInUse);
-}
 
 async function fullnessOf({ ops }: Muster): Promise<number> {
   const { text } = await call(`${ops}/metrics`);

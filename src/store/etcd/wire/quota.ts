@@ -14,11 +14,15 @@ export interface QuotaOptions {
 
 /** etcd's quota changes with a restart of etcd alone. */
 const LOOKS_PER_QUOTA = 60;
+/** Of the quota, as much as this in freed pages counts as free. */
+const FREED_SHARE_MAX = 0.1;
 
 /**
  * Makes the function that asks etcd how full it is: the bytes in use against its quota. The file itself is larger,
  * since it keeps freed pages for later writes; but once the file has reached the quota etcd refuses every put, whatever
- * is in use. The function resolves with undefined where etcd tells neither by its status nor by its metrics.
+ * is in use. A value that is larger than a page grows the file where no run of freed pages is long enough for it, so
+ * the file counts but for a share of freed pages. The function resolves with undefined where etcd tells neither by its
+ * status nor by its metrics.
  */
 export function quotaLook({
   endpoints,
@@ -41,8 +45,9 @@ export function quotaLook({
     if (told.quota !== undefined && told.inUse !== undefined) return told;
     looksSince += 1;
     if (told.inUse !== undefined && looksSince < LOOKS_PER_QUOTA) return told;
-    looksSince = 0;
-    return { ...(await metricsOf(endpoint)), ...told };
+    const metrics = await metricsOf(endpoint);
+    if (metrics.quota !== undefined) looksSince = 0;
+    return { ...metrics, ...told };
   }
 
   return async () => {
@@ -52,8 +57,9 @@ export function quotaLook({
     learnt = quota ?? learnt;
     if (inUse === undefined) return undefined;
     const capacityBytes = learnt ?? configuredBytes;
-    if (file !== undefined && file >= capacityBytes) return { inUseBytes: inUse, capacityBytes, refusesPuts: true };
-    return { inUseBytes: inUse, capacityBytes, ...(noSpace !== undefined && { refusesPuts: noSpace }) };
+    const inUseBytes = Math.max(inUse, (file ?? 0) - FREED_SHARE_MAX * capacityBytes);
+    if (file !== undefined && file >= capacityBytes) return { inUseBytes, capacityBytes, refusesPuts: true };
+    return { inUseBytes, capacityBytes, ...(noSpace !== undefined && { refusesPuts: noSpace }) };
   };
 }
 
