@@ -92,7 +92,8 @@ export class TcpProxy implements AsyncDisposable {
     from.on('end', () => this.later(() => passes() && to.end()));
     from.on('error', () => undefined);
     from.on('close', () => {
-      this.flows.delete(flow);
+      // The other end of a silent flow stays open, and is still to be cut.
+      if (flow.ends.every((end) => end.destroyed)) this.flows.delete(flow);
       this.later(() => passes() && to.destroy());
     });
   }
