@@ -1,4 +1,4 @@
-import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store } from '../../store/port.ts';
+import { PAGE_ENTRIES_MAX, StoreUnavailable, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { KEYS } from '../records/keys.ts';
 
@@ -10,9 +10,16 @@ import { KEYS } from '../records/keys.ts';
  * revisions. So a pinned revision is never compacted, however long the compaction takes to arrive: a listed pin is
  * respected; a pin that is not listed was written after the listing, so that its revision is greater than R, and a
  * compaction to R leaves all reads at R and later.
+ *
+ * A full store may take no pin, and is what a backup is wanted of most. Its revision then hardly moves, as it takes no
+ * writes, and compactions reach no further than that. Should one pass the revision all the same, as when an operator
+ * makes room meanwhile, the reader is told `compacted` and begins again.
  */
 
-/** A revision that stays readable until it is released, for `PINNED_MS_MAX` at most. */
+/**
+ * A revision that stays readable until it is released, for `PINNED_MS_MAX` at most; on a store that was too full for the
+ * pin, until another process compacts past it.
+ */
 export interface RevisionPin extends AsyncDisposable {
   readonly revision: number;
   /** Aborts when the pin may be gone: from then on the revision may be compacted. */
@@ -27,20 +34,20 @@ const TTL_MS = 15_000;
 export const PINNED_MS_MAX = 900_000;
 
 /**
- * Pins the store's current revision.
+ * Pins the store's current revision; where the store is too full for a pin, this process alone spares the revision.
  * @param pinId a new id, which the reader generates
  * @throws StoreUnavailable, also where the id is taken
  */
 export async function pinRevision(store: Store, clock: Clock, pinId: string): Promise<RevisionPin> {
-  const held = await store.hold(KEYS.pin(pinId), JSON.stringify({ at: clock.now() }), TTL_MS);
-  if (held === 'taken') throw new StoreUnavailable('failed', 'The pin is taken already.');
+  const held = await holdPin(store, clock, pinId);
+  const revision = held?.revision ?? (await store.list({ prefix: KEYS.pins, limit: 1, keysOnly: true })).revision;
   // The history of the embedded store has a bound of its own, which this raises.
-  const retained = store.retain(held.revision);
+  const retained = store.retain(revision);
   const [released, expired] = [new AbortController(), new AbortController()];
   const release = async (): Promise<void> => {
     released.abort();
     retained[Symbol.dispose]();
-    await held.release();
+    await held?.release();
   };
   // The leader measures a pin's age from when it first saw it, and cannot end what another process retains: the holder
   // ends its pin itself.
@@ -52,10 +59,22 @@ export async function pinRevision(store: Store, clock: Clock, pinId: string): Pr
   };
   void expire();
   return {
-    revision: held.revision,
-    lost: AbortSignal.any([held.lost, expired.signal]),
+    revision,
+    lost: held ? AbortSignal.any([held.lost, expired.signal]) : expired.signal,
     [Symbol.asyncDispose]: release,
   };
+}
+
+/** @returns undefined where the store is too full for the pin */
+async function holdPin(store: Store, clock: Clock, pinId: string): Promise<Held | undefined> {
+  try {
+    const held = await store.hold(KEYS.pin(pinId), JSON.stringify({ at: clock.now() }), TTL_MS);
+    if (held === 'taken') throw new StoreUnavailable('failed', 'The pin is taken already.');
+    return held;
+  } catch (error) {
+    if (error instanceof StoreUnavailable && error.reason === 'full') return undefined;
+    throw error;
+  }
 }
 
 /** The pins as the leader sees them. */

@@ -152,6 +152,26 @@ onEachStore('a backup', (stores) => {
     expect(logged.at(-1)).toMatch(/"level":"error".*the audit lacks a backup/);
   });
 
+  test.each<readonly [string, readonly ('hold' | 'commit')[]]>([
+    ['takes no pin', ['hold']],
+    ['takes no writes at all', ['hold', 'commit']],
+  ])('is made whole of a full store that %s, also where this process compacts it meanwhile', async (_, refused) => {
+    await using store = await filled(await stores.open());
+    const full = (): Promise<never> => Promise.reject(new StoreUnavailable('full', 'full'));
+    const fullStore = wrappedStore(store, Object.fromEntries(refused.map((call) => [call, full])));
+    let round = 0;
+    const text = await backupText(fullStore, async () => {
+      // Somebody makes room, and writes are taken again.
+      await putAll(store, { [keyOf(COUNT - 1)]: { n: (round += 1) } });
+      await store.compact((await store.list({ prefix: 'x', limit: 1 })).revision);
+    });
+    const { entries } = await readText(text);
+    const records = entries.filter(({ key }) => key.startsWith('cred/'));
+    expect(records.map(({ key, value }) => [key, value])).toEqual(
+      Array.from({ length: COUNT }, (_none, index) => [keyOf(index), '{"n":0}']),
+    );
+  });
+
   test.each([
     ['somebody compacted past it', () => Promise.resolve('compacted' as const), /history .* compacted .* run it again/],
     [

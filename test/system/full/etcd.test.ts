@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { fill, makeRoom } from '../../chaos/cluster/etcd-admin.ts';
+import { readText } from '../../support/records/backups.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { alarms, sizesOf } from '../../support/etcd/etcd-sizes.ts';
@@ -9,6 +11,7 @@ import {
   createApp,
   enroll,
   Muster,
+  OPERATOR_TOKEN,
   poll,
   tenant,
   type Answer,
@@ -98,11 +101,11 @@ describe.skipIf(binary === undefined)(title, () => {
     expect(await fullnessOf(one)).toBeLessThan(1);
   });
 
-  test('a stranger fills it: revocations are 502 and take no effect, until an operator makes room', async () => {
+  test('a stranger fills it: revocations are 502 and take no effect, and it can be backed up, until an operator makes room', async () => {
     const flags = ['--quota-backend-bytes=8000000'];
     await using etcd = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true, flags });
     await using muster = await Muster.start({ store: `etcd:${etcd.member.url}` });
-    const { apiKey } = await tenant(muster);
+    const { accountId, apiKey } = await tenant(muster);
     const app = await createApp(muster, apiKey);
     const credential = await enroll(muster, app);
     await fill(etcd.member);
@@ -114,12 +117,22 @@ describe.skipIf(binary === undefined)(title, () => {
       status: 200,
       body: { status: 'ready', degraded: expect.stringContaining('takes no writes') as string },
     });
+    const { entries, counted } = await readText(await backedUp(muster));
+    expect(entries.map(({ key }) => key)).toContain(KEYS.app(accountId, app.appId));
+    expect(entries).toHaveLength(counted ?? Number.NaN);
     await makeRoom(etcd);
     await until(async () => (await revoke(muster, apiKey, app.appId)).status === 200);
     expect((await poll(muster, credential)).status).toBe(401);
     await until(async () => !('degraded' in (await call(`${muster.ops}/readyz`)).body));
   });
 });
+
+async function backedUp({ ops, logged }: Muster): Promise<string> {
+  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` };
+  const response = await fetch(`${ops}/operator/v1/backup?count=true`, { headers });
+  expect(response.status, logged.slice(-3).join('')).toBe(200);
+  return await response.text();
+}
 
 async function fullnessOf({ ops }: Muster): Promise<number> {
   const { text } = await call(`${ops}/metrics`);
