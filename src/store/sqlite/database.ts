@@ -1,5 +1,5 @@
 /** The database file: opening it, the statements on it, and how it forgets. Everything here is synchronous. */
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Entry, StoreTrouble } from '../port.ts';
 import { ABSENT, StoreUnavailable } from '../port.ts';
@@ -232,6 +232,8 @@ function opened(path: string, pagesMax: number | undefined, checked: boolean): D
     // The lock comes first, so that nothing of a store that another process holds is read or changed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     refuseForeign(database, path);
+    // The index of the log, as a reader before it made it; with the lock this process keeps its own in memory.
+    rmSync(`${path}-shm`, { force: true });
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');

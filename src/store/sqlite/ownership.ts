@@ -14,27 +14,33 @@ const TOLD_BY: readonly string[] = ['entries', 'counters'];
 const NOT_A_DATABASE = 26;
 
 /**
- * Refuses the file of another program before anything of it is touched, its mode and the files beside it included.
+ * Refuses the file of another program before anything of it is touched, its mode and its write-ahead log included.
  * Whatever else is wrong with it is left to the opening.
  * @throws StoreUnavailable `refused`
  */
 export function refuseForeignFile(path: string): void {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) return;
   const url = pathToFileURL(path);
-  // Without locks, and without the write-ahead log, which reading would create and closing would empty.
+  // Without locks, and without the write-ahead log, which reading would create.
   url.searchParams.set('immutable', '1');
-  let found: string | undefined;
+  refuse(path, foreignFileInWords(url));
+  // The tables of a process that was killed may be in the log alone. A reader cannot move them into the file when it
+  // closes; an opening for writing would.
+  if (isFilled(`${path}-wal`)) refuse(path, foreignFileInWords(pathToFileURL(path)));
+}
+
+function foreignFileInWords(url: URL): string | undefined {
   try {
     const database = new DatabaseSync(url, { readOnly: true });
     try {
-      found = foreignInWords(database);
+      return foreignInWords(database);
     } finally {
       database.close();
     }
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error && error.errcode === NOT_A_DATABASE) found = 'is no SQLite file';
+    const isDatabase = !(error instanceof Error && 'errcode' in error && error.errcode === NOT_A_DATABASE);
+    return isDatabase ? undefined : 'is no SQLite file';
   }
-  refuse(path, found);
 }
 
 /**
@@ -50,6 +56,8 @@ export function markingOf(database: DatabaseSync): string {
   if (pragma(database, 'application_id') === APPLICATION_ID) return '';
   return `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT};`;
 }
+
+const isFilled = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 function refuse(path: string, found: string | undefined): void {
   if (found === undefined) return;

@@ -46,6 +46,12 @@ const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as StoreUnavailable).reason,
   );
 
+/** Copies a database that is open in WAL mode: the files are those that the kill of its process leaves. */
+function copyAsKilled(from: string): void {
+  copyFileSync(from, file);
+  copyFileSync(`${from}-wal`, `${file}-wal`);
+}
+
 function overwrite(from: number, bytes: number): void {
   const open = openSync(file, 'r+');
   writeSync(open, Buffer.alloc(bytes, 0xa5), 0, bytes, from);
@@ -190,19 +196,31 @@ describe('the file of another program', () => {
     await leftAlone('is the SQLite file of another program');
   });
 
+  test('is refused and left as it is where its tables are in the write-ahead log alone', async () => {
+    {
+      using killed = new DatabaseSync(other);
+      killed.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)');
+      copyAsKilled(other);
+    }
+    rmSync(other);
+    const log = readFileSync(`${file}-wal`);
+    await leftAlone('is the SQLite file of another program', ['muster.db', 'muster.db-shm', 'muster.db-wal']);
+    expect(readFileSync(`${file}-wal`).equals(log)).toBe(true);
+  });
+
   test('that is no database is refused and left as it is', async () => {
     writeFileSync(file, 'Dear diary, '.repeat(1000));
     await leftAlone('is no SQLite file');
   });
 
-  async function leftAlone(words: string): Promise<void> {
+  async function leftAlone(words: string, files = ['muster.db']): Promise<void> {
     const [before, mode] = [readFileSync(file), statSync(file).mode];
     await expect(openSqliteStore(file)).rejects.toMatchObject({
       reason: 'refused',
       message: expect.stringContaining(words) as string,
     });
     expect(readFileSync(file).equals(before)).toBe(true);
-    expect([readdirSync(directory), statSync(file).mode]).toEqual([['muster.db'], mode]);
+    expect([readdirSync(directory), statSync(file).mode]).toEqual([files, mode]);
   }
 });
 
@@ -236,6 +254,18 @@ describe('the file of Muster', () => {
       expect(await store.get('k')).toMatchObject({ value: 'v' });
     }
     expect(header()).toEqual(OURS);
+  });
+
+  test('that a killed process left with all it has in the write-ahead log is opened with its entries', async () => {
+    {
+      await using killed = await openSqliteStore(other);
+      await killed.commit(create('k'));
+      copyAsKilled(other);
+    }
+    expect(header(), 'nothing was moved from the log yet').toEqual({ applicationId: 0, userVersion: 0 });
+    await using store = await openSqliteStore(file);
+    expect(await store.get('k')).toMatchObject({ value: 'v' });
+    expect(readdirSync(directory)).not.toContain('muster.db-shm');
   });
 
   test('of a newer layout is refused in words', async () => {
