@@ -21,10 +21,18 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a commit into a file that was removed is acknowledged',
     file: 'src/store/sqlite/file-watch.ts',
-    search: '    this.#look();\n    this.assertThere(operation);',
+    search: "    this.#look('before a write');\n    this.assertThere(operation);",
     replacement: '    this.assertThere(operation);',
     rule: 'A14: the embedded store acknowledges no write into a file that is not at its path.',
     caughtBy: ['test/store/sqlite/files.test.ts', 'test/service/store-trouble.test.ts'],
+  },
+  {
+    name: 'a file with other content passes for one that was touched',
+    file: 'src/store/sqlite/file-content.ts',
+    search: "return hash.digest('hex') === this.#digest;",
+    replacement: "return hash.digest('hex') !== '';",
+    rule: 'A14: the embedded store acknowledges no write into a file that was replaced in place.',
+    caughtBy: ['test/store/sqlite/files.test.ts'],
   },
   {
     name: 'a commit that writes what another one expects shares its request',

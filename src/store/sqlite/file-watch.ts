@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
 import { StoreUnavailable } from '../port.ts';
+import { WatchedFile } from './watched-file.ts';
 
 /** How often a store without commits looks whether its file is still there. */
 const LOOK_EVERY_MS = 1000;
@@ -10,15 +10,15 @@ const LOOK_EVERY_MS = 1000;
  * what it then acknowledges is gone or damaged.
  */
 export class FileWatch {
-  readonly #files: { readonly path: string; readonly identity: string; written: string }[];
+  readonly #files: readonly WatchedFile[];
   readonly #looking: NodeJS.Timeout;
   #replaced = false;
 
   /** @param path of a database that is open, so that its write-ahead log is there */
   constructor(path: string) {
     const paths = path === ':memory:' ? [] : [path, `${path}-wal`];
-    this.#files = paths.map((file) => ({ path: file, ...lookAt(file) }));
-    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#files = paths.map((file) => new WatchedFile(file));
+    this.#looking = setInterval(() => this.#look('idly'), LOOK_EVERY_MS).unref();
   }
 
   /** The error for a call on files that were not the same when they were last looked at. */
@@ -40,7 +40,7 @@ export class FileWatch {
    * @throws StoreUnavailable `replaced`, when nothing was written; the error of `write`
    */
   writing<T>(operation: string, write: () => T): T {
-    this.#look();
+    this.#look('before a write');
     this.assertThere(operation);
     try {
       return write();
@@ -49,34 +49,20 @@ export class FileWatch {
     }
   }
 
+  /** To be called once the database is closed: it drops the locks that this process has on the file. */
   close(): void {
     clearInterval(this.#looking);
+    for (const file of this.#files) file.close();
   }
 
   /** A file that was moved away and back, and not written meanwhile, is the same again. */
-  #look(): void {
-    this.#replaced = this.#files.some(({ path, identity, written }) => {
-      const now = lookAt(path);
-      return now.identity !== identity || now.written !== written;
-    });
+  #look(how: 'idly' | 'before a write'): void {
+    const same = this.#files.map((file) => (how === 'idly' ? file.lookIdly() : file.isAsLeft()));
+    this.#replaced = same.includes(false);
   }
 
   /** Takes note of what this process wrote itself. */
   #wrote(): void {
-    for (const file of this.#files) {
-      const { identity, written } = lookAt(file.path);
-      if (identity === file.identity) file.written = written;
-      else this.#replaced = true;
-    }
-  }
-}
-
-/** Device and inode, and the time and size of the last write; `none` where there is no file, or it cannot be read. */
-function lookAt(path: string): { readonly identity: string; readonly written: string } {
-  try {
-    const { dev, ino, mtimeNs, size } = statSync(path, { bigint: true });
-    return { identity: `${dev}:${ino}`, written: `${mtimeNs}:${size}` };
-  } catch {
-    return { identity: 'none', written: 'none' };
+    for (const file of this.#files) if (!file.wrote()) this.#replaced = true;
   }
 }

@@ -175,11 +175,11 @@ class SqliteStore implements Store {
     // At least one turn: a listener that disposes of the store must not close it under the commit that called it.
     do await nextTurn();
     while (this.flushScheduled);
-    this.file.close();
     this.room?.[Symbol.dispose]();
     this.watches.endAll();
     this.holds.endAll();
     this.database.close();
+    this.file.close();
   }
 
   private async submit(change: Change, note?: HolderNote): Promise<CommitResult> {
@@ -203,6 +203,7 @@ class SqliteStore implements Store {
       this.adopt(this.room?.withReserve(remove) ?? remove());
     } catch (err) {
       this.database.close();
+      this.file.close();
       throw unavailable('open', err);
     }
   }

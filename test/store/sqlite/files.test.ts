@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   mkdtempSync,
@@ -8,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -52,8 +54,8 @@ function copyAsKilled(from: string): void {
   copyFileSync(`${from}-wal`, `${file}-wal`);
 }
 
-function overwrite(from: number, bytes: number): void {
-  const open = openSync(file, 'r+');
+function overwrite(from: number, bytes: number, path = file): void {
+  const open = openSync(path, 'r+');
   writeSync(open, Buffer.alloc(bytes, 0xa5), 0, bytes, from);
   closeSync(open);
 }
@@ -135,6 +137,54 @@ describe('a file that is removed or replaced while it is open', () => {
       if (round % 3 === 0) await store.compact(round);
     }
     expect(await entriesOf(store, 'k/')).toHaveLength(300);
+  });
+
+  const touch = (path: string, at: number): void => utimesSync(path, at, at);
+  test.each<[string, () => void]>([
+    ['touched', () => touch(file, Date.now() / 1000 + 5)],
+    ['given an older time', () => touch(file, 1)],
+    ['touched in its write-ahead log', () => touch(`${file}-wal`, 1)],
+    ['given another mode', () => chmodSync(file, 0o640)],
+    ['read', () => void readFileSync(file)],
+    ['written again with its own content', () => writeFileSync(file, readFileSync(file))],
+  ])('is the store as before where it was only %s', async (_, act) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await using store = await openSqliteStore(file);
+    await store.commit(create('before'));
+    await store.commit({ expect: [{ key: 'before', revision: 1 }], write: [{ remove: 'before' }] });
+    for (const [round, again] of [act, act].entries()) {
+      await store.compact(2 + 2 * round);
+      await store.commit(create(`more/${round}`));
+      // The content that this process left is learnt while nothing is written.
+      vi.advanceTimersByTime(3000);
+      again();
+      vi.advanceTimersByTime(1000);
+      expect(store.headNow?.()).toMatchObject({ revision: 3 + 2 * round });
+      expect(await store.commit(create(`after/${round}`))).toMatchObject({ outcome: 'committed' });
+      expect(await store.get(`more/${round}`)).toMatchObject({ value: 'v' });
+    }
+  });
+
+  test.each<[string, () => void]>([
+    ['an older copy of itself', () => writeFileSync(file, readFileSync(`${file}.older`))],
+    ['another page', () => overwrite(8192, 4096)],
+    ['another page in its write-ahead log', () => overwrite(4096, 100, `${file}-wal`)],
+  ])('is not the store any more where its content is known, and is %s of the same size', async (_, act) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await using store = await openSqliteStore(file);
+    await store.commit(create('one', 'x'.repeat(20_000)));
+    await store.compact(1);
+    copyFileSync(file, `${file}.older`);
+    await store.commit({ expect: [{ key: 'one', revision: 1 }], write: [{ put: 'one', value: 'y'.repeat(20_000) }] });
+    await store.compact(2);
+    await store.commit(create('two'));
+    vi.advanceTimersByTime(3000);
+    const before = statSync(file).size;
+    act();
+    expect(statSync(file).size).toBe(before);
+    expect(await reasonOf(store.commit(create('after')))).toBe('replaced');
+    vi.advanceTimersByTime(3000);
+    expect(() => store.headNow?.()).toThrow('removed, replaced or overwritten');
   });
 
   test('is told where that happens during a write, too', () => {
