@@ -130,7 +130,7 @@ describe.skipIf(binary === undefined)(title, () => {
 async function backedUp({ ops, logged }: Muster): Promise<string> {
   const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` };
   const response = await fetch(`${ops}/operator/v1/backup?count=true`, { headers });
-  expect(response.status, logged.slice(-3).join('')).toBe(200);
+  expect(response.status, `the last lines: ${logged.slice(-3).join('')}`).toBe(200);
   return await response.text();
 }
 
