@@ -72,6 +72,10 @@ export function falseRefusals(history: History): string[] {
   return short.slice(0, 1).map(({ at, lacking }) => `${short.length} refused early, at ${at} with ${lacking} left`);
 }
 
+/** Replicas understand each other: a warning says that one could not read what another wrote. */
+export const misunderstandings = ({ warnings }: History): string[] =>
+  warnings.slice(0, 1).map((line) => `${warnings.length} warnings, the first: ${line}`);
+
 /**
  * Finds more than 4 writes of a replica within a minute in which more than 200 were left all the time. Only writes that
  * took free units count: where others hold the allotments, the replica that needs units and the holder both write as

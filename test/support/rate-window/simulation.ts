@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
 import type { LiveReplica } from '../../../src/domain/rate-window/shared/age-exchange.ts';
 import type { WindowRules } from '../../../src/domain/rate-window/shared/rules.ts';
@@ -47,6 +47,8 @@ export interface History {
   readonly writes: ReadonlyMap<string, readonly Written[]>;
   /** How far the rates of monotonic clocks are off, as a part of one. */
   readonly rateError: number;
+  /** What replicas warned of, as logged. */
+  readonly warnings: readonly string[];
 }
 
 /** Requests that come at once. */
@@ -109,7 +111,6 @@ const EPOCH = Date.UTC(2026, 5, 1);
 const REGISTERED_MS = 15_000;
 /** How far a revision is ahead that the store has not reached yet. */
 const REVISIONS_AHEAD = 40;
-const log = pino({ level: 'silent' });
 
 interface OwnClocks {
   /** How far the wall clock is ahead. */
@@ -127,6 +128,7 @@ interface ReplicaDeps {
   readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
   readonly isOlder: boolean;
   readonly slip: Slip | undefined;
+  readonly log: Logger;
 }
 
 /**
@@ -180,7 +182,9 @@ class Replica implements Clock {
   state: 'runs' | 'paused' | 'dead' = 'runs';
   diedAt: number | undefined;
 
-  constructor({ id, timeline, store, clocks: { offsetMs, rate }, rules, liveReplicas, isOlder, slip }: ReplicaDeps) {
+  constructor(deps: ReplicaDeps) {
+    const { id, timeline, store, clocks, rules, liveReplicas, isOlder, slip, log } = deps;
+    const { offsetMs, rate } = clocks;
     this.id = id;
     this.#isSlipping = slip === 'standstill unseen';
     this.#timeline = timeline;
@@ -278,6 +282,8 @@ export async function simulate({
   const faultsSeen: Fault[] = [];
   let failed = 0;
   const replicas: Replica[] = [];
+  const warnings: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(line) });
 
   // A replica that died stays on the registry for a while.
   const live = async (): Promise<readonly LiveReplica[]> =>
@@ -296,6 +302,7 @@ export async function simulate({
       liveReplicas: live,
       isOlder: replicas.length < older,
       slip,
+      log,
     });
     replicas.push(replica);
     if (clocks.jumpMs > 0) jumps(replica);
@@ -389,5 +396,14 @@ export async function simulate({
   while (timeline.now < LASTS_MS && timeline.next()) if (timeline.isAsync) await setImmediate();
   for (const replica of replicas) replica.crash();
   const writes = new Map(replicas.map((replica) => [replica.id, replica.writes]));
-  return { admitted, waitedSince, refused, failed, faults: faultsSeen, writes, rateError: clocks.ratePpm / 1e6 };
+  return {
+    admitted,
+    waitedSince,
+    refused,
+    failed,
+    faults: faultsSeen,
+    writes,
+    rateError: clocks.ratePpm / 1e6,
+    warnings,
+  };
 }

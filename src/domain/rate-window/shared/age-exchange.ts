@@ -171,7 +171,7 @@ export class AgeExchange {
 
   async #answer({ key, revision }: Entry): Promise<void> {
     const { store, clock, replicaId, revisions, log } = this.#deps;
-    const answer = put(`${key}/${replicaId}`, { revisions: revisions.table(), clock: clock.now() });
+    const answer = put(`${key}/${replicaId}`, { revisions: revisions.table(), clock: Math.round(clock.now()) });
     const change = { expect: [{ key, revision }] as const, write: [answer], quiet: true as const };
     await store.commit(change).catch((err: unknown) => log.debug({ err }, 'a question for ages was not answered'));
   }

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { WINDOW_RULES, type WindowRules } from '../../../../src/domain/rate-window/shared/rules.ts';
-import { falseRefusals, overAdmissions, tooManyWrites } from '../../../support/rate-window/checks.ts';
+import {
+  falseRefusals,
+  misunderstandings,
+  overAdmissions,
+  tooManyWrites,
+} from '../../../support/rate-window/checks.ts';
 import { simulate, WILD, type Burst, type History, type Scenario } from '../../../support/rate-window/simulation.ts';
 import { runs } from '../../../support/run/effort.ts';
 
@@ -41,7 +46,8 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
 
     test(`${SEEDS} seeds of wrong clocks, without faults and with crashes, pauses, cuts and lost answers: never too many, short only of what was leased`, async () => {
       for (const faults of [false, true]) {
-        expect(await broken([overAdmissions, falseRefusals], { ...scenario, faults, clocks: WILD })).toEqual([]);
+        const checks = [overAdmissions, falseRefusals, misunderstandings];
+        expect(await broken(checks, { ...scenario, faults, clocks: WILD })).toEqual([]);
       }
     });
   });
