@@ -21,7 +21,7 @@ const ACCOUNTS_AT_ONCE = 8;
  * Held polls are woken by the watch of the store. As long as some are held, this asks once a second, one read of `head`
  * for all of them, whether memory is as new as the store. Where it is not, the watch may be silent: the revisions of
  * the accounts with held polls are listed, and the polls whose app, account or configuration is another than in memory
- * are woken. They are authenticated by the store itself then.
+ * are woken. They are authenticated by the store itself then. Where the store was lost, all of them are.
  * @returns begins to check, and ends when no poll is held; to be called when a first one is
  */
 export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldPolls): () => void {
@@ -36,8 +36,10 @@ export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldP
         const reader = await fleet.current();
         if (!reader.atOnce) await wakeChanged(deps, polls());
       } catch (error) {
-        // While the store does not answer nothing is known of a change, and no poll could be authenticated.
+        // While the store does not answer nothing is known of a change, and no poll could be authenticated. One that is
+        // lost may never come back: the polls end as new ones do (A14).
         if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'held polls could not be checked');
+        else if (error.reason === 'replaced') wakeAll(polls());
       }
     }
     isRunning = false;
@@ -48,6 +50,10 @@ export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldP
     isRunning = true;
     void run();
   };
+}
+
+function wakeAll(polls: HeldPolls): void {
+  for (const [accountId] of polls.accounts()) polls.wake(accountId, undefined);
 }
 
 async function wakeChanged(deps: SilentWatchDeps, polls: HeldPolls): Promise<void> {

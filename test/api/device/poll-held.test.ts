@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { appSchema } from '../../../src/domain/records/records.ts';
@@ -321,4 +321,56 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
   await expect.poll(() => heldPolls(muster)).toBe(daemons.length - 1);
   expect(held.map(({ isAnswered }) => isAnswered())).toEqual([true, ...daemons.slice(1).map(() => false)]);
   expect(store.calls.get - reads).toBe(0);
+});
+
+describe('a held poll on a store that fails', () => {
+  /** A daemon whose poll is held, on a clock that stands: only `passes` has the loops look at the store again. */
+  async function holding() {
+    const { promise, resolve: open } = Promise.withResolvers<FaultyStore>();
+    const wrapStore = (real: Store): Store => {
+      const faulty = faultyStore(real);
+      open(faulty);
+      return faulty;
+    };
+    const clock = new FakeClock();
+    const muster = await Muster.start({ wrapStore, clock, env: { MUSTER_ROLES: 'api,device' } });
+    const store = await promise;
+    const daemon = await configuredDaemon(muster);
+    const held = await hold(muster, daemon);
+    // It has asked the store before this one, when its hold began.
+    expect((await poll(muster, daemon.credential)).status).toBe(200);
+    const looks = async (count: number): Promise<void> => {
+      const before = store.calls.head;
+      await until(() => {
+        if (store.calls.head < before + count) clock.advance(100);
+        return store.calls.head >= before + count;
+      });
+    };
+    return { muster, store, daemon, held, looks };
+  }
+
+  test('ends with 502 where the store is lost, as a new one does', async () => {
+    const { muster, store, daemon, held, looks } = await holding();
+    await using _ = muster;
+    store.trouble = 'replaced';
+    store.outage(true);
+    // Memory asks for `head` once a second, too.
+    await looks(3);
+    expect(await woken(held)).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
+    expect(await heldPolls(muster)).toBe(0);
+    expect((await poll(muster, daemon.credential)).status).toBe(502);
+  });
+
+  test('stays held where the store is away for a moment, and learns of the next change', async () => {
+    const { muster, store, daemon, held, looks } = await holding();
+    await using _ = muster;
+    store.outage(true);
+    await looks(6);
+    expect((await poll(muster, daemon.credential)).status).toBe(502);
+    store.outage(false);
+    await until(async () => (await poll(muster, daemon.credential)).status === 200);
+    expect([held.isAnswered(), await heldPolls(muster)]).toEqual([false, 1]);
+    await setOtel(muster, daemon.apiKey, { evidenceLevel: 'full' });
+    expect(await woken(held)).toMatchObject({ status: 200, body: { revision: 2 } });
+  });
 });

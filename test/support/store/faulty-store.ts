@@ -5,6 +5,7 @@ import {
   type Entry,
   type Head,
   type Store,
+  type StoreTrouble,
   type Watch,
   type WatchListener,
 } from '../../../src/store/port.ts';
@@ -33,6 +34,8 @@ export class FaultyStore implements Store {
   readonly fates: CommitFate[];
   /** Operations that throw `StoreUnavailable`, as long as they are named here. */
   readonly down = new Set<Operation>();
+  /** Why they throw. */
+  trouble: StoreTrouble = 'unreachable';
   readonly calls: Record<Operation, number> = {
     get: 0,
     list: 0,
@@ -160,7 +163,7 @@ export class FaultyStore implements Store {
   }
 
   async #unlessDown<T>(operation: Operation, call: () => Promise<T>): Promise<T> {
-    if (this.down.has(operation)) throw new StoreUnavailable('unreachable', `${operation}: the store is down`);
+    if (this.down.has(operation)) throw new StoreUnavailable(this.trouble, `${operation}: the store is down`);
     return await call();
   }
 
