@@ -94,6 +94,12 @@ export class AccountWindow {
     this.#wake.resolve();
   }
 
+  /** The store was put back to an earlier state. */
+  wasPutBack(): void {
+    this.#window.wasPutBack();
+    this.forget();
+  }
+
   /** After the machine stood still. */
   voidLeases(): void {
     this.#window.voidLeases();
@@ -134,8 +140,7 @@ export class AccountWindow {
 
   /** Returns how much of the window is used, 0 to 1, as far as this replica knows. */
   fill(now: number): number {
-    const { requestsMax } = this.#deps.rules;
-    return Math.min(1, (requestsMax - this.#window.left(now)) / requestsMax);
+    return Math.min(1, 1 - this.#window.left(now) / this.#deps.rules.requestsMax);
   }
 
   /** Whether nothing is under way, leased or counted any more. */
@@ -235,23 +240,20 @@ export class AccountWindow {
   }
 
   async #commit(known: Known, { record, take, refuses, isAmple }: Committing, now: number): Promise<void> {
-    const { store, clock, replicaId, revisions, rules } = this.#deps;
-    const { revision } = known;
+    const { store, clock, replicaId, revisions, rules, putBack } = this.#deps;
     const before = this.#window.leases.lease;
     const { usedUntil, ...recorded } = take;
     const wallUntil = Math.ceil(clock.now() + recorded.until - now);
     const lease = { ...recorded, wallUntil, nonce: this.#deps.nextNonce() };
     const next = stamped({ ...record, leases: { ...record.leases, [replicaId]: lease } }, now);
-    this.#window.sent({ ...lease, usedUntil, spends: [], spent: 0 }, revision);
+    this.#window.sent({ ...lease, usedUntil, spends: [], spent: 0 }, known.revision);
     const [startedAt, latest] = [clock.monotonic(), revisions.latest];
-    const result = await store.commit({
-      expect: [{ key: KEYS.rateWindow(this.#accountId), revision }],
-      write: [putWindow(this.#accountId, next, rules)],
-      quiet: true,
-    });
+    const write = putWindow(this.#accountId, next, rules);
+    const expect = { key: write.put, revision: known.revision };
+    const result = await store.commit({ expect: [expect], write: [write], quiet: true });
     this.#roundTripMs = clock.monotonic() - startedAt;
     if (result.outcome === 'conflict') return this.#window.conflicted(lease.nonce);
-    revisions.found(result.revision, latest);
+    if (revisions.found(result.revision, latest)) putBack();
     if (known.trouble === 'unreadable') this.#repaired();
     if (isAmple) this.#writes.push(startedAt);
     else this.#writes = new TimestampRing();
@@ -290,8 +292,9 @@ export class AccountWindow {
 
   #countAllotments(before: OwnLease | undefined, { isAllotment, units }: Committing['take'], now: number): void {
     const { metrics } = this.#deps;
-    const isSettled = before?.isAllotment === true && before.units > 0;
-    if (isSettled) metrics.rateAllotment(now < before.usedUntil ? 'returned' : 'expired');
+    if (before?.isAllotment === true && before.units > 0) {
+      metrics.rateAllotment(now < before.usedUntil ? 'returned' : 'expired');
+    }
     if (isAllotment && units > 0) metrics.rateAllotment('taken');
   }
 }

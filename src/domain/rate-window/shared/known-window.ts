@@ -24,6 +24,8 @@ export interface KnownWindowDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly revisions: RevisionClock;
   readonly rules: WindowRules;
+  /** Tells the windows of all accounts that the store was put back. */
+  readonly putBack: () => void;
 }
 
 /** This replica's knowledge of one account's window: the record, its own leases, and what it admitted. */
@@ -75,6 +77,17 @@ export class KnownWindow {
     this.#fullUntil = Number.NEGATIVE_INFINITY;
   }
 
+  /**
+   * The store was put back to an earlier state, and gives out its revisions again: what was known of it holds no more,
+   * and nothing is admitted from leases that others do not know of.
+   */
+  wasPutBack(): void {
+    this.forget();
+    this.voidLeases();
+    this.#reached = ABSENT;
+    this.#newer = undefined;
+  }
+
   /** After the machine stood still: for others the own lease may have ended. */
   voidLeases(): void {
     this.leases = withoutUse(this.leases);
@@ -88,7 +101,7 @@ export class KnownWindow {
 
   /** Takes the answer of the store. */
   read(entry: Entry | undefined): Known {
-    if (entry) this.#deps.revisions.found(entry.revision, this.#reached);
+    if (entry && this.#deps.revisions.found(entry.revision, this.#reached)) this.#deps.putBack();
     return this.#learn(entry ? this.#parsed(entry) : { record: NO_WINDOW, revision: ABSENT });
   }
 

@@ -48,10 +48,13 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   const forget = (): void => {
     for (const window of accounts.values()) window.forget();
   };
+  const putBack = (): void => {
+    for (const window of accounts.values()) window.wasPutBack();
+  };
   const revisions = new RevisionClock(() => clock.monotonic());
   const exchange = new AgeExchange({ ...deps, rules, revisions, nextNonce, learnt: forget });
   const changed = (accountId: string, entry: Entry): void => accounts.get(accountId)?.observe(entry);
-  const watch = new WindowWatch({ store, clock, log, revisions, exchange, changed, forget });
+  const watch = new WindowWatch({ store, clock, log, revisions, exchange, changed, forget, putBack });
   function now(): number {
     if (stoodStill()) for (const window of accounts.values()) window.voidLeases();
     return clock.monotonic();
@@ -60,7 +63,7 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
     watch.checkGap();
     return exchange.doubted;
   }
-  const shared = { ...deps, rules, revisions, now, doubted, nextNonce };
+  const shared = { ...deps, rules, revisions, now, doubted, nextNonce, putBack };
   metrics.rateSharedAge(() => watch.ageSeconds());
 
   function windowOf(accountId: string): AccountWindow {

@@ -14,8 +14,10 @@ export interface WindowWatchDeps {
   readonly exchange: AgeExchange;
   /** A record changed. */
   readonly changed: (accountId: string, entry: Entry) => void;
-  /** What is known may be wrong: the watch did not bring what was written before it opened, or the store was put back. */
+  /** What is known may be wrong: the watch did not bring what was written before it opened. */
   readonly forget: () => void;
+  /** The store was put back to an earlier state. */
+  readonly putBack: () => void;
 }
 
 const REOPEN_AFTER_MS = 500;
@@ -87,10 +89,10 @@ export class WindowWatch {
 
   /** @throws StoreUnavailable */
   async #look(): Promise<number> {
-    const { store, clock, revisions, forget } = this.#deps;
+    const { store, clock, revisions, putBack } = this.#deps;
     const before = revisions.latest;
     const { revision } = await store.list({ prefix: KEYS.rateWindows, limit: 1, keysOnly: true });
-    if (revisions.found(revision, before)) forget();
+    if (revisions.found(revision, before)) putBack();
     this.#lookedAt = clock.monotonic();
     return revision;
   }
