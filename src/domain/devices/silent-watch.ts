@@ -1,7 +1,9 @@
 import type { Log } from '../../log.ts';
+import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
 import { KEYS } from '../records/keys.ts';
 import type { HeldPolls } from './held-polls.ts';
 
@@ -15,7 +17,14 @@ export interface SilentWatchDeps {
 
 /** Together with the read of `head`, and of what has changed, a held poll ends within two seconds of a change. */
 const CHECK_EVERY_MS = 1000;
-const ACCOUNTS_AT_ONCE = 8;
+const PAUSE_MS_MIN = 100;
+const RANGES_AT_ONCE = 8;
+/** The records of an account beside its apps, about. */
+const RECORDS_PER_ACCOUNT = 5;
+/** Account ids are random words of these. */
+const FIRST_LETTERS = 36;
+/** Listing a full page takes as long as listing so many accounts one by one, about. */
+const ACCOUNTS_PER_PAGE = 8;
 
 /**
  * Held polls are woken by the watch of the store. As long as some are held, this asks once a second, one read of `head`
@@ -29,9 +38,10 @@ export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldP
   let isRunning = false;
 
   async function run(): Promise<void> {
-    for (;;) {
-      await clock.sleep(CHECK_EVERY_MS, stopping);
+    for (let pauseMs = CHECK_EVERY_MS; ;) {
+      await clock.sleep(pauseMs, stopping);
       if (stopping.aborted || polls().count === 0) break;
+      const startedAt = clock.monotonic();
       try {
         const reader = await fleet.current();
         if (!reader.atOnce) await wakeChanged(deps, polls());
@@ -41,6 +51,8 @@ export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldP
         if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'held polls could not be checked');
         else if (error.reason === 'replaced') wakeAll(polls());
       }
+      // A listing of very many accounts takes a part of the second.
+      pauseMs = Math.max(PAUSE_MS_MIN, CHECK_EVERY_MS - (clock.monotonic() - startedAt));
     }
     isRunning = false;
   }
@@ -57,46 +69,58 @@ function wakeAll(polls: HeldPolls): void {
 }
 
 async function wakeChanged(deps: SilentWatchDeps, polls: HeldPolls): Promise<void> {
-  const accounts = polls.accounts()[Symbol.iterator]();
+  const ranges = rangesOf(deps.fleet.memory, polls)[Symbol.iterator]();
   const hasCaughtUp = deps.fleet.catchingUp();
+  // Memory that is being filled anew tells every held poll of it once it is whole, and a watch that was slow and not
+  // silent has told them: else a busy store would be listed because it is busy.
+  const isOver = (): boolean => !deps.fleet.memory.whole || hasCaughtUp();
   const worker = async (): Promise<void> => {
-    for (let next = accounts.next(); next.done !== true; next = accounts.next()) {
-      const [accountId, appIds] = next.value;
-      // Memory that is being filled anew tells every held poll of it once it is whole, and a watch that was slow and not
-      // silent has told them: else a busy store would be listed account by account because it is busy.
-      if (!deps.fleet.memory.whole || hasCaughtUp()) return;
-      await wakeChangedOf(deps, polls, accountId, appIds);
+    for (let next = ranges.next(); next.done !== true && !isOver(); next = ranges.next()) {
+      await wakeChangedIn(deps, polls, next.value, isOver);
     }
   };
-  await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: RANGES_AT_ONCE }, worker));
 }
 
-async function wakeChangedOf(
-  { store, fleet }: SilentWatchDeps,
+/** The accounts with held polls under a prefix, with the apps of each. */
+interface AccountRange {
+  readonly prefix: string;
+  readonly accounts: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/**
+ * Ranges that hold every account with held polls: those whose ids begin alike are listed together, with all others
+ * between them, where that takes less than to list each.
+ */
+function* rangesOf(memory: FleetMemory, polls: HeldPolls): Iterable<AccountRange> {
+  const groups = new Map<string, Map<string, ReadonlySet<string>>>();
+  for (const [accountId, appIds] of polls.accounts()) {
+    const prefix = KEYS.account(accountId.slice(0, 1));
+    const group = groups.get(prefix) ?? new Map<string, ReadonlySet<string>>();
+    groups.set(prefix, group.set(accountId, appIds));
+  }
+  const keys = memory.appCount + RECORDS_PER_ACCOUNT * memory.accountCount;
+  const pages = Math.ceil(keys / FIRST_LETTERS / PAGE_ENTRIES_MAX);
+  for (const [prefix, accounts] of groups) {
+    if (accounts.size > pages * ACCOUNTS_PER_PAGE) yield { prefix, accounts };
+    else for (const one of accounts) yield { prefix: KEYS.account(one[0]), accounts: new Map([one]) };
+  }
+}
+
+async function wakeChangedIn(
+  { store, fleet: { memory } }: SilentWatchDeps,
   polls: HeldPolls,
-  accountId: string,
-  appIds: ReadonlySet<string>,
+  { prefix, accounts }: AccountRange,
+  isOver: () => boolean,
 ): Promise<void> {
-  const stored = await revisionsOf(store, accountId);
-  const differs = (key: string): boolean => stored.get(key) !== fleet.memory.revisionOf(key);
-  if (!fleet.memory.whole) return;
-  if (differs(KEYS.account(accountId)) || differs(KEYS.otel(accountId))) return polls.wake(accountId, undefined);
-  for (const appId of appIds) if (differs(KEYS.app(accountId, appId))) polls.wake(accountId, appId);
-}
-
-/** The revisions of an account's records by key: of 1000 apps and 200 keys at most, so two pages. */
-async function revisionsOf(store: Store, accountId: string): Promise<ReadonlyMap<string, number>> {
-  const revisions = new Map<string, number>();
-  const prefix = KEYS.account(accountId);
-  for (let after: string | undefined; ;) {
-    const page = await store.list({
-      prefix,
-      limit: PAGE_ENTRIES_MAX,
-      keysOnly: true,
-      ...(after !== undefined && { after }),
-    });
-    for (const { key, revision } of page.entries) revisions.set(key, revision);
-    if (page.next === undefined) return revisions;
-    after = page.next;
+  const stored = new Map<string, number>();
+  for await (const page of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX, keysOnly: true })) {
+    for (const { key, revision } of page.entries) stored.set(key, revision);
+    if (isOver()) return;
+  }
+  const differs = (key: string): boolean => stored.get(key) !== memory.revisionOf(key);
+  for (const [accountId, appIds] of accounts) {
+    if (differs(KEYS.account(accountId)) || differs(KEYS.otel(accountId))) polls.wake(accountId, undefined);
+    else for (const appId of appIds) if (differs(KEYS.app(accountId, appId))) polls.wake(accountId, appId);
   }
 }
