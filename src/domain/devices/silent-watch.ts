@@ -73,13 +73,20 @@ async function wakeChanged(deps: SilentWatchDeps, polls: HeldPolls): Promise<voi
   const hasCaughtUp = deps.fleet.catchingUp();
   // Memory that is being filled anew tells every held poll of it once it is whole, and a watch that was slow and not
   // silent has told them: else a busy store would be listed because it is busy.
-  const isOver = (): boolean => !deps.fleet.memory.whole || hasCaughtUp();
+  let hasFailed = false;
+  const isOver = (): boolean => hasFailed || !deps.fleet.memory.whole || hasCaughtUp();
   const worker = async (): Promise<void> => {
     for (let next = ranges.next(); next.done !== true && !isOver(); next = ranges.next()) {
-      await wakeChangedIn(deps, polls, next.value, isOver);
+      await wakeChangedIn(deps, polls, next.value, isOver).catch((error: unknown) => {
+        hasFailed = true;
+        throw error;
+      });
     }
   };
-  await Promise.all(Array.from({ length: RANGES_AT_ONCE }, worker));
+  // All of them end before another round begins, also where one fails: a slow store would get more and more to do.
+  const ends = await Promise.allSettled(Array.from({ length: RANGES_AT_ONCE }, worker));
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** The accounts with held polls under a prefix, with the apps of each. */

@@ -233,7 +233,7 @@ function opened(path: string, pagesMax: number | undefined, checked: boolean): D
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     refuseForeign(database, path);
     // The index of the log, as a reader before it made it; with the lock this process keeps its own in memory.
-    rmSync(`${path}-shm`, { force: true });
+    if (path !== ':memory:') rmSync(`${path}-shm`, { force: true });
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');

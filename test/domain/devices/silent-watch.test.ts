@@ -9,7 +9,7 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
@@ -67,6 +67,7 @@ async function deaf(real: Store) {
   const lists = store.calls.list;
   return {
     clock,
+    faulty: store,
     woken,
     listings: () => store.calls.list - lists,
     async [Symbol.asyncDispose]() {
@@ -86,6 +87,32 @@ test('where the watch is silent, a change ends the polls that it concerns; accou
   await setImmediate();
   expect(woken.toSorted()).toEqual(['a3/two', 'a5/one', 'a5/two', 'b0/one']);
   expect(listings()).toBe(2);
+});
+
+test('where a listing fails, its round ends with the listings under way, and the next one begins after them', async () => {
+  await using store = await openSqliteStore(':memory:');
+  await using replica = await deaf(store);
+  const { clock, faulty, woken } = replica;
+  const slow = Promise.withResolvers<void>();
+  const list = faulty.list.bind(faulty);
+  let listed = 0;
+  faulty.list = async (request) => {
+    listed += 1;
+    if (listed === 1) throw new StoreUnavailable('timeout', 'The first listing is late.');
+    await slow.promise;
+    return await list(request);
+  };
+  await commit(store, app('b0', 'one', 'revoked'));
+  clock.advance(1000);
+  await until(() => listed === 2);
+  for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  // The two loops of the watch cache: the check does not pause before another round.
+  expect(clock.sleeping).toBe(2);
+  slow.resolve();
+  await until(() => {
+    clock.advance(100);
+    return woken.includes('b0/one');
+  });
 });
 
 test('nothing is listed while memory is as new as the store', async () => {
