@@ -42,8 +42,8 @@ describe.skipIf(!binaries)('promtool', () => {
   let allPass: boolean;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'muster-rules-'));
-    const files = Object.entries(ALERT_CASES).flatMap(([name, { fires, labels, quiet }]) => [
-      testFile(name, fires, [expected(name, labels)]),
+    const files = Object.entries(ALERT_CASES).flatMap(([name, { fires, alsoFires = [], labels, quiet }]) => [
+      ...[fires, ...alsoFires].map((situation) => testFile(name, situation, [expected(name, labels)])),
       ...quiet.map((situation) => testFile(name, situation, [])),
     ]);
     allPass = succeeds('test', 'rules', ...files);
@@ -82,9 +82,9 @@ describe.skipIf(!binaries)('promtool', () => {
     expect(said.match(/SUCCESS/g)).toHaveLength(ruleFiles.length);
   });
 
-  describe.each(Object.entries(ALERT_CASES))('%s', (name, { fires, labels, quiet }) => {
-    test(`fires: ${fires.why}`, { timeout: 240_000 }, () => {
-      passes(name, fires, [expected(name, labels)]);
+  describe.each(Object.entries(ALERT_CASES))('%s', (name, { fires, alsoFires = [], labels, quiet }) => {
+    test.each([fires, ...alsoFires])('fires: $why', { timeout: 240_000 }, (situation) => {
+      passes(name, situation, [expected(name, labels)]);
     });
     test.each(quiet)('does not: $why', { timeout: 240_000 }, (situation) => {
       passes(name, situation, []);

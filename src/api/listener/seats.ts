@@ -11,8 +11,8 @@ export interface SeatOptions {
   readonly strangersPerAddressMax?: number;
 }
 
-/** Which bound was reached. */
-export type SeatBound = 'connection_bound' | 'address_bound';
+/** Which bound was reached; `connection_evicted` where a connection gave way at that of all connections. */
+export type SeatBound = 'connection_bound' | 'connection_evicted' | 'address_bound';
 
 /** The strangers of one address. */
 interface Address {
@@ -48,8 +48,8 @@ export class Seats {
   take(address: string | undefined, close: () => void, reached: (bound: SeatBound) => void): Seat | undefined {
     const bound = this.#boundReached(address);
     if (bound !== undefined) {
-      reached(bound);
       const gives = bound === 'address_bound' ? this.#restingOf(address) : (this.#strangers.first ?? this.#known.first);
+      reached(bound === 'connection_bound' && gives !== undefined ? 'connection_evicted' : bound);
       if (gives === undefined) return undefined;
       gives.value.close();
       gives.value.leave();
@@ -91,7 +91,7 @@ export class Seats {
     this.#taken -= 1;
   }
 
-  #boundReached(address: string | undefined): SeatBound | undefined {
+  #boundReached(address: string | undefined): 'connection_bound' | 'address_bound' | undefined {
     if (address !== undefined && this.isFull(address)) return 'address_bound';
     return this.#taken >= this.#max ? 'connection_bound' : undefined;
   }

@@ -47,7 +47,7 @@ test('at the bound the connection gives way that has been idle longest', async (
   expect((await first.answer()).body).toBe('GET /e');
   expect((await exchange(service.port, get('/f'))).body).toBe('GET /f');
   expect(await third.rest()).toBe('');
-  expect(service.rejected).toEqual(['connection_bound', 'connection_bound']);
+  expect(service.rejected).toEqual(['connection_evicted', 'connection_evicted']);
 });
 
 test('a stranger gives way before a connection that has authenticated, however long that has been idle', async () => {
@@ -70,10 +70,12 @@ test('a connection whose request is served does not give way: the new one is clo
   const { request, response } = await service.request(0);
   await using refused = await connectRaw(service.port);
   expect(await refused.rest()).toBe('');
+  expect(service.rejected).toEqual(['connection_bound']);
   echo(request, response);
   expect((await busy.answer()).body).toBe('GET /held');
   await using next = await asked(service, '/a');
   expect(await busy.rest(), 'idle again, it does').toBe('');
+  expect(service.rejected).toEqual(['connection_bound', 'connection_evicted']);
   expect(next.socket.destroyed).toBe(false);
 });
 

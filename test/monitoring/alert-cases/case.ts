@@ -11,6 +11,7 @@ export interface Situation {
 
 export interface AlertCase {
   readonly fires: Situation;
+  readonly alsoFires?: readonly Situation[];
   /** Beside `alertname` and `severity`, which every one has. */
   readonly labels: Readonly<Record<string, string>>;
   readonly quiet: readonly Situation[];

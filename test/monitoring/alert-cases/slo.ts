@@ -7,12 +7,25 @@ const OK = 'listener="api",route="/v1/apps",status="200",code=""';
 const BAD = 'listener="api",route="/v1/apps",status="502",code="upstream_unavailable"';
 const HELD = 'listener="device",route="/device/v1/config (held)",status="304",code=""';
 
+const rejected = (why: string): string => `muster_http_rejected_total{instance="a",listener="api",why="${why}"}`;
+
 const requests = (good: string, bad: string): Record<string, string> => ({ [count(OK)]: good, [count(BAD)]: bad });
 const answers = (all: string, fast: string): Record<string, string> => ({ [count(OK)]: all, [bucket(OK)]: fast });
 
 export const SLO_CASES: AlertCases = {
   MusterAvailabilityBurningFast: {
     fires: { why: '5 % fail for an hour', series: requests('0+95x200', '0+5x200'), at: '70m' },
+    alsoFires: [
+      {
+        why: 'of 493 one each fails, is above the bound of requests, and finds every connection busy',
+        series: {
+          ...requests('0+490x200', '0+1x200'),
+          [rejected('request_bound')]: '0+1x200',
+          [rejected('connection_bound')]: '0+1x200',
+        },
+        at: '70m',
+      },
+    ],
     labels: API,
     quiet: [
       { why: '0.5 % fail', series: requests('0+995x200', '0+5x200'), at: '70m' },
@@ -21,6 +34,15 @@ export const SLO_CASES: AlertCases = {
       {
         why: 'limited and refused requests are answers',
         series: { [count(OK)]: '0+1x200', [count('listener="api",route="/v1/apps",status="429"')]: '0+90x200' },
+        at: '70m',
+      },
+      {
+        why: 'one address is above its bound, and idle connections give way to new ones',
+        series: {
+          [count(OK)]: '0+1x200',
+          [rejected('address_bound')]: '0+6000x200',
+          [rejected('connection_evicted')]: '0+6000x200',
+        },
         at: '70m',
       },
     ],
