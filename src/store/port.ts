@@ -39,9 +39,16 @@ export interface Change {
   readonly write: readonly Write[];
   /** Leaves `head` alone, as heartbeats, rate records and leadership do: no consistent read depends on them. */
   readonly quiet?: true;
-  /** May use what the store keeps in reserve for a full disk: it takes access away, or no replica serves without it. */
-  readonly fromReserve?: true;
+  /** What the change is for; `vital` may use what the store keeps in reserve for a full disk. */
+  readonly room?: Room;
 }
+
+/**
+ * What a commit is for. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
+ * `vital`: what takes access away or frees space, what lets in whoever has access, and what replicas need to go on
+ * serving at all.
+ */
+export type Room = 'growth' | 'upkeep' | 'vital';
 
 /** `revision` is the revision of every key that the change wrote. */
 export type CommitResult =

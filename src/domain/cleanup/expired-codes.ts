@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withoutExpiredCodes } from '../apps/app-state.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
+import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
@@ -24,6 +25,7 @@ export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: Fl
     const { outcome } = await store.commit({
       expect: [first, ...others, ...fence],
       write: apps.map((app) => put(keyOf(app), withoutExpiredCodes(app.record, now))),
+      room: UNAUDITED_ROOMS.codesExpired,
     });
     return outcome === 'committed' ? codesOf(apps, now) : 0;
   }

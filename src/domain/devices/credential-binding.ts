@@ -2,6 +2,7 @@ import { ABSENT, type Expectation, type Store, type Write } from '../../store/po
 import { bindingConfirmed, credentialTaken } from '../apps/app-state.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
+import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -108,6 +109,7 @@ export async function confirmed(
           { key: locator, revision: bound.revision },
         ],
         write: [put(ofApp, bindingConfirmed(app.record)), put(locator, final)],
+        room: UNAUDITED_ROOMS.bindingConfirmed,
       });
     }
     ({ account, app } = await authenticateDevice(await fleet.current(), hash));

@@ -1,28 +1,31 @@
-import type { Room } from './room.ts';
-
-/** `by action`: the mutation that writes the record has the class (domain/mutation/action-rooms.ts). */
-export type RecordRoom = Room | 'by action';
+import type { Room } from '../../store/port.ts';
 
 /**
- * The class of every record that Muster writes, by its key; `*` stands for one part of it. A commit without a mutation
- * has the strictest class of the records that it puts.
+ * `by commit`: the commit that writes the record names the class, that of a mutation (domain/mutation/action-rooms.ts) or
+ * of `UNAUDITED_ROOMS`.
+ */
+export type RecordRoom = Room | 'by commit';
+
+/**
+ * The class of every record that Muster writes, by its key; `*` stands for one part of it. A commit that names no class
+ * has the strictest one of the records that it puts.
  */
 export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
-  'd/a/*': 'by action',
-  'd/a/*/key/*': 'by action',
-  'd/a/*/app/*': 'by action',
-  'd/a/*/otel': 'by action',
-  'd/a/*/tally': 'by action',
-  'key/*': 'by action',
-  'cred/*': 'by action',
-  'past/*/*': 'by action',
-  'refused/*/*': 'by action',
-  'audit/*/*': 'by action',
-  'life/*/*': 'by action',
-  'life/*/*/*': 'by action',
-  'idem/*/answer/*': 'by action',
-  'idem/*/slot/*': 'by action',
-  'purge/*': 'by action',
+  'd/a/*': 'by commit',
+  'd/a/*/key/*': 'by commit',
+  'd/a/*/app/*': 'by commit',
+  'd/a/*/otel': 'by commit',
+  'd/a/*/tally': 'by commit',
+  'key/*': 'by commit',
+  'cred/*': 'by commit',
+  'past/*/*': 'by commit',
+  'refused/*/*': 'by commit',
+  'audit/*/*': 'by commit',
+  'life/*/*': 'by commit',
+  'life/*/*/*': 'by commit',
+  'idem/*/answer/*': 'by commit',
+  'idem/*/slot/*': 'by commit',
+  'purge/*': 'by commit',
 
   // A daemon's own state, which it may write as often as it likes.
   'ack/*/*': 'growth',
@@ -53,6 +56,16 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'chain/*': 'vital',
   'purged/*': 'vital',
 };
+
+/** The class of every commit that changes records of owners without being a mutation: the audit has no entry of it. */
+export const UNAUDITED_ROOMS = {
+  // The end of an authentication, once for an enrollment, which is growth. Without it the daemon is refused.
+  bindingConfirmed: 'vital',
+  // Everybody who reads a code checks its time: it is spent whether or not the record says so. Each app is rewritten, so
+  // a fleet whose codes expire together would take the room of revocations.
+  codesExpired: 'upkeep',
+  textsRewrapped: 'upkeep',
+} as const satisfies Readonly<Record<string, Room>>;
 
 interface Part {
   readonly named: Map<string, Part>;

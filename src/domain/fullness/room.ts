@@ -1,4 +1,4 @@
-import { StoreUnavailable, type Store } from '../../store/port.ts';
+import { StoreUnavailable, type Room, type Store } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
 
 /*
@@ -6,16 +6,16 @@ import { LIMITS } from '../limits.ts';
  * other while the store fills up, and the last class is never refused here.
  */
 
-/**
- * What a commit is for. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
- * `vital`: what takes access away or frees space, and what replicas need to go on serving at all.
- */
-export type Room = 'growth' | 'upkeep' | 'vital';
-
 const REFUSED_FROM: Readonly<Record<Exclude<Room, 'vital'>, number>> = {
   growth: LIMITS.storeFullnessMax,
   upkeep: LIMITS.storeUpkeepFullnessMax,
 };
+
+/** The class of a commit that is for all of these: the one that is refused first. */
+export function strictestOf(rooms: readonly Room[]): Room {
+  if (rooms.includes('growth')) return 'growth';
+  return rooms.includes('upkeep') ? 'upkeep' : 'vital';
+}
 
 /** Whether a store of this fullness takes such a commit. An unknown fullness (NaN) refuses nothing. */
 export function hasRoomFor(room: Room, fullness: number): boolean {

@@ -11,7 +11,7 @@ import {
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { refuseWithoutRoom } from '../fullness/room.ts';
+import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';
@@ -194,8 +194,8 @@ class Round {
       }
       const [first, ...others] = [...expect, ...this.#expect];
       if (!first || write.length === 0) continue;
-      refuseWithoutRoom(store, 'upkeep');
-      const change = { expect: [first, ...others] as const, write, ...(quiet && { quiet: true as const }) };
+      const room = UNAUDITED_ROOMS.textsRewrapped;
+      const change = { expect: [first, ...others] as const, write, room, ...(quiet && { quiet: true as const }) };
       const { outcome } = await store.commit(change);
       // After a conflict (a record changed, or this controller no longer leads) the next pass checks everything again.
       if (outcome === 'conflict') this.#pass.clean = false;

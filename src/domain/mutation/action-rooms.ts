@@ -1,4 +1,4 @@
-import type { Room } from '../fullness/room.ts';
+import type { Room } from '../../store/port.ts';
 import type { MutationAction } from './metrics.ts';
 import type { Step } from './step.ts';
 

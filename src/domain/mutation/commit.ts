@@ -1,6 +1,6 @@
 import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
-import { refuseWithoutRoom } from '../fullness/room.ts';
+import { strictestOf } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -24,7 +24,6 @@ export async function commitSteps(
   steps: readonly PlannedStep[],
   extra: { expect: readonly Expectation[]; write: readonly Write[] } = { expect: [], write: [] },
 ): Promise<number | 'conflict'> {
-  for (const { step } of steps) refuseWithoutRoom(deps.store, roomOfStep(step));
   const expect = new Map<string, Expectation>();
   const write: Write[] = [...extra.write];
   let marker = '';
@@ -44,11 +43,8 @@ export async function commitSteps(
   const [one, ...others] = expect.values();
   if (!one) throw new Error('a commit without steps');
   const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
-  const change: Change = {
-    expect: [one, ...others],
-    write,
-    ...(steps.every(({ step }) => roomOfStep(step) === 'vital') && { fromReserve: true }),
-  };
+  const room = strictestOf(steps.map(({ step }) => roomOfStep(step)));
+  const change: Change = { expect: [one, ...others], write, room };
   return await commitMarked(deps, change, marker, deadline);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { roomOf } from '../../../src/domain/fullness/bounded-store.ts';
-import { RECORD_ROOMS, roomOfKey } from '../../../src/domain/fullness/record-rooms.ts';
+import { RECORD_ROOMS, roomOfKey, UNAUDITED_ROOMS } from '../../../src/domain/fullness/record-rooms.ts';
 import { ACTION_ROOMS } from '../../../src/domain/mutation/action-rooms.ts';
 import { MUTATION_ACTIONS } from '../../../src/domain/mutation/metrics.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -62,16 +62,28 @@ describe('A12: the classes of records and mutations', () => {
     ]);
   });
 
+  test('what changes records of owners without a mutation has a class: none of it is growth', () => {
+    expect(UNAUDITED_ROOMS).toEqual({ bindingConfirmed: 'vital', codesExpired: 'upkeep', textsRewrapped: 'upkeep' });
+  });
+
   test.each([
     ['leases alone', ['leader', 'replica/r'], 'vital'],
     ['a lease beside a seal', ['leader', 'seal/acc/000000001'], 'upkeep'],
     ['a seal beside an acknowledgement', ['ack/acc/app', 'seal/acc/000000001'], 'growth'],
     ['a record that the table does not know', ['novel/x'], 'growth'],
     ['a part too many', ['d/a/acc/app/app/more'], 'growth'],
-    ['a mutation beside anything', ['ack/acc/app', 'audit/acc/1-m'], undefined],
+    ['an app, without a class of the commit', ['leader', 'd/a/acc/app/app'], 'growth'],
     ['removals alone', [], 'vital'],
   ])('a commit has the strictest class of what it puts: %s', (_, keys, room) => {
     const write = [...keys.map((key) => ({ put: key, value: '' })), { remove: 'review/acc/app/e' }];
     expect(roomOf({ write })).toBe(room);
   });
+
+  test.each(['growth', 'upkeep', 'vital'] as const)(
+    'a commit that names its class has it, whatever it puts: %s',
+    (room) => {
+      const write = ['d/a/acc/app/app', 'ack/acc/app', 'leader'].map((key) => ({ put: key, value: '' }));
+      expect(roomOf({ write, room })).toBe(room);
+    },
+  );
 });

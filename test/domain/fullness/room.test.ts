@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fullInWords, hasRoomFor, refuseWithoutRoom } from '../../../src/domain/fullness/room.ts';
+import { fullInWords, hasRoomFor, refuseWithoutRoom, strictestOf } from '../../../src/domain/fullness/room.ts';
 
 describe('A12: what a store of a fullness takes', () => {
   test.each([
@@ -14,6 +14,15 @@ describe('A12: what a store of a fullness takes', () => {
     expect(hasRoomFor('growth', fullness)).toBe(growth);
     expect(hasRoomFor('upkeep', fullness)).toBe(upkeep);
     expect(hasRoomFor('vital', fullness)).toBe(true);
+  });
+
+  test.each([
+    [[], 'vital'],
+    [['vital', 'vital'], 'vital'],
+    [['vital', 'upkeep'], 'upkeep'],
+    [['upkeep', 'growth', 'vital'], 'growth'],
+  ] as const)('together %j are refused as %s', (rooms, room) => {
+    expect(strictestOf(rooms)).toBe(room);
   });
 
   test('a refusal names the fullness, and says that nothing was sent', () => {

@@ -1,9 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { detection, sendDetections } from '../../support/records/detections.ts';
 import { halfWritten } from '../../support/service/accounts.ts';
-import { changeAccount, deleteApp, issueCode, revoke, sendEnroll, setOtel } from '../../support/service/daemon.ts';
+import {
+  changeAccount,
+  deleteApp,
+  enrollOwn,
+  issueCode,
+  ownCredential,
+  revoke,
+  sendEnroll,
+  setOtel,
+} from '../../support/service/daemon.ts';
 import {
   call,
   createApp,
@@ -121,7 +131,7 @@ onEachBackend('A12: a full store', (backend) => {
     const it = await scene(muster);
     const answer = await at(0.99, () => act(it));
     expect(answer.status).toBe(status);
-    expect(faulty.changes.at(-1)).toMatchObject({ fromReserve: true });
+    expect(faulty.changes.at(-1)).toMatchObject({ room: 'vital' });
     expect(await halfWritten(faulty, it.accountId)).toEqual([]);
   });
 
@@ -133,6 +143,20 @@ onEachBackend('A12: a full store', (backend) => {
     expect((await at(0.9, () => setOtel(muster, it.apiKey, { ...off, evidenceLevel: 'full' }))).status).toBe(502);
     expect((await at(0.9, () => changeAccount(muster, it.accountId, { disabled: true }))).status).toBe(200);
     expect((await at(0.9, () => changeAccount(muster, it.accountId, { disabled: false }))).status).toBe(502);
+  });
+
+  test('lets a daemon in that was enrolled with a hash alone: its first request makes the binding final', async () => {
+    const it = await scene(muster);
+    const own = ownCredential();
+    expect((await enrollOwn(muster, it.pending, own.hash)).status).toBe(200);
+    const appKey = KEYS.app(it.accountId, it.pending.appId);
+    const before = faulty.changes.length;
+    await at(0.99, async () => expect((await poll(muster, own.token)).status).toBe(200));
+    const changes = faulty.changes.slice(before);
+    const confirming = changes.filter(({ write }) => write.some((one) => 'put' in one && one.put === appKey));
+    expect(confirming.map(({ room }) => room)).toEqual(['vital']);
+    await revoke(muster, it.apiKey, it.pending.appId);
+    expect((await poll(muster, own.token)).status).toBe(401);
   });
 
   test('daemons poll, and what was revoked is refused', async () => {
