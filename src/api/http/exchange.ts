@@ -108,6 +108,7 @@ export class Exchange {
     return {
       actor,
       requestId: this.requestId,
+      client: this.client,
       at: this.#deps.clock.now(),
       deadline: this.#deps.clock.monotonic() + this.#deps.deadlines.requestMs - this.#storeMs,
     };
@@ -198,10 +199,20 @@ export class Exchange {
   refuse(code: ErrorCode, message?: string, headers: readonly string[] = []): void {
     const { status } = ERRORS[code];
     const all = [...headers];
-    if (status === 401) all.push('WWW-Authenticate', 'Bearer');
+    if (status === 401) {
+      all.push('WWW-Authenticate', 'Bearer');
+      this.#tellUnauthenticated(code);
+    }
     const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);
+  }
+
+  /** Whoever tries secrets is found by the address. An enrollment tells of its code itself, and why it is refused. */
+  #tellUnauthenticated(code: ErrorCode): void {
+    if (code === 'invalid_code') return;
+    const { requestId, route, client } = this;
+    this.#deps.log.info({ listener: this.#listener, requestId, route, client, reason: code }, 'not authenticated');
   }
 
   #ended(status: number, code: string): void {

@@ -200,10 +200,8 @@ async function report(deps: EnrollmentDeps, origin: Origin, appId: string, why: 
   deps.metrics.enrollmentEnded(why.result);
   const onceValid = why.result !== 'unknown_code' && why.found !== undefined;
   const accountId = why.found?.account.id;
-  deps.log.info(
-    { requestId: origin.requestId, accountId, appId: why.found && appId, reason: why.result },
-    'not enrolled',
-  );
+  const { requestId, client } = origin;
+  deps.log.info({ requestId, client, accountId, appId: why.found && appId, reason: why.result }, 'not enrolled');
   if (!onceValid || accountId === undefined) return;
   await audit(deps, origin, { accountId, appId, reason: why.result }).catch((error: unknown) => {
     // The refusal stands whether or not its audit entry could be written.

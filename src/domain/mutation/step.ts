@@ -29,6 +29,8 @@ export interface Origin {
   /** The actor, as the audit names it (`auditSchema`). */
   readonly actor: string;
   readonly requestId: string;
+  /** The address of the client, for the log; absent where no request is behind it. */
+  readonly client?: string;
   /** The instant of the request on the wall clock, in milliseconds since 1970. */
   readonly at: number;
   /** When the request has been answered and no attempt may follow, on the monotonic clock in milliseconds. */
