@@ -44,13 +44,14 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
 
   // Without these no replica serves, nothing is compacted, and no request is admitted.
   format: 'vital',
+  // Each replica writes it when it starts.
+  'd/keys': 'vital',
   leader: 'vital',
   'replica/*': 'vital',
   'pin/*': 'vital',
   'rate/*': 'vital',
   'rate-ages/*/*': 'vital',
   compaction: 'vital',
-  'd/keys': 'vital',
   restoring: 'vital',
   // Written by what removes other records: the end of the audit's retention, and of a purge.
   'chain/*': 'vital',

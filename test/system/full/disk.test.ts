@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MusterProcess } from '../../support/service/muster-process.ts';
 import { call, createApp, enroll, poll, tenant, type Answer } from '../../support/service/muster.ts';
-import { onSmallDisk, SmallDisk, whyNoSmallDisk } from './small-disk.ts';
+import { LastingDisk, onSmallDisk, SmallDisk, whyNoSmallDisk } from './small-disk.ts';
 import { times } from '../../support/service/v1.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { until } from '../../support/time/until.ts';
@@ -74,5 +74,50 @@ describe.skipIf(missing !== undefined)(title, () => {
     );
     await until(async () => !('degraded' in (await call(`${muster.ops}/readyz`)).body));
     expect(await muster.end('SIGTERM')).toBe(0);
+  });
+
+  test('a stranger fills it while Muster is down: it starts, answers, and revokes; with room it takes what is new', async () => {
+    const directory = scratchDirectory('small-disk');
+    await using lasting = await LastingDisk.make(directory, DISK_BYTES);
+    const { disk, under } = lasting;
+    const start = (): Promise<MusterProcess> => MusterProcess.start({ MUSTER_DATA_DIR: directory }, undefined, under);
+    const reserve = join(disk.path, 'muster.db-reserve');
+    const create = async ({ api }: MusterProcess): Promise<number> =>
+      (await call(`${api}/v1/apps`, { method: 'POST', token: owner.apiKey })).status;
+
+    const before = await start();
+    const owner = await tenant(before);
+    const [app, other] = [await createApp(before, owner.apiKey), await createApp(before, owner.apiKey)];
+    const credential = await enroll(before, app);
+    expect(await before.end('SIGKILL')).toBe('SIGKILL');
+
+    // As after a compaction: the first write of the start needs room for a log.
+    lasting.emptyLog('muster.db');
+    disk.fill();
+    expect(existsSync(reserve)).toBe(true);
+    await using full = await start();
+    expect(existsSync(reserve), 'what an end by force leaves behind is removed with its room').toBe(false);
+    expect(await call(`${full.api}/v1/apps/${other.appId}`, { token: owner.apiKey })).toMatchObject({
+      status: 200,
+      body: { appId: other.appId, status: 'pending' },
+    });
+    expect((await poll(full, credential)).status).toBe(200);
+    expect(await create(full)).toBe(502);
+    expect(await call(`${full.ops}/readyz`)).toMatchObject({
+      status: 200,
+      body: { status: 'ready', degraded: expect.stringContaining('full') as string },
+    });
+    const revoked = await call(`${full.api}/v1/apps/${app.appId}/revoke`, { method: 'POST', token: owner.apiKey });
+    expect(revoked.status).toBe(200);
+    expect((await poll(full, credential)).status).toBe(401);
+    expect(await full.end('SIGKILL')).toBe('SIGKILL');
+
+    disk.enlarge(4 * DISK_BYTES);
+    await using roomy = await start();
+    expect((await poll(roomy, credential)).status).toBe(401);
+    expect(await create(roomy)).toBe(201);
+    expect((await call(`${roomy.ops}/readyz`)).body).toEqual({ status: 'ready' });
+    expect(existsSync(reserve)).toBe(true);
+    expect(await roomy.end('SIGTERM')).toBe(0);
   });
 });

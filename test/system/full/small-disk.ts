@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 
 /** Without privileges: the mounts of a user namespace are seen by its processes alone, and end with them. */
 const UNSHARE = ['unshare', '--user', '--map-root-user', '--mount'];
@@ -20,6 +22,51 @@ export const onSmallDisk = (directory: string, bytes: number): readonly string[]
   `mount -t tmpfs -o size=${bytes} none "$0" && exec "$@"`,
   directory,
 ];
+
+const enter = (pid: number): readonly string[] => [
+  'nsenter',
+  ...['--target', String(pid), '--user', '--mount', '--preserve-credentials'],
+];
+
+/** A disk that outlives the processes on it: another process holds it, until the block ends. */
+export class LastingDisk implements AsyncDisposable {
+  readonly disk: SmallDisk;
+  /** The words before a command that runs it with the disk. */
+  readonly under: readonly string[];
+  readonly #holder: ChildProcess;
+  readonly #directory: string;
+
+  private constructor(holder: ChildProcess, directory: string) {
+    const pid = holder.pid ?? 0;
+    this.#holder = holder;
+    this.#directory = directory;
+    this.disk = new SmallDisk(pid, directory);
+    this.under = enter(pid);
+  }
+
+  static async make(directory: string, bytes: number): Promise<LastingDisk> {
+    // It says when the disk is there, and waits for the end of its input, which comes with the end of this process too.
+    const [command, ...words] = [...onSmallDisk(directory, bytes), 'sh', '-c', 'echo mounted && exec cat'];
+    const holder = spawn(command, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(holder.stdout, 'data');
+    return new LastingDisk(holder, directory);
+  }
+
+  /** Copies the write-ahead log of a database into its file. It is done on the disk: SQLite follows links to it. */
+  emptyLog(name: string): void {
+    const path = JSON.stringify(join(this.#directory, name));
+    const program = `new (require('node:sqlite').DatabaseSync)(${path}).exec('PRAGMA wal_checkpoint(TRUNCATE)')`;
+    const [command = '', ...words] = [...this.under, process.execPath, '--eval', program];
+    const { status, stderr } = spawnSync(command, words, { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${command}: ${stderr}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = once(this.#holder, 'exit');
+    this.#holder.stdin?.end();
+    await ended;
+  }
+}
 
 /** The disk as a process sees it that runs on it. */
 export class SmallDisk {
@@ -51,9 +98,8 @@ export class SmallDisk {
 
   /** Gives the disk that many bytes, as an operator does with a volume. */
   enlarge(bytes: number): void {
-    const target = ['--target', String(this.pid), '--user', '--mount', '--preserve-credentials'];
-    const words = [...target, 'mount', '-o', `remount,size=${bytes}`, this.directory];
-    const { status, stderr } = spawnSync('nsenter', words, { encoding: 'utf8' });
+    const [command, ...words] = [...enter(this.pid), 'mount', '-o', `remount,size=${bytes}`, this.directory];
+    const { status, stderr } = spawnSync(command ?? '', words, { encoding: 'utf8' });
     if (status !== 0) throw new Error(`nsenter: ${stderr}`);
   }
 }
