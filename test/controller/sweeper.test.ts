@@ -4,7 +4,6 @@ import { sweepReconciler } from '../../src/controller/sweeper.ts';
 import { newApp } from '../../src/domain/apps/app-state.ts';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
 import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
-import { boundedByFullness } from '../../src/domain/fullness/bounded-store.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
@@ -39,7 +38,7 @@ onEachStore('the clean-up', (stores) => {
     const log = createLog('info', { write: (line: string) => void logged.push(line) });
     return sweepReconciler(
       {
-        store: boundedByFullness(store),
+        store,
         fleet: { memory },
         clock,
         clockWatch: createClockWatch({ clock, log }),
@@ -104,16 +103,6 @@ onEachStore('the clean-up', (stores) => {
     expect([...gone]).toEqual([['codes', 1]]);
     // Replicas must see it.
     expect(store.changes.map(({ quiet }) => quiet)).toEqual([undefined]);
-  });
-
-  test('expired codes stay as they are from 95 % fullness on: the room is for revocations', async () => {
-    await write(KEYS.app(ACCOUNT, APP), withCodes(expired()));
-    store.full = 0.95;
-    await expect(sweeper.reconcile(signal)).rejects.toMatchObject({ reason: 'full' });
-    expect((await readApp(APP)).codes).toHaveLength(1);
-    store.full = 0.949;
-    await sweeper.reconcile(signal);
-    expect((await readApp(APP)).codes).toEqual([]);
   });
 
   test('an app that changed since memory saw it is left to a later pass', async () => {

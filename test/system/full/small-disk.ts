@@ -23,10 +23,8 @@ export const onSmallDisk = (directory: string, bytes: number): readonly string[]
   directory,
 ];
 
-const enter = (pid: number): readonly string[] => [
-  'nsenter',
-  ...['--target', String(pid), '--user', '--mount', '--preserve-credentials'],
-];
+const enter = (pid: number): readonly string[] =>
+  `nsenter --target ${pid} --user --mount --preserve-credentials`.split(' ');
 
 /** A disk that outlives the processes on it: another process holds it, until the block ends. */
 export class LastingDisk implements AsyncDisposable {
@@ -56,7 +54,7 @@ export class LastingDisk implements AsyncDisposable {
   emptyLog(name: string): void {
     const path = JSON.stringify(join(this.#directory, name));
     const program = `new (require('node:sqlite').DatabaseSync)(${path}).exec('PRAGMA wal_checkpoint(TRUNCATE)')`;
-    const [command = '', ...words] = [...this.under, process.execPath, '--eval', program];
+    const [command, ...words] = [...this.under, process.execPath, '--eval', program];
     const { status, stderr } = spawnSync(command, words, { encoding: 'utf8' });
     if (status !== 0) throw new Error(`${command}: ${stderr}`);
   }
