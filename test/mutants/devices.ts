@@ -69,8 +69,8 @@ export const DEVICES: readonly Mutant[] = [
   {
     name: 'accounts are listed on after a slow watch has told its changes',
     file: 'src/domain/devices/silent-watch.ts',
-    search: 'if (!deps.fleet.memory.whole || hasCaughtUp()) return;',
-    replacement: 'if (!deps.fleet.memory.whole) return;',
+    search: 'hasFailed || !deps.fleet.memory.whole || hasCaughtUp()',
+    replacement: 'hasFailed || !deps.fleet.memory.whole',
     rule: 'Device plane: held polls cost the store one read a second.',
     caughtBy: ['test/api/device/poll-bounds.test.ts'],
   },
