@@ -40,7 +40,7 @@ export async function generatedKeyRing(
 ): Promise<KeyRing> {
   const path = generatedKeyPath(dataDir);
   if (!existsSync(path) && !(await isUnused(store))) {
-    throw new ConfigError(`${lostKeyFile(path)}. A new key would not open the headers that the store holds.`);
+    throw new ConfigError(`${lostKeyFile(path)}. ${NO_NEW_KEY}`);
   }
   const text = await readOrMake(path, () => newKeyFile(random));
   try {
@@ -49,6 +49,9 @@ export async function generatedKeyRing(
     throw new ConfigError(`${path}: ${(error as Error).message}`);
   }
 }
+
+/** Says why a lost key is not replaced. */
+export const NO_NEW_KEY = 'A new key would not open the headers that the store holds.';
 
 /** Says that the key file of that path is lost. */
 export const lostKeyFile = (path: string): string =>

@@ -1,8 +1,9 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { generateSecretWord, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { newKeyFile } from '../../../domain/keys/key-ring.ts';
+import { isUnused, NO_NEW_KEY } from '../../../service/files/generated-secrets.ts';
 import { initializedStore } from '../../../service/initialized-store.ts';
-import { say } from '../../terminal/exit.ts';
+import { CommandFault, say } from '../../terminal/exit.ts';
 import { cluster, refusedBy, statusOf } from './cluster.ts';
 
 export interface SecretsOptions {
@@ -21,7 +22,8 @@ export interface SecretsOptions {
  * beside others, and with a right to create and no other (ADR 0021).
  *
  * With `storeIdKey` the store of the configuration is made first, and its id goes into the Secret. Where the Secret is
- * there, the store is left alone: a store that has lost its data does not become a new one (ADR 0029).
+ * there, the store is left alone: a store that has lost its data does not become a new one (ADR 0029). Where it is not,
+ * and a service has used the store, no Secret is made: it is lost, and new keys would hide that.
  * @throws CommandFault; as `initializedStore`
  */
 export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEnv): Promise<void> {
@@ -33,16 +35,28 @@ export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEn
     stringData: { [tokenKey]: `${generateSecretWord(random)}\n`, [keysKey]: newKeyFile(random) },
   };
   const api = cluster().makeApiClient(CoreV1Api);
+  // It tells whether the Secret is there without a right to read it.
+  const refuseExisting = async (): Promise<void> => {
+    await api.createNamespacedSecret({ namespace, body, dryRun: 'All' });
+  };
   try {
     if (storeIdKey !== undefined) {
-      // It tells whether the Secret is there without a right to read it. The store comes before the Secret: after a
-      // crash between the two, the next attempt finds the store with its id.
-      await api.createNamespacedSecret({ namespace, body, dryRun: 'All' });
-      body.stringData[storeIdKey] = await initializedStore(env, say);
+      await refuseExisting();
+      // The store comes before the Secret: after a crash between the two, the next attempt finds the store with its id,
+      // and still unused.
+      body.stringData[storeIdKey] = await initializedStore(env, say, async (store) => {
+        if (await isUnused(store)) return;
+        // Another attempt may have made the Secret meanwhile, and a service have started with it.
+        await refuseExisting();
+        throw new CommandFault(
+          `The Secret ${namespace}/${name} is missing, and the store is not new: restore your copy of the Secret. ${NO_NEW_KEY}`,
+        );
+      });
     }
     await api.createNamespacedSecret({ namespace, body });
     say(`The Secret ${namespace}/${name} is made: keep a copy of its keys where the cluster cannot lose it.`);
   } catch (error) {
+    if (error instanceof CommandFault) throw error;
     if (statusOf(error) !== 409) throw refusedBy(error, `The Secret ${namespace}/${name} cannot be made`);
     say(`The Secret ${namespace}/${name} is there already, and stays as it is.`);
   }

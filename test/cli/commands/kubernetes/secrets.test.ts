@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { musterCommand, musterHere } from '../../../support/service/muster-command.ts';
+import { Muster, tenant } from '../../../support/service/muster.ts';
 
 /* Where there is no cluster; test/cluster/chart.test.ts has the same commands where there is one. */
 
@@ -101,4 +103,36 @@ test('no Secret is made where the store cannot be', async () => {
   const { code, stderr } = await musterHere(args, { MUSTER_STORE: `sqlite:${home}` });
   expect([code, server.asked]).toEqual([1, [`${TRIED} → 201`]]);
   expect(stderr).toContain('cannot be made');
+});
+
+const withSecrets = (store: string): ReturnType<typeof musterHere> =>
+  musterHere(['kubernetes', 'secrets', '--name=a', '--store-id-key=store-id'], { MUSTER_STORE: store });
+
+test('a Job that was killed once the store had its id makes the Secret when it runs again, with that id', async () => {
+  const store = `sqlite:${join(home, 'begun.db')}`;
+  const { stdout } = await musterHere(['init-store'], { MUSTER_STORE: store });
+  await using server = await apiServer(201, 201);
+  const { code } = await withSecrets(store);
+  expect([code, server.asked]).toEqual([0, [`${TRIED} → 201`, `${MADE} → 201`]]);
+  expect((await musterHere(['init-store'], { MUSTER_STORE: store })).stdout).toBe(stdout);
+});
+
+test.each<[string, number, number, RegExp]>([
+  ['is lost where the store is in use: no new key is made', 201, 1, /missing.*restore your copy of the Secret/],
+  ['may come while the store is looked at, and a service start with it', 409, 0, /there already/],
+])('a Secret %s', async (_, secondTry, code, words) => {
+  const path = join(home, `used-${secondTry}.db`);
+  {
+    await using muster = await Muster.start({ store: `sqlite:${path}` });
+    await tenant(muster);
+  }
+  const headOf = async (): Promise<number> => {
+    await using store = await openSqliteStore(path);
+    return (await store.head()).revision;
+  };
+  const before = await headOf();
+  await using server = await apiServer(201, secondTry);
+  expect(await withSecrets(`sqlite:${path}`)).toMatchObject({ code, stderr: expect.stringMatching(words) as string });
+  expect(server.asked).toEqual([`${TRIED} → 201`, `${TRIED} → ${secondTry}`]);
+  expect(await headOf()).toBe(before);
 });
