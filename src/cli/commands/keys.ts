@@ -63,7 +63,12 @@ export async function rotateKeys(env: NodeJS.ProcessEnv, clock: Clock = systemCl
   const client = new ServiceClient(connectionOf(env));
   const { writing, before } = await activated(client, clock);
   if (writing !== before) say(`Key ${writing} is active from now on; what older keys sealed is rewrapped.`);
-  await rewrapped(client, clock);
+  if ((await rewrapped(client, clock)) === 'unknown') {
+    throw new CommandFault(
+      `Not everything was counted, and no older key than ${writing} is in the key file, so that nothing is known of the ` +
+        'rest: put the line of the older key back where you have not seen that it may be removed, and run it again.',
+    );
+  }
   say(
     `Nothing is sealed under an older key than ${writing}. \`muster keys status\` tells when older lines may be removed.`,
   );
@@ -79,7 +84,7 @@ async function activated(client: ServiceClient, clock: Clock): Promise<Rotation>
   for (let tries = 1; ; tries += 1) {
     try {
       const rotation = await client.json<Rotation>('/operator/v1/keys/rotation', { method: 'POST' });
-      if (rotation.writing !== rotation.before || !(await olderSeals(client)).none) return rotation;
+      if (rotation.writing !== rotation.before || isAwaited(await olderSeals(client))) return rotation;
       throw new CommandFault(
         `Key ${rotation.writing} is active already: add a line with a greater number to the key file first; the ` +
           'service reads it every 10 s.',
@@ -96,23 +101,35 @@ async function activated(client: ServiceClient, clock: Clock): Promise<Rotation>
 interface OlderSeals {
   /** How many headers and idempotency records were counted that are sealed under another key than the active one. */
   readonly count: number;
-  /** Nothing is, counted or not. Where not everything was counted, the leader's own pass over everything tells it. */
-  readonly none: boolean;
+  /**
+   * Of what was not counted, the leader's own pass over everything tells: whether any of it is, by key of the key file.
+   * It tells nothing where no older key is there.
+   */
+  readonly uncounted: 'none' | 'some' | 'unknown';
 }
+
+const isAwaited = ({ count, uncounted }: OlderSeals): boolean => count > 0 || uncounted === 'some';
 
 async function olderSeals(client: ServiceClient): Promise<OlderSeals> {
   const status = await client.json<KeyStatus>('/operator/v1/keys');
-  const { writing, sealedUnder, countedAll, known, removable } = status;
+  const { writing, sealedUnder } = status;
   const count = Object.entries(sealedUnder).reduce((sum, [key, n]) => (Number(key) === writing ? sum : sum + n), 0);
-  const none = countedAll || known.every((number) => number >= writing || removable.includes(number));
-  return { count, none: count === 0 && none };
+  return { count, uncounted: uncountedSeals(status) };
 }
 
-async function rewrapped(client: ServiceClient, clock: Clock): Promise<void> {
+function uncountedSeals({ writing, known, countedAll, removable }: KeyStatus): OlderSeals['uncounted'] {
+  if (countedAll) return 'none';
+  const older = known.filter((number) => number < writing);
+  if (older.length === 0) return 'unknown';
+  return older.every((number) => removable.includes(number)) ? 'none' : 'some';
+}
+
+/** @returns whether nothing is sealed under an older key any more, or none of what was counted. @throws CommandFault */
+async function rewrapped(client: ServiceClient, clock: Clock): Promise<'none' | 'unknown'> {
   let [left, movedAt] = [Number.POSITIVE_INFINITY, clock.monotonic()];
   for (;;) {
-    const { count, none } = await olderSeals(client);
-    if (none) return;
+    const { count, uncounted } = await olderSeals(client);
+    if (count === 0 && uncounted !== 'some') return uncounted;
     if (count < left) {
       [left, movedAt] = [count, clock.monotonic()];
       say(

@@ -80,6 +80,26 @@ test('records that were never counted do not pass for rewrapped', async () => {
   );
 });
 
+test.each<[string, object, RegExp | undefined]>([
+  [
+    'no older key is in the key file',
+    { countedAll: false, known: [2] },
+    /Not everything was counted, and no older key/,
+  ],
+  ['its line is there, and may be removed', { countedAll: false, removable: [1] }, undefined],
+  ['all was counted', { countedAll: true, known: [2] }, undefined],
+])('it says that nothing is sealed under an older key only where that is known: %s', async (_, status, fault) => {
+  const rotation = rotate([rotated], [{ 2: 20_000 }], [status]);
+  if (fault)
+    await expect(rotation).rejects.toMatchObject({ exitCode: 1, message: expect.stringMatching(fault) as string });
+  else expect((await rotation).at(-1)).toContain('Nothing is sealed under an older key');
+});
+
+test('without a newer key it asks for one, also where not every record is counted', async () => {
+  const rotation = rotate([{ body: { writing: 2, before: 2 } }], [{ 2: 20_000 }], [{ countedAll: false, known: [2] }]);
+  await expect(rotation).rejects.toThrow(/Key 2 is active already: add a line/);
+});
+
 test.each([
   ['a replica never learns the key', [lacking], [{}], /1 of 3 replicas do not know key 2 yet/],
   ['there is no newer key', [{ body: { writing: 2, before: 2 } }], [{ 2: 9 }], /Key 2 is active already: add a line/],
