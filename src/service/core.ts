@@ -6,7 +6,7 @@ import { boundedByFullness } from '../domain/fullness/bounded-store.ts';
 import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
-import { refuseNewerFormat, settleFormat } from '../domain/replicas/format.ts';
+import { refuseNewerFormat, refuseUnfitStore, settleFormat } from '../domain/replicas/format.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
@@ -65,6 +65,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const storeHealth = new StoreHealth(log);
   const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
   const store = opened.use(boundedByFullness(fencedByFormat(observed, () => registration())));
+  // A lost key is told before anything is written into the store, and a wrong store before a key is made for it.
+  await refuseUnfitStore(store, { identity });
   const secrets = await secretsOf(config, configured, { store, log, random });
   await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
   const replicaId = generateMarker(random);

@@ -67,10 +67,7 @@ export interface Settling {
 export async function settleFormat(store: Store, settling: Settling = {}): Promise<string> {
   const { format = FORMAT, identity = new StoreIdentity(), random = systemRandom() } = settling;
   for (;;) {
-    if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
-    const found = await readFormat(store);
-    refuseNewer(found?.record.format, format);
-    refuseOther(found?.record, identity.expected, settling.initialize === true);
+    const found = await fittingFormat(store, settling);
     const migrated = found?.record.format === format && found.record.migratingFrom === undefined;
     const { storeId = identity.expected ?? generateMarker(random) } = found?.record ?? {};
     if (migrated && found.record.storeId !== undefined) {
@@ -91,6 +88,31 @@ export async function settleFormat(store: Store, settling: Settling = {}): Promi
 }
 
 /**
+ * Refuses the store as `settleFormat` does, before anything is made for it that would outlive the refused start.
+ * @throws Error in words for the operator; StoreUnavailable; BadRecord
+ */
+export async function refuseUnfitStore(
+  store: Store,
+  settling: Pick<Settling, 'identity' | 'initialize' | 'format'>,
+): Promise<void> {
+  await fittingFormat(store, settling);
+}
+
+type Found = Versioned<FormatRecord> & { readonly text: string };
+
+/** @returns the format of a store that a start may go on with; undefined where it is empty */
+async function fittingFormat(
+  store: Store,
+  { format = FORMAT, identity, initialize = false }: Pick<Settling, 'identity' | 'initialize' | 'format'>,
+): Promise<Found | undefined> {
+  if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
+  const found = await readFormat(store);
+  refuseNewer(found?.record.format, format);
+  refuseOther(found?.record, identity?.expected, initialize);
+  return found;
+}
+
+/**
  * Refuses a newer format, for a replica that has just announced itself: a migration waits only for the replicas that it
  * finds on the registry.
  * @throws Error in words for the operator; StoreUnavailable; BadRecord
@@ -105,9 +127,7 @@ export async function newerFormat(store: Pick<Store, 'get'>, format = FORMAT): P
   return found !== undefined && found > format ? found : undefined;
 }
 
-async function readFormat(
-  store: Pick<Store, 'get'>,
-): Promise<(Versioned<FormatRecord> & { readonly text: string }) | undefined> {
+async function readFormat(store: Pick<Store, 'get'>): Promise<Found | undefined> {
   const entry = await store.get(KEYS.format);
   return entry && { ...parseRecord(formatSchema, entry), text: entry.value };
 }

@@ -16,7 +16,10 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { generatedKeyRing, generatedOperatorTokens } from '../../../src/service/files/generated-secrets.ts';
 import { startService } from '../../../src/service/service.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { FORMAT } from '../../../src/domain/records/records.ts';
+import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 
@@ -59,6 +62,45 @@ describe('it makes only what is missing', () => {
     rmSync(join(dir, 'data', 'operator-token'));
     await startAndStop({});
     expect(made('operator-token')).toBe(true);
+  });
+
+  test.each<[string, Record<string, string>, RegExp, boolean]>([
+    [
+      'another store is expected',
+      { MUSTER_STORE_ID: 'the-lost-one' },
+      /The store is empty, and MUSTER_STORE_ID/,
+      false,
+    ],
+    ['any store will do', {}, /it starts/, true],
+  ])('with a new store, where %s', async (_, env, words, isMade) => {
+    const started = startAndStop(env).then(() => 'it starts', String);
+    expect(await started).toMatch(words);
+    expect([made('operator-token'), made('keys')]).toEqual([isMade, isMade]);
+  });
+
+  /** Writes the records into the store as they are. @returns its revision */
+  const written = async (records: Readonly<Record<string, object>>): Promise<number> => {
+    mkdirSync(join(dir, 'data'), { recursive: true });
+    await using store = await openSqliteStore(join(dir, 'data', 'muster.db'));
+    const write = Object.entries(records).map(([key, record]) => ({ put: key, value: JSON.stringify(record) }));
+    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+    return (await store.head()).revision;
+  };
+
+  test('none beside a store of a newer version, and both beside one of this', async () => {
+    await written({ [KEYS.format]: { format: FORMAT + 1 } });
+    await expect(startAndStop({})).rejects.toThrow('The store was written by a newer Muster');
+    expect([made('operator-token'), made('keys')]).toEqual([false, false]);
+    await written({ [KEYS.format]: { format: FORMAT } });
+    await startAndStop({});
+    expect([made('operator-token'), made('keys')]).toEqual([true, true]);
+  });
+
+  test('a lost key is told before anything is written into the store', async () => {
+    const before = await written({ [KEYS.format]: { format: FORMAT }, [KEYS.activeKey]: {} });
+    await expect(startAndStop({})).rejects.toThrow('keys is missing');
+    await using store = await openSqliteStore(join(dir, 'data', 'muster.db'));
+    expect((await store.head()).revision).toBe(before);
   });
 
   test('a key file beside no store yet is used', async () => {
