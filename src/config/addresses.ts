@@ -17,6 +17,26 @@ export const listen = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
 
+/**
+ * Whether two listeners on these hosts cannot have the same port. A name is not looked up: it is compared with itself,
+ * and with the address that takes every other one.
+ */
+export function excludeEachOther(one: string, other: string): boolean {
+  const [first, second] = [canonicalHost(one), canonicalHost(other)];
+  if (first === second || first === '::' || second === '::') return true;
+  return (first === '0.0.0.0' && isIP(second) === 4) || (second === '0.0.0.0' && isIP(first) === 4);
+}
+
+/** One spelling for each address; that of IPv4 where an IPv6 address stands for one. */
+function canonicalHost(host: string): string {
+  if (isIP(host) !== 6) return host.toLowerCase();
+  const address = new URL(`http://[${host}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(address) ?? [];
+  if (high === undefined || low === undefined) return address;
+  const bytes = [high, low].flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 0xff]);
+  return bytes.join('.');
+}
+
 /** The store: a path, or the members of an etcd. */
 export const store = z.string().transform((value, ctx) => {
   const sqlite = /^sqlite:(.*)$/s.exec(value);

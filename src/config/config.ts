@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { excludeEachOther } from './addresses.ts';
 import { environment, operatorToken, VARIABLES, type Environment, type Role } from './environment.ts';
 import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
 import { writableByOthers } from './trusted-file.ts';
@@ -138,10 +139,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 const LISTENERS = ['ops', 'api', 'device'] as const;
-/** An address that stands for every one of the machine. */
-const EVERY_HOST = new Set(['0.0.0.0', '::']);
-
-/** Refuses two listeners on one port. Port 0 is another one each time. */
+/** Refuses two listeners that cannot both have their port. Port 0 is another one each time. */
 function refuseSharedPorts({ listen, roles }: Config): void {
   const open = LISTENERS.filter((name) => name === 'ops' || roles.has(name));
   for (const [index, name] of open.entries()) {
@@ -155,9 +153,7 @@ function refuseSharedPorts({ listen, roles }: Config): void {
 }
 
 const isShared = (one: ListenAddress, other: ListenAddress): boolean =>
-  one.port !== 0 &&
-  one.port === other.port &&
-  (one.host === other.host || [one.host, other.host].some((host) => EVERY_HOST.has(host)));
+  one.port !== 0 && one.port === other.port && excludeEachOther(one.host, other.host);
 
 function certificatePaths(values: Environment, listener: 'API' | 'DEVICE'): CertificatePaths | undefined {
   const names = [`MUSTER_${listener}_TLS_CERT_FILE`, `MUSTER_${listener}_TLS_KEY_FILE`] as const;

@@ -344,12 +344,22 @@ test.each([
   [{ MUSTER_API_LISTEN: '127.0.0.1:8082' }, /^MUSTER_API_LISTEN and MUSTER_OPS_LISTEN: both are port 8082; give each/],
   [{ MUSTER_DEVICE_LISTEN: '0.0.0.0:8080' }, /^MUSTER_DEVICE_LISTEN and MUSTER_API_LISTEN: both are port 8080/],
   [{ MUSTER_API_LISTEN: '[::]:8081' }, /^MUSTER_DEVICE_LISTEN and MUSTER_API_LISTEN: both are port 8081/],
+  [{ MUSTER_API_LISTEN: '[0:0:0:0:0:0:0:0]:8081' }, /both are port 8081/],
+  [{ MUSTER_API_LISTEN: '[::ffff:127.0.0.1]:8081' }, /both are port 8081/],
+  [{ MUSTER_API_LISTEN: '[0:0:0:0:0:FFFF:7f00:1]:8081' }, /both are port 8081/],
+  [{ MUSTER_API_LISTEN: '[::ffff:0.0.0.0]:8081' }, /both are port 8081/],
+  [{ MUSTER_API_LISTEN: '[::1]:8081', MUSTER_DEVICE_LISTEN: '[0:0:0:0:0:0:0:1]:8081' }, /both are port 8081/],
+  [{ MUSTER_API_LISTEN: 'localhost:80', MUSTER_DEVICE_LISTEN: 'LocalHost:80' }, /both are port 80/],
+  [{ MUSTER_API_LISTEN: 'localhost:80', MUSTER_DEVICE_LISTEN: '[::]:80' }, /both are port 80/],
 ])('two listeners on one port are refused: %j', (env, words) => {
   expect(refusal(env)).toMatch(words);
 });
 
 test.each<readonly [Record<string, string>, string]>([
   [{ MUSTER_API_LISTEN: '127.0.0.2:8082' }, 'one port of two addresses'],
+  [{ MUSTER_API_LISTEN: '[::1]:8082', MUSTER_OPS_LISTEN: '0.0.0.0:8082' }, 'one of all of IPv4, and one of IPv6'],
+  [{ MUSTER_API_LISTEN: '[::ffff:127.0.0.2]:8082' }, 'one port of two addresses, one spelt as IPv6'],
+  [{ MUSTER_API_LISTEN: 'localhost:8082' }, 'a name may be of another address'],
   [{ MUSTER_API_LISTEN: '127.0.0.1:0', MUSTER_DEVICE_LISTEN: '127.0.0.1:0' }, 'ports that the system chooses'],
   [{ MUSTER_DEVICE_LISTEN: '127.0.0.1:8080', MUSTER_ROLES: 'api' }, 'a listener that is not opened'],
 ])('%j is taken: %s', (env) => {

@@ -44,7 +44,7 @@ describe('it does not start', () => {
     await once(squatter, 'listening');
     const { port } = squatter.address() as AddressInfo;
     const taken = (name: string): string =>
-      `The ${name} listener cannot listen on 127.0.0.1:${port}: the address is already in use.`;
+      `The ${name} listener cannot listen on 127.0.0.1:${port}: the address is already in use: set MUSTER_${name.toUpperCase()}_LISTEN`;
     await using program = start({ MUSTER_OPS_LISTEN: `127.0.0.1:${port}` });
     expect(await program.exited).toEqual({ code: 1, signal: null });
     expect(program.stderr).toContain(taken('ops'));

@@ -81,7 +81,7 @@ const LISTEN_ERRORS = new Map([
   ['ENOTFOUND', 'the host name is unknown'],
 ]);
 
-/** @throws Error in one sentence that names listener and address */
+/** @throws Error in one sentence that names the listener, the address and the variable to set */
 export async function listen(server: Server, name: string, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
@@ -92,7 +92,10 @@ export async function listen(server: Server, name: string, host: string, port: n
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    const variable = `MUSTER_${name.toUpperCase()}_LISTEN`;
     const reason = LISTEN_ERRORS.get(code ?? '') ?? message;
-    throw new Error(`The ${name} listener cannot listen on ${address}: ${reason}.`, { cause: error });
+    throw new Error(`The ${name} listener cannot listen on ${address}: ${reason}: set ${variable} to another one.`, {
+      cause: error,
+    });
   }
 }

@@ -386,13 +386,14 @@ describe('bounds', () => {
   });
 
   test.each([
-    ['127.0.0.1', 'The device listener cannot listen on 127.0.0.1:PORT: the address is already in use.'],
-    ['203.0.113.1', 'The device listener cannot listen on 203.0.113.1:PORT: this machine does not have the address.'],
-  ])('a listener that cannot listen on %s says so in one sentence', async (host, sentence) => {
+    ['127.0.0.1', '127.0.0.1', 'the address is already in use'],
+    ['[::ffff:127.0.0.1]', '::ffff:127.0.0.1', 'the address is already in use'],
+    ['203.0.113.1', '203.0.113.1', 'this machine does not have the address'],
+  ])('a listener that cannot listen on %s says so in one sentence, with what to do', async (shown, host, reason) => {
     await using service = await openTestListener();
     const { port } = service;
     await expect(openTestListener({ name: 'device', host, port })).rejects.toThrow(
-      sentence.replace('PORT', String(port)),
+      `The device listener cannot listen on ${shown}:${port}: ${reason}: set MUSTER_DEVICE_LISTEN to another one.`,
     );
   });
 });
