@@ -8,7 +8,8 @@ import { checkService } from './service.ts';
 import { checkStore } from './store.ts';
 
 /**
- * `muster doctor`: checks, and changes nothing.
+ * `muster doctor`: checks, and changes no setting and no data. An embedded store is opened as a start opens it, which
+ * puts the files beside it in order and removes what an ended process held.
  * @param running the service is known to run elsewhere, as in a cluster: it must respond, and its ports are not here
  * @throws CommandFault with exit code 3 where a check fails
  */
