@@ -98,6 +98,18 @@ export async function refuseUnfitStore(
   await fittingFormat(store, settling);
 }
 
+/**
+ * Reads the format once more where there are records: another replica may have made it meanwhile, and written others.
+ * @returns undefined where the store is empty. @throws Error in words where there are records and no format
+ */
+async function formatOfUsed(store: Store): Promise<Found | undefined> {
+  const { entries } = await store.list({ prefix: '', limit: 1, keysOnly: true });
+  if (entries.length === 0) return undefined;
+  const found = await readFormat(store);
+  if (found) return found;
+  throw new Error(`The store has records and has lost the one of their format: ${RESTORE_IT}, or name another store.`);
+}
+
 type Found = Versioned<FormatRecord> & { readonly text: string };
 
 /** @returns the format of a store that a start may go on with; undefined where it is empty */
@@ -106,7 +118,7 @@ async function fittingFormat(
   { format = FORMAT, identity, initialize = false }: Pick<Settling, 'identity' | 'initialize' | 'format'>,
 ): Promise<Found | undefined> {
   if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
-  const found = await readFormat(store);
+  const found = (await readFormat(store)) ?? (await formatOfUsed(store));
   refuseNewer(found?.record.format, format);
   refuseOther(found?.record, identity?.expected, initialize);
   return found;

@@ -7,6 +7,7 @@ import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -51,6 +52,33 @@ onEachStore('the format of the records', (stores) => {
     await using store = await stores.open();
     await settleFormat(store);
     expect(await formatOf(store)).toBe(FORMAT);
+  });
+
+  test.each([
+    ['a start', {}],
+    ['`muster init-store`', { initialize: true }],
+  ])(
+    'a store that has records and lost that of the format is refused by %s, and left as it is',
+    async (_, settling) => {
+      await using store = await stores.open();
+      await putAll(store, { [KEYS.activeKey]: '{}' });
+      const before = await store.head();
+      await expect(settleFormat(store, settling)).rejects.toThrow('has lost the one of their format');
+      expect([await store.get(KEYS.format), await store.head()]).toEqual([undefined, before]);
+    },
+  );
+
+  test('a format that another replica makes meanwhile, with records of its own, is taken', async () => {
+    await using store = await stores.open();
+    let isAsked = false;
+    const late = wrappedStore(store, {
+      async list(request) {
+        if (!isAsked) await putAll(store, { [KEYS.format]: `{"format":${FORMAT},"storeId":"theirs"}`, other: '{}' });
+        isAsked = true;
+        return await store.list(request);
+      },
+    });
+    expect(await settleFormat(late)).toBe('theirs');
   });
 
   test('the same format is left alone', async () => {
