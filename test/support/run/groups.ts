@@ -11,6 +11,7 @@ export const QUICK: readonly string[] = [
   'test/chaos/judgement/judging.test.ts',
   'test/cli/document.test.ts',
   'test/concurrency/fair-queue.test.ts',
+  'test/concurrency/shared-runs.test.ts',
   'test/concurrency/turn-queue.test.ts',
   'test/controller/kubernetes/resources/fleet-account-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-api-key-decide.test.ts',

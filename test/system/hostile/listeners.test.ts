@@ -28,3 +28,7 @@ test('enrollments whose bodies do not come', async (context) => {
 test('connections that do nothing', async (context) => {
   await withstands('idle-connections', context, { args: { listener: 'ops', connections: 1100 } });
 });
+
+test('scrapes without end, on 100 connections', async (context) => {
+  await withstands('scrapes', context, { args: { connections: 100 } });
+});
