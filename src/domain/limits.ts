@@ -37,8 +37,11 @@ export const LIMITS = {
   heldPollsPerAccountMin: 2000,
   /** Devices that wait for the same event go on in pieces of this many per turn of the event loop. */
   devicesPerTurnMax: 32,
-  /** Bodies of enrollments that a replica waits for at once: 64 KiB of memory each, and anybody may begin one. */
-  enrollmentBodiesAwaitedMax: 2_000,
+  /**
+   * Bytes that the bodies may have which a replica waits for at once, those of enrollments and all others apart: a fair
+   * part of the memory that the chart gives it.
+   */
+  bodyBytesAwaitedMax: 64 * 1024 * 1024,
   /**
    * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to
    * retry.

@@ -95,7 +95,8 @@ export async function openListeners(
   const serves = (role: Role): boolean => config.roles.has(role);
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const clientOf = (request: IncomingMessage): string => trustedProxies.clientOf(request);
-  const base = { clock, deadlines, log, metrics, jitter, clientOf };
+  const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
+  const base = { clock, deadlines, log, metrics, jitter, clientOf, awaitedBodies };
   const { apps, otelConfigs, mutations } = shared.domain;
 
   const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
@@ -107,7 +108,7 @@ export async function openListeners(
     stopping: shared.stopping,
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
     enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
-    awaitedBodies: new AwaitedBodies(LIMITS.enrollmentBodiesAwaitedMax),
+    enrollmentBodies: new AwaitedBodies(LIMITS.bodyBytesAwaitedMax),
   });
   const opsServer = createOpsServer({
     ...base,

@@ -26,8 +26,8 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly storeReads: Semaphore;
   /** Bounds the enrollments whose bodies are there: they take no slot of the listener's, so that polls have theirs. */
   readonly enrollments: Semaphore;
-  /** Bounds the bodies of enrollments that are on their way. */
-  readonly awaitedBodies: AwaitedBodies;
+  /** Bounds the bodies of enrollments that are on their way: nothing has authenticated these. */
+  readonly enrollmentBodies: AwaitedBodies;
   /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;

@@ -39,7 +39,7 @@ export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promis
     body,
     refuse,
     'invalid_request',
-    deps.awaitedBodies,
+    deps.enrollmentBodies,
   );
   const credentialHash = hex === undefined ? undefined : hashFromHex(hex);
   // Any other bearer, as of a client that sends its old credential with each request, proves nothing.

@@ -1,25 +1,66 @@
+/** What a body that is waited for costs at least: its connection, its request, and what is kept of both. */
+const BODY_BYTES_MIN = 4096;
+
+/** A body that is waited for. */
+interface Body {
+  readonly bytes: number;
+  readonly giveUp: () => void;
+}
+
+/** The bodies of one principal, the one that is waited for longest first. */
+interface Awaited {
+  bytes: number;
+  readonly bodies: Set<Body>;
+}
+
 /**
- * Bodies that are on their way before anything authenticates their requests. Each may lie in memory up to its limit, and
- * whoever sends it slowly decides how long: when there are too many, the one that is waited for longest is given up.
- * An honest body comes with its head, or right behind it.
+ * The bodies that requests wait for, without a slot. Whoever sends one slowly decides how long it lies in memory: when
+ * they may grow to too many bytes, the principal who has most gives up the one that is waited for longest. An honest body
+ * comes with its head, or right behind it.
  */
 export class AwaitedBodies {
-  readonly #max: number;
-  readonly #giveUps = new Set<() => void>();
+  readonly #bytesMax: number;
+  readonly #awaited = new Map<string, Awaited>();
+  #bytes = 0;
 
-  constructor(max: number) {
-    this.#max = max;
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
   }
 
   /**
    * Registers a body.
-   * @param giveUp ends the wait for it
+   * @param principal who sends it; one and the same for all who have not authenticated
+   * @param bytes the most that it may have
+   * @param giveUp ends the wait for it; it may be called at once
    * @returns to be called when it is no longer waited for
    */
-  await(giveUp: () => void): () => void {
-    const entry = (): void => giveUp();
-    this.#giveUps.add(entry);
-    if (this.#giveUps.size > this.#max) this.#giveUps.values().next().value?.();
-    return () => void this.#giveUps.delete(entry);
+  await(principal: string, bytes: number, giveUp: () => void): () => void {
+    const body: Body = { bytes: Math.max(bytes, BODY_BYTES_MIN), giveUp };
+    const awaited = this.#awaited.get(principal) ?? { bytes: 0, bodies: new Set() };
+    this.#awaited.set(principal, awaited);
+    awaited.bodies.add(body);
+    awaited.bytes += body.bytes;
+    this.#bytes += body.bytes;
+    while (this.#bytes > this.#bytesMax) this.#giveOneUp();
+    return () => this.#forget(principal, body);
+  }
+
+  #giveOneUp(): void {
+    let most: { readonly principal: string; readonly awaited: Awaited } | undefined;
+    for (const [principal, awaited] of this.#awaited) {
+      if (most === undefined || awaited.bytes > most.awaited.bytes) most = { principal, awaited };
+    }
+    const [longest] = most?.awaited.bodies ?? [];
+    if (most === undefined || longest === undefined) return;
+    this.#forget(most.principal, longest);
+    longest.giveUp();
+  }
+
+  #forget(principal: string, body: Body): void {
+    const awaited = this.#awaited.get(principal);
+    if (awaited?.bodies.delete(body) !== true) return;
+    awaited.bytes -= body.bytes;
+    this.#bytes -= body.bytes;
+    if (awaited.bodies.size === 0) this.#awaited.delete(principal);
   }
 }

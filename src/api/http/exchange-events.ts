@@ -6,3 +6,18 @@ export const ANSWER_WRITTEN: unique symbol = Symbol('answer written');
 
 /** Emitted on a response when its request has proved who sends it, by an API key, a credential or the operator's token. */
 export const AUTHENTICATED: unique symbol = Symbol('authenticated');
+
+/**
+ * Emitted on a response, with a `BodyWait`, when its request begins to wait for its body: whoever sends that slowly must
+ * not hold a slot meanwhile.
+ */
+export const BODY_AWAITED: unique symbol = Symbol('body awaited');
+
+/** The wait for a body. */
+export interface BodyWait {
+  /**
+   * Called when the body is there; set by the listener that has given the slot back.
+   * @returns false where no slot is free: the request is to be rejected
+   */
+  takeSlot: () => boolean;
+}

@@ -6,6 +6,7 @@ import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
 import { requestIdOf, sendResponse } from './response.ts';
@@ -31,6 +32,8 @@ export interface ExchangeDeps {
   readonly clientOf: (request: IncomingMessage) => string;
   /** A number in [0, 1) that spreads the retries of clients. */
   readonly jitter: () => number;
+  /** Bounds the bodies of authenticated requests that are waited for, on all listeners. */
+  readonly awaitedBodies: AwaitedBodies;
 }
 
 /** A response as a handler gives it. */
@@ -112,6 +115,16 @@ export class Exchange {
       at: this.#deps.clock.now(),
       deadline: this.#deps.clock.monotonic() + this.#deps.deadlines.requestMs - this.#storeMs,
     };
+  }
+
+  get awaitedBodies(): AwaitedBodies {
+    return this.#deps.awaitedBodies;
+  }
+
+  /** The error of a request that has no slot, as the listener rejects those above its bound. */
+  overloaded(): Error {
+    if (this.#listener !== 'api') return new HttpRefusal('overloaded');
+    return new Busy('queue_full', 'No slot is free now that the body is there.');
   }
 
   /** Who sends the request; undefined until authentication has ended. */

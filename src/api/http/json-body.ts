@@ -12,21 +12,24 @@ export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in ke
  * Reads and validates a whole body before anything is done with it (H1, H2, H7). An absent body counts as `{}`, so that
  * the fields say what is missing.
  * @param broken the code for a body that is no JSON object
- * @param awaited bounds the bodies that are waited for before their requests are authenticated
- * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large`; Busy
+ * @param awaited bounds the bodies that are waited for; the exchange's own are those of authenticated requests
+ * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large` or `overloaded`;
+ * Busy
  */
 export async function readJson<Shape extends z.core.$ZodShape>(
   exchange: Exchange,
   schema: z.ZodObject<Shape>,
   codes: FieldCodes<Shape>,
   broken: RefusalCode,
-  awaited?: AwaitedBodies,
+  awaited: AwaitedBodies = exchange.awaitedBodies,
 ): Promise<z.infer<z.ZodObject<Shape>>> {
-  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, ...(awaited && { awaited }) };
+  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, awaited };
   const body = await readBody(exchange.request, exchange.response, exchange.principal, limits);
   switch (body.kind) {
     case 'too_large':
       throw new HttpRefusal('payload_too_large');
+    case 'overloaded':
+      throw exchange.overloaded();
     case 'unreadable':
       throw new Refusal(broken, body.why);
     case 'empty':

@@ -5,6 +5,7 @@ import { systemClock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
 import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
+import { BODY_AWAITED, type BodyWait } from './exchange-events.ts';
 
 /** The bounds of one body; times in milliseconds. */
 export interface BodyLimits {
@@ -13,7 +14,7 @@ export interface BodyLimits {
   /** The longest wait for the next byte. */
   readonly stallMs: number;
   readonly totalMs: number;
-  /** Bounds how many bodies are waited for at once. */
+  /** Bounds the bodies that are waited for at once. */
   readonly awaited?: AwaitedBodies;
 }
 
@@ -22,16 +23,18 @@ export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, tota
 
 /**
  * The result of reading a body. `bytes` are inflated, UTF-8, and without a byte order mark; `why` is a sentence for the
- * client.
+ * client. `overloaded`: too many bodies were waited for, or no slot was free when this one was there.
  */
 export type ReadBody =
   | { readonly kind: 'empty' }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
+  | { readonly kind: 'overloaded' }
   | { readonly kind: 'unreadable'; readonly why: string };
 
 const EMPTY: ReadBody = { kind: 'empty' };
 const TOO_LARGE: ReadBody = { kind: 'too_large' };
+const OVERLOADED: ReadBody = { kind: 'overloaded' };
 const UNKNOWN_ENCODING = unreadable('The Content-Encoding is not supported.');
 const BROKE_OFF = unreadable('The body broke off.');
 const TOO_SLOW = unreadable('The body did not come in time.');
@@ -61,8 +64,13 @@ export function readBody(
   // Most bodies have arrived when their request is authenticated.
   if (request.complete) return Promise.resolve(decode(readAll(request)));
   sendContinue(request, response);
+  const wait: BodyWait = { takeSlot: () => true };
+  response.emit(BODY_AWAITED, wait);
   return new Promise((resolve) => {
-    collect(request, limits, (body) => resolve(Buffer.isBuffer(body) ? decode(body) : body));
+    collect(request, principal ?? '', limits, (body) => {
+      if (!Buffer.isBuffer(body)) resolve(body);
+      else resolve(wait.takeSlot() ? decode(body) : OVERLOADED);
+    });
   });
 }
 
@@ -95,11 +103,18 @@ function readAll(request: IncomingMessage): Buffer {
   return (request.read() as Buffer | null) ?? Buffer.alloc(0);
 }
 
+const CHUNKS_MAX = 64;
+
 /** Gives the raw body, or why there is none. */
-function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buffer | ReadBody) => void): void {
+function collect(
+  request: IncomingMessage,
+  principal: string,
+  limits: BodyLimits,
+  give: (body: Buffer | ReadBody) => void,
+): void {
   const length = Number(request.headers['content-length']);
   const deadline = systemClock.monotonic() + limits.totalMs;
-  const chunks: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let bytes = 0;
   let settled = false;
 
@@ -107,6 +122,8 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
     bytes += chunk.length;
     if (bytes > limits.bytesMax) return giveUp(TOO_LARGE);
     chunks.push(chunk);
+    // A chunk of one byte costs a hundred times as much.
+    if (chunks.length === CHUNKS_MAX) chunks = [Buffer.concat(chunks)];
     if (bytes !== length) restartTimer();
   };
   // One timer for both limits: the stall starts again with each chunk, the total does not.
@@ -133,9 +150,11 @@ function collect(request: IncomingMessage, limits: BodyLimits, give: (body: Buff
   const stall = (): void => giveUp(TOO_SLOW);
   const breakOff = (): void => giveUp(BROKE_OFF);
 
+  let arrived: (() => void) | undefined;
   let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
-  const arrived = limits.awaited?.await(stall);
   request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
+  const bytesMax = request.headers['content-length'] === undefined ? limits.bytesMax : length;
+  arrived = limits.awaited?.await(principal, bytesMax, () => giveUp(OVERLOADED));
 }
 
 function judgeBytes(bytes: Buffer | 'too_large' | 'corrupt'): ReadBody {

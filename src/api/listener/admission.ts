@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { BodyWait } from '../http/exchange-events.ts';
 
 /**
- * The pools of slots: requests in one take none from another. `unbounded` is for requests whose handler has a bound of
- * its own, since a body comes before they can authenticate: a slot would be held by whoever sends it slowly.
+ * The pools of slots: requests in one take none from another. `unbounded` is for requests that wait for their bodies,
+ * since a slot would be held by whoever sends one slowly, and for those whose handler has a bound of its own.
  */
 export type Pool = 'ordinary' | 'probes' | 'metrics' | 'unbounded';
 
@@ -30,20 +31,63 @@ export class AdmissionSlots {
     return ordinary + probes + metrics + unbounded;
   }
 
-  /**
-   * Takes a slot for a request; the caller returns it by `leave`.
-   * @returns undefined where none is free: the request is to be rejected
-   */
-  take(request: IncomingMessage): Pool | undefined {
-    const { concurrencyMax, parked, poolOf } = this.#options;
-    const pool = poolOf?.(request) ?? 'ordinary';
-    const working = this.#taken[pool] - (pool === 'ordinary' ? (parked?.() ?? 0) : 0);
-    if (working >= concurrencyMax && pool !== 'unbounded') return undefined;
-    this.#taken[pool] += 1;
-    return pool;
+  /** @returns undefined where none is free: the request is to be rejected */
+  take(request: IncomingMessage): Slot | undefined {
+    const pool = this.#options.poolOf?.(request) ?? 'ordinary';
+    return this.isFull(pool) ? undefined : new Slot(this, pool);
   }
 
-  leave(pool: Pool): void {
-    this.#taken[pool] -= 1;
+  isFull(pool: Pool): boolean {
+    const { concurrencyMax, parked } = this.#options;
+    const working = this.#taken[pool] - (pool === 'ordinary' ? (parked?.() ?? 0) : 0);
+    return pool !== 'unbounded' && working >= concurrencyMax;
+  }
+
+  /** Called by a slot. */
+  count(pool: Pool, requests: 1 | -1): void {
+    this.#taken[pool] += requests;
+  }
+}
+
+/** The slot of one request. */
+export class Slot {
+  readonly pool: Pool;
+  readonly #slots: AdmissionSlots;
+  /** Where it counts now. */
+  #counted: Pool | undefined;
+
+  constructor(slots: AdmissionSlots, pool: Pool) {
+    this.#slots = slots;
+    this.pool = pool;
+    this.#countIn(pool);
+  }
+
+  /**
+   * The request waits for its body: it is in flight, and others may have the slot.
+   * @param rejected is called when the body is there and no slot is free
+   */
+  lend(wait: BodyWait, rejected: () => void): void {
+    if (this.#counted === undefined) return;
+    this.#countIn('unbounded');
+    wait.takeSlot = () => {
+      if (this.#counted === undefined) return false;
+      const isFree = !this.#slots.isFull(this.pool);
+      if (isFree) this.#countIn(this.pool);
+      else rejected();
+      return isFree;
+    };
+  }
+
+  /** The request has ended. @returns false where it had ended before */
+  leave(): boolean {
+    const hadEnded = this.#counted === undefined;
+    this.#countIn(undefined);
+    return !hadEnded;
+  }
+
+  #countIn(pool: Pool | undefined): void {
+    if (this.#counted !== undefined) this.#slots.count(this.#counted, -1);
+    this.#counted = pool;
+    if (pool !== undefined) this.#slots.count(pool, 1);
   }
 }

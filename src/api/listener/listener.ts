@@ -3,9 +3,9 @@ import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
 import { jitter } from '../../time/jitter.ts';
-import { ANSWER_WRITTEN } from '../http/exchange-events.ts';
+import { ANSWER_WRITTEN, BODY_AWAITED, type BodyWait } from '../http/exchange-events.ts';
 import { bodyIsOnItsWay } from '../http/response.ts';
-import { AdmissionSlots, type AdmissionOptions, type Pool } from './admission.ts';
+import { AdmissionSlots, type AdmissionOptions, type Slot } from './admission.ts';
 import { asksForAnother, isBelowRouting } from './below-routing.ts';
 import { Connection, type Backlog } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
@@ -224,28 +224,27 @@ class HttpListener implements Listener {
   #begin(seat: Seat, request: IncomingMessage, response: ServerResponse): (() => void) | undefined {
     const stranger = this.#strangers.behind(seat, request);
     if (stranger !== undefined && this.#seats.isFull(stranger)) return this.#reject(request, response, 'address_bound');
-    const pool = this.#slots.take(request);
-    if (pool === undefined) return this.#reject(request, response, 'request_bound');
-    const leave = this.#occupy(seat, pool, request, response);
+    const slot = this.#slots.take(request);
+    if (slot === undefined) return this.#reject(request, response, 'request_bound');
+    const leave = this.#occupy(seat, slot, request, response);
     if (seat.address !== undefined) this.#strangers.expectAuthentication(seat, response);
     if (stranger !== undefined) this.#strangers.count(stranger, response);
-    if (pool === 'probes' || pool === 'metrics') this.#options.handle(request, response);
+    if (slot.pool === 'probes' || slot.pool === 'metrics') this.#options.handle(request, response);
     else this.#arrivals.do(() => this.#handOver(request, response));
     return leave;
   }
 
   /** Its slot is given back when its answer is written, not when the client takes it: that may be never. */
-  #occupy(seat: Seat, pool: Pool, request: IncomingMessage, response: ServerResponse): () => void {
-    let isOccupied = true;
+  #occupy(seat: Seat, slot: Slot, request: IncomingMessage, response: ServerResponse): () => void {
     const leave = (): void => {
-      if (!isOccupied) return;
-      isOccupied = false;
-      this.#slots.leave(pool);
-      seat.rest();
+      if (slot.leave()) seat.rest();
     };
     seat.work();
     response.on('prefinish', leave);
-    if (bodyIsOnItsWay(request)) response.on(ANSWER_WRITTEN, leave);
+    if (bodyIsOnItsWay(request)) {
+      response.on(ANSWER_WRITTEN, leave);
+      response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait, () => this.#options.onRejected?.('request_bound')));
+    }
     return leave;
   }
 

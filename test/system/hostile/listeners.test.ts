@@ -25,6 +25,17 @@ test('enrollments whose bodies do not come', async (context) => {
   await withstands('slow-enrollments', context, { env, args: { connections: 600 } });
 });
 
+describe('requests with a credential whose bodies do not come', () => {
+  // Fewer than a device and an account may send in a minute, and more than there are slots.
+  test.for([
+    ['device', '/device/v1/config/ack'],
+    ['api', '/v1/apps'],
+  ] as const)('on the %s listener', async ([listener, path], context) => {
+    const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '50', MUSTER_DEVICE_RATE_PER_MINUTE: '60' };
+    await withstands('slow-bodies', context, { env, args: { listener, path, connections: 55 } });
+  });
+});
+
 test('connections that do nothing', async (context) => {
   await withstands('idle-connections', context, { args: { listener: 'ops', connections: 1100 } });
 });

@@ -15,11 +15,12 @@ import { Probes, type ProbeFigures } from './probes.ts';
 const ANSWER_MS_MAX = 1000;
 const ATTACKERS = join(import.meta.dirname, 'attackers');
 
-/** The ports of the service, and the credential of a daemon of another account than the probes'. */
+/** The ports of the service, and the API key and a daemon's credential of another account than the probes'. */
 export interface Target {
   readonly api: number;
   readonly device: number;
   readonly ops: number;
+  readonly apiKey: string;
   readonly credential: string;
 }
 
@@ -73,13 +74,18 @@ class Stage implements AsyncDisposable {
   readonly #muster: MusterProcess;
   readonly #owner: Tenant;
   readonly #credential: string;
-  readonly #attackersCredential: string;
+  readonly #attacker: Pick<Target, 'apiKey' | 'credential'>;
 
-  private constructor(muster: MusterProcess, owner: Tenant, credential: string, attackersCredential: string) {
+  private constructor(
+    muster: MusterProcess,
+    owner: Tenant,
+    credential: string,
+    attacker: Pick<Target, 'apiKey' | 'credential'>,
+  ) {
     this.#muster = muster;
     this.#owner = owner;
     this.#credential = credential;
-    this.#attackersCredential = attackersCredential;
+    this.#attacker = attacker;
   }
 
   static async start(env: Readonly<Record<string, string>>): Promise<Stage> {
@@ -88,9 +94,10 @@ class Stage implements AsyncDisposable {
       MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
       ...env,
     });
-    const [owner, attacker] = [await tenant(muster), await tenant(muster)];
+    const [owner, { apiKey }] = [await tenant(muster), await tenant(muster)];
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));
-    return new Stage(muster, owner, credential, await enroll(muster, await createApp(muster, attacker.apiKey)));
+    const attacker = { apiKey, credential: await enroll(muster, await createApp(muster, apiKey)) };
+    return new Stage(muster, owner, credential, attacker);
   }
 
   async attackedBy(name: string, args: Readonly<Record<string, unknown>>, ms: number): Promise<AttackFigures> {
@@ -107,7 +114,7 @@ class Stage implements AsyncDisposable {
   #target(): Target {
     const port = (url: string): number => Number(new URL(url).port);
     const { api, device, ops } = this.#muster;
-    return { api: port(api), device: port(device), ops: port(ops), credential: this.#attackersCredential };
+    return { api: port(api), device: port(device), ops: port(ops), ...this.#attacker };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
