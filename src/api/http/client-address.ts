@@ -41,17 +41,39 @@ export class TrustedProxies {
   }
 }
 
-/** The key under which an address is counted: one machine has a whole /64 of IPv6. */
+/**
+ * The key under which an address is counted: one machine has a whole /64 of IPv6, and one NAT64 (RFC 6052) many of IPv4
+ * in one.
+ */
 export function addressKey(address: string): string {
-  const plain = plainAddress(address);
+  const plain = plainAddress(address).split('%')[0]!;
   if (isIP(plain) !== 6) return plain;
-  const [head = '', tail] = plain.split('%')[0]!.split('::');
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const before = groups(head);
-  const after = groups(tail ?? '');
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
-  const all = [...before, ...(tail === undefined ? [] : zeros), ...after].slice(0, 4);
-  return `${all.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+  const all = groupsOf(plain);
+  const [high = 0, low = 0] = all.slice(6);
+  const prefix = all.slice(0, 6).join(':');
+  if (prefix === MAPPED || prefix === NAT64) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  return `${all
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
+}
+
+/** The six groups before an IPv4 address, in decimal: `::ffff:0:0/96` and `64:ff9b::/96`. */
+const MAPPED = [0, 0, 0, 0, 0, 0xffff].join(':');
+const NAT64 = [0x64, 0xff9b, 0, 0, 0, 0].join(':');
+
+/** The eight groups of an address of IPv6, whichever way it is written. */
+function groupsOf(address: string): readonly number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_dotted, ...bytes: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number);
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  });
+  const [head = '', tail] = hex.split('::');
+  const groups = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => 0);
+  return [...before, ...zeros, ...after];
 }
 
 /** An IPv4 client of a listener on `::` has an address of IPv6. */

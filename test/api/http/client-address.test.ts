@@ -46,3 +46,16 @@ test.each([
 ])('%s is counted as %s', (address, key) => {
   expect(addressKey(address)).toBe(key);
 });
+
+test.each([
+  ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1', 'IPv4 in an address of IPv6, written in full'],
+  ['0:0:0:0:0:ffff:c000:201', '192.0.2.1', 'and as groups'],
+  ['::ffff:192.0.2.1', '192.0.2.1', 'and in short'],
+  ['64:ff9b::c000:201', '192.0.2.1', 'a client behind a NAT64 (RFC 6052)'],
+  ['64:ff9b::192.0.2.1', '192.0.2.1', 'and with its IPv4 in its own spelling'],
+  ['64:ff9b:1::c000:201', '64:ff9b:1:0::/64', 'another prefix'],
+  ['::fffe:192.0.2.1', '0:0:0:0::/64', 'no mapped address'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64', 'an address with a zone'],
+])('%s counts as %s (%s)', (address, key) => {
+  expect(addressKey(address)).toBe(key);
+});
