@@ -1,3 +1,4 @@
+import process from 'node:process';
 import {
   destination as fileDestination,
   pino,
@@ -44,13 +45,19 @@ export function createLog(level: LogLevel, destination?: DestinationStream, samp
       },
     },
   };
-  return pino(options, destination ?? stdout());
+  if (destination !== undefined) return pino(options, destination);
+  // However the process ends.
+  process.once('exit', () => sampler.tellAll());
+  return pino(options, stdout());
 }
 
-/** The lines that wait while stdout takes none; those beyond are dropped. */
+/** The lines that wait while a full disk takes none; those beyond are dropped. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
-/** Where stdout is a file on a full disk, the service goes on without its log: pino would throw at each line. */
+/**
+ * Where stdout is a file on a full disk, the service goes on without its log: pino would throw at each line. Where it is
+ * a pipe that nobody reads, each line waits for its reader, and the service with it, so that no line is lost.
+ */
 function stdout(): DestinationStream {
   const stream = fileDestination({ dest: 1, sync: true, maxLength: WAITING_BYTES_MAX });
   stream.on('error', () => undefined);
@@ -126,6 +133,11 @@ class Sampler {
     second.leftOut += 1;
     if (second.leftOut === 1) setTimeout(() => this.#end(key, second), second.began + SECOND_MS - now).unref();
     return false;
+  }
+
+  /** Tells of all that was left out and not told yet. */
+  tellAll(): void {
+    for (const [key, second] of this.#seconds) this.#end(key, second);
   }
 
   #keyOf(key: string, now: number): string {

@@ -25,3 +25,20 @@ test.skipIf(!existsSync(FULL))('a log on a full disk does not end the process, a
   closeSync(full);
   expect({ status, stderr }).toEqual({ status: 0, stderr: 'went on' });
 });
+
+test.each([
+  ['its work is done', ''],
+  ['it ends itself', 'process.exit(3);'],
+])('what a log left out is told where %s within the second', (_, end) => {
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', PROGRAM + end], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    encoding: 'utf8',
+    maxBuffer: Number.POSITIVE_INFINITY,
+    timeout: 120_000,
+  });
+  const lines = stdout.trim().split('\n');
+  const told = lines.map((line) => (JSON.parse(line) as { leftOut?: number }).leftOut ?? 0);
+  const leftOut = told.reduce((sum, count) => sum + count, 0);
+  expect(leftOut + told.filter((count) => count === 0).length).toBe(20_000);
+  expect(lines.length).toBeLessThan(1000);
+});
