@@ -154,9 +154,17 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'a connection that has authenticated gives way like a stranger',
     file: 'src/api/listener/seats.ts',
-    search: '(this.#strangers.first ?? this.#known.first)',
-    replacement: '(this.#known.first ?? this.#strangers.first)',
-    rule: 'Bounds of a listener: those give way first that have not authenticated a request.',
-    caughtBy: ['test/api/listener/seats.test.ts'],
+    search: 'if (this.#strangers.size >= this.#max * STRANGERS_PART) return stranger;',
+    replacement: '',
+    rule: 'Bounds of a listener: those give way first that have not authenticated a request, above a quarter of all.',
+    caughtBy: ['test/api/listener/newcomers.test.ts', 'test/api/listener/seats-model.test.ts'],
+  },
+  {
+    name: 'a newcomer gives way to the next one, before it can authenticate',
+    file: 'src/api/listener/seats.ts',
+    search: 'const STRANGERS_PART = 1 / 4;',
+    replacement: 'const STRANGERS_PART = 0;',
+    rule: 'Bounds of a listener: a quarter of all connections is free for those that have not authenticated a request.',
+    caughtBy: ['test/api/listener/newcomers.test.ts', 'test/api/listener/seats-model.test.ts'],
   },
 ];

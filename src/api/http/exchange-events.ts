@@ -4,7 +4,10 @@
  */
 export const ANSWER_WRITTEN: unique symbol = Symbol('answer written');
 
-/** Emitted on a response when its request has proved who sends it, by an API key, a credential or the operator's token. */
+/**
+ * Emitted on a response when its request has proved who sends it, by an API key, a credential or the operator's token.
+ * The argument is the principal: the account, or the operator.
+ */
 export const AUTHENTICATED: unique symbol = Symbol('authenticated');
 
 /**

@@ -139,7 +139,7 @@ export class Exchange {
   authenticated(principal: string): void {
     this.#principal = principal;
     this.#storeMs = this.#deps.clock.monotonic() - this.#startedAt;
-    this.response.emit(AUTHENTICATED);
+    this.response.emit(AUTHENTICATED, principal);
   }
 
   /**

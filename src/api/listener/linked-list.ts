@@ -19,9 +19,14 @@ export class Link<T> {
 export class LinkedList<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;
+  #size = 0;
 
   get first(): Link<T> | undefined {
     return this.#first;
+  }
+
+  get size(): number {
+    return this.#size;
   }
 
   /** Puts it at the end, and takes it out of the list in which it was. */
@@ -32,6 +37,7 @@ export class LinkedList<T> {
     if (this.#last) this.#last.after = link;
     else this.#first = link;
     this.#last = link;
+    this.#size += 1;
   }
 
   remove(link: Link<T>): void {
@@ -41,5 +47,6 @@ export class LinkedList<T> {
     if (link.after) link.after.before = link.before;
     else this.#last = link.before;
     link.list = link.before = link.after = undefined;
+    this.#size -= 1;
   }
 }

@@ -14,23 +14,35 @@ export interface SeatOptions {
 /** Which bound was reached; `connection_evicted` where a connection gave way at that of all connections. */
 export type SeatBound = 'connection_bound' | 'connection_evicted' | 'address_bound';
 
-/** The strangers of one address. */
-interface Address {
-  strangers: number;
+/** How much of a listener stays free for strangers at rest, however many connections have authenticated. */
+const STRANGERS_PART = 1 / 4;
+/** An account with more of a listener's connections at rest than this is large. There are a hundred at most. */
+const LARGE_PART = 1 / 100;
+
+/** Connections that have something in common: the strangers of one address, or those that one account has. */
+interface Group {
+  members: number;
   /** Those of them that are at rest, the longest first. */
   readonly resting: LinkedList<Seat>;
 }
 
 /**
- * The connections of a listener, and who gives way when there are too many of them: the one that has been at rest
- * longest, strangers first. A stranger is a connection that has not authenticated a request; a trusted proxy is none.
+ * The connections of a listener, and who gives way when there are too many of them. A stranger is a connection that has
+ * not authenticated a request; a trusted proxy is none. A connection that has authenticated one counts for the account
+ * of the first such request. At the bound the connection gives way that has been at rest longest:
+ *
+ * - of the strangers, while a quarter of all connections are strangers at rest. So a flood of them takes no more than
+ *   that from the others, and a newcomer has its time to authenticate although all others have done so;
+ * - else of the largest account, where there are large ones: nobody pays for an account that takes very many.
  */
 export class Seats {
   readonly #max: number;
   readonly #perAddressMax: number;
   readonly #strangers = new LinkedList<Seat>();
   readonly #known = new LinkedList<Seat>();
-  readonly #addresses = new Map<string, Address>();
+  readonly #addresses = new Map<string, Group>();
+  readonly #accounts = new Map<string, Group>();
+  readonly #largeAccounts = new Set<Group>();
   #taken = 0;
 
   constructor({ connectionsMax, strangersPerAddressMax = 0 }: SeatOptions) {
@@ -48,7 +60,7 @@ export class Seats {
   take(address: string | undefined, close: () => void, reached: (bound: SeatBound) => void): Seat | undefined {
     const bound = this.#boundReached(address);
     if (bound !== undefined) {
-      const gives = bound === 'address_bound' ? this.#restingOf(address) : (this.#strangers.first ?? this.#known.first);
+      const gives = bound === 'address_bound' ? this.#longestRestingOf(address) : this.#longestResting();
       reached(bound === 'connection_bound' && gives !== undefined ? 'connection_evicted' : bound);
       if (gives === undefined) return undefined;
       gives.value.close();
@@ -56,34 +68,48 @@ export class Seats {
     }
     this.#taken += 1;
     const seat = new Seat(this, address, close);
-    if (address !== undefined) this.count(address);
+    if (address !== undefined) seat.group = this.count(address);
     seat.rest();
     return seat;
   }
 
   /** Whether an address has as many strangers as it may have. */
   isFull(address: string): boolean {
-    return (this.#addresses.get(address)?.strangers ?? 0) >= this.#perAddressMax;
+    return (this.#addresses.get(address)?.members ?? 0) >= this.#perAddressMax;
   }
 
   /** Counts a stranger of the address, until `discount`. */
-  count(address: string): void {
-    const counted = this.#addresses.get(address);
-    if (counted) counted.strangers += 1;
-    else this.#addresses.set(address, { strangers: 1, resting: new LinkedList() });
+  count(address: string): Group {
+    return join(this.#addresses, address);
   }
 
   discount(address: string): void {
-    const counted = this.#addresses.get(address);
-    if (counted === undefined) return;
-    counted.strangers -= 1;
-    if (counted.strangers === 0) this.#addresses.delete(address);
+    quit(this.#addresses, address);
   }
 
   /** Called by a seat. */
-  rested(seat: Seat): void {
-    (seat.address === undefined ? this.#known : this.#strangers).push(seat.link);
-    if (seat.address !== undefined) this.#addresses.get(seat.address)?.resting.push(seat.linkOfAddress);
+  countAccount(account: string): Group {
+    return join(this.#accounts, account);
+  }
+
+  /** Called by a seat. */
+  discountAccount(account: string): void {
+    quit(this.#accounts, account);
+  }
+
+  /** Called by a seat. */
+  rested({ address, group, link, linkOfGroup }: Seat): void {
+    (address === undefined ? this.#known : this.#strangers).push(link);
+    if (group === undefined) return;
+    group.resting.push(linkOfGroup);
+    if (address === undefined && this.#isLarge(group)) this.#largeAccounts.add(group);
+  }
+
+  /** Called by a seat. */
+  worked({ address, group, link, linkOfGroup }: Seat): void {
+    link.remove();
+    linkOfGroup.remove();
+    if (address === undefined && group !== undefined && !this.#isLarge(group)) this.#largeAccounts.delete(group);
   }
 
   /** Called by a seat. */
@@ -91,23 +117,58 @@ export class Seats {
     this.#taken -= 1;
   }
 
+  #isLarge({ resting }: Group): boolean {
+    return resting.size > this.#max * LARGE_PART;
+  }
+
   #boundReached(address: string | undefined): 'connection_bound' | 'address_bound' | undefined {
     if (address !== undefined && this.isFull(address)) return 'address_bound';
     return this.#taken >= this.#max ? 'connection_bound' : undefined;
   }
 
-  #restingOf(address: string | undefined): Link<Seat> | undefined {
+  #longestRestingOf(address: string | undefined): Link<Seat> | undefined {
     return address === undefined ? undefined : this.#addresses.get(address)?.resting.first;
   }
+
+  #longestResting(): Link<Seat> | undefined {
+    const stranger = this.#strangers.first;
+    if (this.#strangers.size >= this.#max * STRANGERS_PART) return stranger;
+    return this.#largestAccount()?.resting.first ?? this.#known.first ?? stranger;
+  }
+
+  #largestAccount(): Group | undefined {
+    let largest: Group | undefined;
+    for (const account of this.#largeAccounts) {
+      if (largest === undefined || account.resting.size > largest.resting.size) largest = account;
+    }
+    return largest;
+  }
+}
+
+function join(groups: Map<string, Group>, name: string): Group {
+  let group = groups.get(name);
+  if (group === undefined) groups.set(name, (group = { members: 0, resting: new LinkedList() }));
+  group.members += 1;
+  return group;
+}
+
+function quit(groups: Map<string, Group>, name: string): void {
+  const group = groups.get(name);
+  if (group === undefined) return;
+  group.members -= 1;
+  if (group.members === 0) groups.delete(name);
 }
 
 /** The seat of one connection. */
 export class Seat {
   readonly link: Link<Seat> = new Link<Seat>(this);
-  readonly linkOfAddress: Link<Seat> = new Link<Seat>(this);
+  readonly linkOfGroup: Link<Seat> = new Link<Seat>(this);
+  /** Those of the same address, or of the same account; undefined for a trusted proxy. */
+  group: Group | undefined;
   readonly #seats: Seats;
   /** The address of a stranger; undefined for one that is none, or no longer. */
   #address: string | undefined;
+  #account: string | undefined;
   #isTaken = true;
   /** Closes the connection. */
   close: () => void;
@@ -124,8 +185,7 @@ export class Seat {
 
   /** It serves a request: it does not give way. */
   work(): void {
-    this.link.remove();
-    this.linkOfAddress.remove();
+    this.#seats.worked(this);
   }
 
   /** It serves none, from now on. */
@@ -133,27 +193,29 @@ export class Seat {
     if (this.#isTaken) this.#seats.rested(this);
   }
 
-  /** It has authenticated a request. */
-  authenticated(): void {
+  /** It has authenticated a request of the account. */
+  authenticated(account: string): void {
     if (this.#address === undefined) return;
-    this.#forgetAddress();
-    // One that is at rest goes to the end of the others.
-    if (this.link.list !== undefined) this.rest();
+    const isAtRest = this.link.list !== undefined;
+    this.#leaveGroup();
+    this.#account = account;
+    this.group = this.#seats.countAccount(account);
+    // It goes to the end of the others.
+    if (isAtRest) this.rest();
   }
 
   /** The connection is closed. */
   leave(): void {
     if (!this.#isTaken) return;
     this.#isTaken = false;
-    this.work();
-    this.#forgetAddress();
+    this.#leaveGroup();
     this.#seats.left();
   }
 
-  #forgetAddress(): void {
-    if (this.#address === undefined) return;
-    this.linkOfAddress.remove();
-    this.#seats.discount(this.#address);
-    this.#address = undefined;
+  #leaveGroup(): void {
+    this.work();
+    if (this.#address !== undefined) this.#seats.discount(this.#address);
+    if (this.#account !== undefined) this.#seats.discountAccount(this.#account);
+    this.#address = this.#account = this.group = undefined;
   }
 }

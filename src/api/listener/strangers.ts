@@ -50,8 +50,8 @@ export class Strangers {
     // Where this request was read before the answer to the one before, node does not end the idle time.
     response.req.socket.setTimeout(0);
     if (response.shouldKeepAlive) response.setHeader('Keep-Alive', `timeout=${Math.floor(keepAliveMs / 1000)}`);
-    response.once(AUTHENTICATED, () => {
-      seat.authenticated();
+    response.once(AUTHENTICATED, (principal: string) => {
+      seat.authenticated(principal);
       if (!response.headersSent) response.removeHeader('Keep-Alive');
     });
     response.on('close', () => {

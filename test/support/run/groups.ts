@@ -6,6 +6,7 @@ export const QUICK: readonly string[] = [
   'test/api/http/text.test.ts',
   'test/api/listener/bursts.test.ts',
   'test/api/listener/listener.test.ts',
+  'test/api/listener/seats-model.test.ts',
   'test/api/v1/route-table.test.ts',
   'test/chaos/cluster/follower.test.ts',
   'test/chaos/judgement/checkers.test.ts',
@@ -134,6 +135,7 @@ export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.te
 /** Tests with properties and simulations, which `npm run test:nightly` runs with many more seeds. */
 export const SEEDED: readonly string[] = [
   'test/api/http/text.test.ts',
+  'test/api/listener/seats-model.test.ts',
   'test/chaos/judgement/checkers.test.ts',
   'test/concurrency/fair-queue.test.ts',
   'test/domain/audit/chain.test.ts',
