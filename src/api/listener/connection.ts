@@ -2,18 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
+import type { Backlog, Waiting } from './backlog.ts';
 import { rawResponse, type FixedResponse } from './fixed-response.ts';
 import type { Seat } from './seats.ts';
 
 /** Above so many responses that the client does not have yet, its connection is read no further. */
 export const OWED_MAX = 16;
-
-/** The pipelined requests of a listener that wait for the responses before them. */
-export interface Backlog {
-  waiting: number;
-  /** A connection that would add another one is closed. */
-  readonly max: number;
-}
 
 /** Serves a request. @returns to be called when its response is closed; undefined where there is nothing to do */
 type Begin = () => (() => void) | undefined;
@@ -33,7 +27,6 @@ interface Pending {
 export class Connection {
   readonly seat: Seat;
   readonly #socket: Socket;
-  readonly #backlog: Backlog;
   /** Requests whose responses the kernel does not have yet, oldest first: the first one is being served. */
   readonly #pending: Pending[] = [];
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
@@ -43,8 +36,8 @@ export class Connection {
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
   #isLast = false;
-  /** Its part of the backlog. */
-  #waiting = 0;
+  /** Its pipelined requests that wait for the responses before them. */
+  readonly #waiting: Waiting;
   /** Requests that are never served, which node keeps until the connection closes. */
   #unserved = 0;
   /** Nothing is read until there is less owed. */
@@ -56,14 +49,14 @@ export class Connection {
   constructor(socket: Socket, seat: Seat, backlog: Backlog) {
     this.#socket = socket;
     this.seat = seat;
-    this.#backlog = backlog;
+    this.#waiting = backlog.of(() => void socket.destroy());
     // Node resumes it whenever a body has been read.
     socket.on('resume', () => {
       if (this.#isHeld) socket.pause();
     });
     socket.on('close', () => {
       seat.leave();
-      this.#waits(-this.#waiting);
+      this.#waiting.end();
     });
   }
 
@@ -98,19 +91,10 @@ export class Connection {
       this.#responded(pending);
     });
     if (before === undefined) pending.closed = begin();
-    else this.#wait();
-  }
-
-  #wait(): void {
-    // One segment may bring thousands, before the reading can stop.
-    if (this.#backlog.waiting >= this.#backlog.max) return void this.#socket.destroy();
-    this.#waits(1);
-    this.#holdWhereMuchIsOwed();
-  }
-
-  #waits(more: number): void {
-    this.#waiting += more;
-    this.#backlog.waiting += more;
+    else {
+      this.#waiting.add();
+      this.#holdWhereMuchIsOwed();
+    }
   }
 
   /** The kernel has the response, or its connection is closed. */
@@ -135,7 +119,7 @@ export class Connection {
   #beginNext(): void {
     setImmediate(() => {
       if (this.#socket.destroyed) return;
-      this.#waits(-1);
+      this.#waiting.remove();
       // Node closes the connection behind a response that ends it.
       const next = this.#pending[0];
       if (next !== undefined && this.#socket.writable) next.closed = next.begin();

@@ -6,8 +6,9 @@ import { jitter } from '../../time/jitter.ts';
 import { ANSWER_WRITTEN, BODY_AWAITED, type BodyWait } from '../http/exchange-events.ts';
 import { bodyIsOnItsWay } from '../http/response.ts';
 import { AdmissionSlots, type AdmissionOptions, type Slot } from './admission.ts';
+import { Backlog } from './backlog.ts';
 import { asksForAnother, isBelowRouting } from './below-routing.ts';
-import { Connection, type Backlog } from './connection.ts';
+import { Connection } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
@@ -31,6 +32,8 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, St
    * bound.
    */
   readonly perTurnMax?: number;
+  /** Pipelined requests of all connections that wait for the responses before them: some 3 KiB each. */
+  readonly backlogMax?: number;
   /** A response that the client does not take is given up after once to twice this time, in milliseconds. */
   readonly unreadAnswerMs?: number;
   /** How long, in milliseconds, a client that has ended its side may still take its responses. */
@@ -68,8 +71,6 @@ export interface Listener extends AsyncDisposable {
 const REJECTIONS_PER_TURN_MAX = 32;
 /** Above so many waiting rejections a connection is closed without a response. */
 const REJECTIONS_WAITING_MAX = 10_000;
-/** Pipelined requests that wait for the responses before them: some 3 KiB each. */
-const BACKLOG_MAX = 10_000;
 
 /** @throws Error in one sentence that names listener and address */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
@@ -86,7 +87,7 @@ class HttpListener implements Listener {
   readonly #slots: AdmissionSlots;
   readonly #seats: Seats;
   readonly #strangers: Strangers;
-  readonly #backlog: Backlog = { waiting: 0, max: BACKLOG_MAX };
+  readonly #backlog: Backlog;
   readonly #arrivals: TurnQueue;
   readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
   /** TLS connections whose handshake is not over, by the peer's address and port. */
@@ -102,6 +103,7 @@ class HttpListener implements Listener {
     this.#slots = new AdmissionSlots(options);
     this.#seats = new Seats(options);
     this.#strangers = new Strangers(this.#seats, options);
+    this.#backlog = new Backlog(options.backlogMax ?? 10_000);
     this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     if (server instanceof TlsServer) {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sendResponse } from '../../../src/api/http/response.ts';
 import { OWED_MAX } from '../../../src/api/listener/connection.ts';
-import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';
-import { echo, hold, openTestListener } from '../../support/http/test-listener.ts';
+import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
+import { echo, hold, openTestListener, type Handled, type TestListener } from '../../support/http/test-listener.ts';
 import { until } from '../../support/time/until.ts';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -155,4 +155,87 @@ test('what arrives behind the answer that ends a connection, before it has ended
   expect((await connection.answer()).body).toBe('GET /last');
   expect(await connection.rest()).toBe('');
   expect(service.handled).toHaveLength(1);
+});
+
+describe('above the bound of waiting requests', () => {
+  /** `/held` is never answered, so that those behind it wait. */
+  const open = (): Promise<TestListener> =>
+    openTestListener({
+      backlogMax: 30,
+      handle(request, response) {
+        if (request.url !== '/held') echo(request, response);
+      },
+    });
+
+  interface Held extends AsyncDisposable {
+    readonly connection: RawConnection;
+    readonly held: Handled;
+  }
+
+  async function wait(service: TestListener, requests: number): Promise<Held> {
+    const next = service.handled.length;
+    const connection = await connectRaw(service.port);
+    await connection.send(get('/held') + get('/').repeat(requests));
+    const held = await service.request(next);
+    return { connection, held, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
+  }
+
+  async function expectServed({ connection, held }: Held, requests: number): Promise<void> {
+    echo(held.request, held.response);
+    expect((await connection.answer()).body).toBe('GET /held');
+    for (let number = 0; number < requests; number += 1) expect((await connection.answer()).body).toBe('GET /');
+  }
+
+  test('the connection that has the most of them is closed, not the one that adds another one', async () => {
+    await using service = await open();
+    await using few = await wait(service, 9);
+    await using most = await wait(service, 12);
+    await using other = await wait(service, 13);
+    expect(await most.connection.rest()).toBe('');
+    await expectServed(few, 9);
+    await expectServed(other, 13);
+  });
+
+  test('but none is closed at the bound, and one whose requests have begun has none of them', async () => {
+    await using service = await open();
+    await using first = await wait(service, 10);
+    await using second = await wait(service, 10);
+    await using third = await wait(service, 10);
+    await expectServed(first, 10);
+    await using fourth = await wait(service, 10);
+    for (const held of [second, third, fourth]) await expectServed(held, 10);
+  });
+
+  test('one that has the most itself, and adds another one, is closed', async () => {
+    await using service = await open();
+    await using few = await wait(service, 9);
+    await using most = await connectRaw(service.port);
+    await most.send(get('/held') + get('/').repeat(22));
+    expect(await most.rest()).toBe('');
+    await expectServed(few, 9);
+  });
+
+  test('of several that have the most, the one that has waited longest is closed', async () => {
+    await using service = await open();
+    await using first = await wait(service, 10);
+    await using second = await wait(service, 10);
+    await using third = await wait(service, 10);
+    await using fourth = await wait(service, 1);
+    expect(await first.connection.rest()).toBe('');
+    await expectServed(second, 10);
+    await expectServed(third, 10);
+    await expectServed(fourth, 1);
+  });
+
+  test('those of a client that has left do not count', async () => {
+    await using service = await open();
+    await using left = await wait(service, 15);
+    const closed = once(left.held.response, 'close');
+    left.connection.reset();
+    await closed;
+    await using first = await wait(service, 15);
+    await using second = await wait(service, 15);
+    await expectServed(first, 15);
+    await expectServed(second, 15);
+  });
 });
