@@ -31,7 +31,9 @@ export class Connection {
   readonly #pending: Pending[] = [];
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
+  /** What `checkProgress` saw: the response that was complete, and how much of it was not taken yet. */
   #ended: ServerResponse | undefined;
+  #untaken = 0;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
@@ -166,14 +168,16 @@ export class Connection {
   }
 
   /**
-   * Called at regular intervals. A complete response that the client has not taken between two calls will never be
-   * taken, and must not keep its slot for ever.
+   * Called at regular intervals. A complete response of which the client has taken nothing between two calls will never
+   * be taken, and must not keep its memory for ever.
    */
   checkProgress(): void {
     const response = this.#pending[0]?.response;
     const ended = response?.writableEnded === true ? response : undefined;
-    if (ended !== undefined && ended === this.#ended) this.#socket.destroy();
+    const untaken = ended === undefined ? 0 : untakenBytes(this.#socket);
+    if (ended !== undefined && ended === this.#ended && untaken === this.#untaken) this.#socket.destroy();
     this.#ended = ended;
+    this.#untaken = untaken;
   }
 
   /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
@@ -228,4 +232,20 @@ export class Connection {
     const timer = setTimeout(() => this.#socket.destroy(), ms);
     this.#socket.once('close', () => clearTimeout(timer));
   }
+}
+
+/** What node's handles tell and the public side of a socket does not. A handle of TLS has that of TCP below it. */
+interface Handle {
+  readonly writeQueueSize?: number;
+  readonly _parent?: Handle | null;
+}
+
+/**
+ * A number that changes whenever the kernel takes bytes. The public length counts a buffer as a whole until its last
+ * byte is taken; the handle has what is left of it, and node's own idle time of a socket goes by that.
+ */
+function untakenBytes(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
+  const { writeQueueSize = 0, _parent: below } = handle ?? {};
+  return socket.writableLength + writeQueueSize + (below?.writeQueueSize ?? 0);
 }
