@@ -164,6 +164,22 @@ describe('times read off a history', () => {
     expect(of(3501, 4500)).toMatchObject({ failed: 1, excused: 0 });
   });
 
+  test('a 502 at the deadline of the store is counted apart already where this process was kept from running', () => {
+    const of = (more: Partial<Call>, stalled: number) =>
+      throughput(
+        history([call({ start: 3000, end: 5000, status: 502, ...more })], {
+          stalls: [{ from: 4000, until: 4000 + stalled }],
+        }),
+        0,
+        10_000,
+        () => true,
+      );
+    expect(of({}, 100)).toMatchObject({ failed: 0, excused: 1 });
+    expect(of({}, 99)).toMatchObject({ failed: 1, excused: 0 });
+    expect(of({ end: 4999 }, 100), 'it was not the deadline').toMatchObject({ failed: 1, excused: 0 });
+    expect(of({ status: 0, failure: 'reset' }, 100)).toMatchObject({ failed: 1, excused: 0 });
+  });
+
   test('the time in which a replica was stopped, or this process did not run, is not counted', () => {
     const late = lateAfter(3000);
     const slow = call({ start: 1000, end: 5000 });
