@@ -134,6 +134,11 @@ export class Endpoints {
     this.preferred = Math.floor(jitter() * all.length);
   }
 
+  /** Whether a connection stands. */
+  get isReady(): boolean {
+    return this.all.some(({ isReady }) => isReady);
+  }
+
   /** The deadline of a call that begins now. */
   deadline(withinMs = this.deadlineMs): Deadline {
     return deadlineIn(Math.min(withinMs, this.deadlineMs));

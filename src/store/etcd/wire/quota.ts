@@ -22,7 +22,7 @@ const FREED_SHARE_MAX = 0.1;
  * since it keeps freed pages for later writes; but once the file has reached the quota etcd refuses every put, whatever
  * is in use. A value that is larger than a page grows the file where no run of freed pages is long enough for it, so
  * the file counts but for a share of freed pages. The function resolves with undefined where etcd tells neither by its
- * status nor by its metrics.
+ * status nor by its metrics, and where no connection stands.
  */
 export function quotaLook({
   endpoints,
@@ -51,6 +51,8 @@ export function quotaLook({
   }
 
   return async () => {
+    // A look begins no attempt to connect: a call that came during it would have only what is left of its time.
+    if (!endpoints.isReady) return undefined;
     const { inUse, file, quota, noSpace } = await endpoints.repeatedly('status', async (endpoint, options) =>
       ask(endpoint, endpoint.status(options)),
     );

@@ -9,9 +9,10 @@ import type { Status } from '../../../../src/store/etcd/wire/status.ts';
 const CONFIGURED_BYTES = 2_147_483_648;
 
 /** A function that looks at an etcd with this status, and with metrics at the URL. */
-function looking(status: Status, url = 'http://127.0.0.1:1') {
+function looking(status: Status, url = 'http://127.0.0.1:1', isReady = true) {
   const endpoint = { url, status: async () => status } as unknown as Endpoint;
   const endpoints = {
+    isReady,
     repeatedly: async (_: string, call: (one: Endpoint, options: object) => Promise<unknown>) => call(endpoint, {}),
   } as unknown as Endpoints;
   return quotaLook({ endpoints, tls: undefined, deadlineMs: 20_000, configuredBytes: CONFIGURED_BYTES });
@@ -40,4 +41,9 @@ test.each([
 ])('%s', async (_, sizes, inUseBytes) => {
   const look = looking({ ...sizes, quota: 100, noSpace: false });
   expect(await look()).toEqual({ inUseBytes, capacityBytes: 100, refusesPuts: false });
+});
+
+test('without a connection it asks nothing, and begins no attempt to connect', async () => {
+  const sizes = { inUse: 60, quota: 100, noSpace: false };
+  expect(await looking(sizes, undefined, false)()).toBeUndefined();
 });
