@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { systemClock } from '../../time/clock.ts';
 import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
 import type { Backlog, Waiting } from './backlog.ts';
@@ -44,6 +45,10 @@ export class Connection {
   #unserved = 0;
   /** Nothing is read until there is less owed. */
   #isHeld = false;
+  /** When it was read on, on the monotonic clock. */
+  #readOnAt = Number.NEGATIVE_INFINITY;
+  /** The head of a request that is on its way, and had no chance to come in time. */
+  #excused: { readonly ms: number; readonly late: () => void; timer?: NodeJS.Timeout } | undefined;
   /** HTTP has ended on this connection: bytes that still arrive are discarded. */
   #discarding = false;
   #refusal: FixedResponse | undefined;
@@ -59,6 +64,7 @@ export class Connection {
     socket.on('close', () => {
       seat.leave();
       this.#waiting.end();
+      this.#headCame();
     });
   }
 
@@ -70,6 +76,7 @@ export class Connection {
    */
   arrived(response: ServerResponse, isLast: boolean, begin: Begin): void {
     if (this.#socket.destroyed) return;
+    this.#headCame();
     const before = this.#pending.at(-1)?.response;
     if (this.#isLast || (before?.headersSent === true && !before.shouldKeepAlive)) {
       this.#unserved += 1;
@@ -140,7 +147,34 @@ export class Connection {
 
   #readOn(): void {
     this.#isHeld = false;
+    this.#readOnAt = systemClock.monotonic();
+    this.#awaitHead();
     this.#socket.resume();
+  }
+
+  /**
+   * Called when a request has not come within its time, which node tells once. Where the connection was not read
+   * meanwhile, since much was owed to it, a head has its time anew once it is read on; a body has its reader's.
+   * @param ms the time of a head
+   * @param late is called where the head does not come within that time, either
+   * @returns false where the client is late
+   */
+  excusesLate(ms: number, late: () => void): boolean {
+    if (!this.#isHeld && systemClock.monotonic() - this.#readOnAt >= ms) return false;
+    if (this.#latest?.req.complete === false) return true;
+    this.#excused = { ms, late };
+    if (!this.#isHeld) this.#awaitHead();
+    return true;
+  }
+
+  #awaitHead(): void {
+    const excused = this.#excused;
+    if (excused !== undefined) excused.timer ??= setTimeout(excused.late, excused.ms);
+  }
+
+  #headCame(): void {
+    clearTimeout(this.#excused?.timer);
+    this.#excused = undefined;
   }
 
   /**

@@ -124,8 +124,8 @@ class HttpListener implements Listener {
     server.on('checkExpectation', serve);
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#refuseConnect(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      if (isProtocolError(error)) this.#refuse(socket);
-      else socket.destroy();
+      if (!isProtocolError(error)) socket.destroy();
+      else if (error.code !== LATE || !this.#excusesLate(socket)) this.#refuse(socket);
     });
     // Called by close(). Node's own function would cut off a response that is complete but not yet flushed.
     server.closeIdleConnections = () => {
@@ -280,6 +280,10 @@ class HttpListener implements Listener {
     if (refused === true) this.#options.onRejected?.('below_routing');
   }
 
+  #excusesLate(socket: Socket): boolean {
+    return this.#connections.get(socket)?.excusesLate(this.#server.headersTimeout, () => this.#refuse(socket)) === true;
+  }
+
   #refuseConnect(socket: Socket): void {
     socket.on('error', () => {});
     this.#connections.get(socket)?.destroyResponsesOnClose();
@@ -289,6 +293,9 @@ class HttpListener implements Listener {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
+/** Node's error for a request whose head or body has not come in time. */
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;
+  return code === LATE || code?.startsWith('HPE_') === true;
 }
