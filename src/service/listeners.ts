@@ -36,13 +36,13 @@ export interface ListenerBounds {
 const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, device: 100_000, ops: 1_000 };
 
 /**
- * The requests of a kubelet and of Prometheus have slots of their own: an overload must neither get the replica killed
- * nor hide itself. A scrape costs much more than a probe, and takes none of a probe's slots.
+ * The requests of a kubelet and of Prometheus take none of the others' slots: an overload must neither get the replica
+ * killed nor hide itself. Scrapes share their answer, and wait for it together at the cost of a connection each.
  */
 const POOLS: ReadonlyMap<string, Pool> = new Map<string, Pool>([
   ['/livez', 'probes'],
   ['/readyz', 'probes'],
-  ['/metrics', 'metrics'],
+  ['/metrics', 'unbounded'],
 ]);
 
 export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {

@@ -109,7 +109,8 @@ describe('a request whose body is on its way', () => {
       const answer = await waiting.answer();
       expect(answer).toMatchObject({ status, body: expect.stringContaining(code) as string });
       expect(answer.headers.get('retry-after')?.[0]).toMatch(/^[1-5]$/);
-      expect(await metric(muster, rejected)).toBe(rejectedBefore + 1);
+      // It counts by its own answer.
+      expect(await metric(muster, rejected)).toBe(rejectedBefore);
       goOn?.();
       expect((await first).status).toBeLessThan(300);
     },
@@ -134,6 +135,19 @@ test('an account whose bodies on their way may grow too large gives up its first
     await connection.send(' '.repeat(LIMITS.requestBodyBytesMax));
     expect((await connection.answer()).status, 'read to its end').toBe(400);
   }
+});
+
+test('an enrollment that is given up for others is answered as one that stalls: it is no error of the service', async () => {
+  await using muster = await Muster.start();
+  const { port } = muster.service.device;
+  await using all = new AsyncDisposableStack();
+  const wait = () => waitForBody(port, '/device/v1/enroll', 'none', LIMITS.requestBodyBytesMax);
+  const first = all.use(await wait());
+  for (let more = 0; more < LIMITS.bodyBytesAwaitedMax / LIMITS.requestBodyBytesMax; more += 1) all.use(await wait());
+  expect(await first.answer()).toMatchObject({
+    status: 400,
+    body: expect.stringContaining('did not come in time') as string,
+  });
 });
 
 test('enrollments whose bodies are on their way take no slot', async () => {

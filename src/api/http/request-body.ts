@@ -154,7 +154,9 @@ function collect(
   let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
   request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
   const bytesMax = request.headers['content-length'] === undefined ? limits.bytesMax : length;
-  arrived = limits.awaited?.await(principal, bytesMax, () => giveUp(OVERLOADED));
+  // A stranger's own slow bodies are not an error of the service.
+  const givenUp = principal === '' ? TOO_SLOW : OVERLOADED;
+  arrived = limits.awaited?.await(principal, bytesMax, () => giveUp(givenUp));
 }
 
 function judgeBytes(bytes: Buffer | 'too_large' | 'corrupt'): ReadBody {

@@ -5,7 +5,7 @@ import type { BodyWait } from '../http/exchange-events.ts';
  * The pools of slots: requests in one take none from another. `unbounded` is for requests that wait for their bodies,
  * since a slot would be held by whoever sends one slowly, and for those whose handler has a bound of its own.
  */
-export type Pool = 'ordinary' | 'probes' | 'metrics' | 'unbounded';
+export type Pool = 'ordinary' | 'probes' | 'unbounded';
 
 /** The bounds of a listener's requests in flight. */
 export interface AdmissionOptions {
@@ -20,15 +20,15 @@ export interface AdmissionOptions {
 /** The slots of a listener for requests in flight. */
 export class AdmissionSlots {
   readonly #options: AdmissionOptions;
-  readonly #taken: Record<Pool, number> = { ordinary: 0, probes: 0, metrics: 0, unbounded: 0 };
+  readonly #taken: Record<Pool, number> = { ordinary: 0, probes: 0, unbounded: 0 };
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
   get taken(): number {
-    const { ordinary, probes, metrics, unbounded } = this.#taken;
-    return ordinary + probes + metrics + unbounded;
+    const { ordinary, probes, unbounded } = this.#taken;
+    return ordinary + probes + unbounded;
   }
 
   /** @returns undefined where none is free: the request is to be rejected */
@@ -63,17 +63,16 @@ export class Slot {
   }
 
   /**
-   * The request waits for its body: it is in flight, and others may have the slot.
-   * @param rejected is called when the body is there and no slot is free
+   * The request waits for its body: it is in flight, and others may have the slot. Where none is free when the body is
+   * there, the request's own answer says so, and is counted.
    */
-  lend(wait: BodyWait, rejected: () => void): void {
+  lend(wait: BodyWait): void {
     if (this.#counted === undefined) return;
     this.#countIn('unbounded');
     wait.takeSlot = () => {
       if (this.#counted === undefined) return false;
       const isFree = !this.#slots.isFull(this.pool);
       if (isFree) this.#countIn(this.pool);
-      else rejected();
       return isFree;
     };
   }

@@ -125,7 +125,7 @@ class HttpListener implements Listener {
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#refuseConnect(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (!isProtocolError(error)) socket.destroy();
-      else if (error.code !== LATE || !this.#excusesLate(socket)) this.#refuse(socket);
+      else if (error.code !== NOT_IN_TIME || !this.#excusesLate(socket)) this.#refuse(socket);
     });
     // Called by close(). Node's own function would cut off a response that is complete but not yet flushed.
     server.closeIdleConnections = () => {
@@ -231,7 +231,7 @@ class HttpListener implements Listener {
     const leave = this.#occupy(seat, slot, request, response);
     if (seat.address !== undefined) this.#strangers.expectAuthentication(seat, response);
     if (stranger !== undefined) this.#strangers.count(stranger, response);
-    if (slot.pool === 'probes' || slot.pool === 'metrics') this.#options.handle(request, response);
+    if (slot.pool === 'probes') this.#options.handle(request, response);
     else this.#arrivals.do(() => this.#handOver(request, response));
     return leave;
   }
@@ -245,7 +245,7 @@ class HttpListener implements Listener {
     response.on('prefinish', leave);
     if (bodyIsOnItsWay(request)) {
       response.on(ANSWER_WRITTEN, leave);
-      response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait, () => this.#options.onRejected?.('request_bound')));
+      response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait));
     }
     return leave;
   }
@@ -293,9 +293,8 @@ class HttpListener implements Listener {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-/** Node's error for a request whose head or body has not come in time. */
-const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
+const NOT_IN_TIME = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
-  return code === LATE || code?.startsWith('HPE_') === true;
+  return code === NOT_IN_TIME || code?.startsWith('HPE_') === true;
 }
