@@ -114,7 +114,7 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'a request head that comes too late is cut off without an answer',
     file: 'src/api/listener/listener.ts',
-    search: `return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;`,
+    search: `return code === NOT_IN_TIME || code?.startsWith('HPE_') === true;`,
     replacement: `return code?.startsWith('HPE_') === true;`,
     rule: 'H21: a request without a complete head within 10 s is refused with the JSON body, and then the connection closes.',
     caughtBy: ['test/api/listener/listener.test.ts'],
