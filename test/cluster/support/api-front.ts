@@ -123,7 +123,11 @@ export class ApiFront implements AsyncDisposable {
         if (told.watch) this.#follow(answer, response);
         Promise.resolve(told.watch ? undefined : this.answered(told, statusCode)).then(() => {
           if (lose) response.destroy();
-          else response.writeHead(statusCode, answer.headers);
+          else {
+            response.writeHead(statusCode, answer.headers);
+            // A watch on which nothing happens yet has begun to answer all the same.
+            response.flushHeaders();
+          }
           answer.pipe(response);
           answer.on('error', () => response.destroy());
           resolve();
