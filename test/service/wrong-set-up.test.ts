@@ -13,6 +13,7 @@ import { NothingListens, refuseWrongAddresses } from '../../src/service/etcd-add
 import { openWithRetry } from '../../src/service/open-store.ts';
 import { makeCertificates } from '../support/http/certificates.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { freePorts } from '../support/service/free-ports.ts';
 import { MainProgram } from '../support/service/main-program.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
@@ -60,15 +61,6 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port that nothing listens on: it was just given back. */
-async function freePort(): Promise<number> {
-  const server = createTcp();
-  const port = await portOf(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 const place = scratchDirectory('etcd-address');
 const { certificate: cert, key } = makeCertificates(place);
 rmSync(place, { recursive: true });
@@ -95,7 +87,9 @@ describe('an address of etcd that cannot be reached', () => {
   });
 
   test('nothing listens there', async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
+    // A port that nothing listens on.
+    const [port] = await freePorts(1);
+    const url = `http://127.0.0.1:${port}`;
     await expect(refuseWrongAddresses([url])).rejects.toThrow(`MUSTER_STORE: nothing listens at ${url}: start etcd`);
   });
 
