@@ -109,8 +109,9 @@ class Registry implements Replicas {
   }
 
   async announce(): Promise<string | undefined> {
-    const { numbers, newest } = this.#deps.keyRing;
     const active = await readActiveKey(this.#deps.store);
+    // Of the same ring as the record: it joins with the keys that it announces, though the file may be read meanwhile.
+    const { numbers, newest } = this.#deps.keyRing;
     this.#announcedTokens = this.#tokens.announced(active?.record.number ?? newest);
     const value = JSON.stringify(this.#record());
     if (this.#held && !this.#held.lost.aborted) {

@@ -120,6 +120,18 @@ onEachStore('the registry of replicas', (stores) => {
     expect(await one.live()).toMatchObject([{ keyNumbers: [1, 2] }]);
   });
 
+  test('joins with the keys that it announces, also where they came while it read the active one', async () => {
+    await using store = faultyStore(await stores.open());
+    const ring = new LiveKeyRing(ringOf(line(1)));
+    const one = replica(store, 'one', { keyRing: ring });
+    await one.round();
+    const joined = await readActiveKey(store);
+    store.intercept('get', 'after', async () => ring.replace(ringOf(line(1), line(2))));
+    await one.round();
+    expect(await one.live()).toMatchObject([{ keyNumbers: [1, 2] }]);
+    expect((await readActiveKey(store))?.revision).toBeGreaterThan(joined?.revision ?? Number.MAX_SAFE_INTEGER);
+  });
+
   test('announces and joins again after its record was removed', async () => {
     await using store = await stores.open();
     const one = replica(store, 'one');
