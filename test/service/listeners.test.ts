@@ -3,7 +3,7 @@ import { LIMITS } from '../../src/domain/limits.ts';
 import { connectRaw, type RawConnection } from '../support/http/raw-http.ts';
 import { metric, sendEnroll } from '../support/service/daemon.ts';
 import { call, createApp, enroll, Muster, OPERATOR_TOKEN, poll, tenant } from '../support/service/muster.ts';
-import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../support/store/faulty-store.ts';
 import { until } from '../support/time/until.ts';
 
 const ONE = { concurrencyMax: 1, connectionsMax: 100 };
@@ -32,7 +32,7 @@ test.each([
     let store: FaultyStore | undefined;
     await using muster = await Muster.start({
       bounds: { [name]: ONE },
-      wrapStore: (opened) => (store = faultyStore(opened)),
+      wrapStore: (opened) => (store = faultyForRequests(opened)),
     });
     const { apiKey } = await tenant(muster);
     const token = name === 'ops' ? OPERATOR_TOKEN : apiKey;
@@ -62,7 +62,7 @@ describe('a request whose body is on its way', () => {
   let apiKey: string;
   let credential: string;
   beforeAll(async () => {
-    muster = await Muster.start({ bounds: ALL_ONE, wrapStore: (opened) => (store = faultyStore(opened)) });
+    muster = await Muster.start({ bounds: ALL_ONE, wrapStore: (opened) => (store = faultyForRequests(opened)) });
     ({ apiKey } = await tenant(muster));
     credential = await enroll(muster, await createApp(muster, apiKey));
   });
@@ -169,15 +169,14 @@ test('beyond its enrollments under way the device listener rejects further ones 
   let store: FaultyStore | undefined;
   await using muster = await Muster.start({
     bounds: { device: ONE },
-    wrapStore: (opened) => (store = faultyStore(opened)),
+    wrapStore: (opened) => (store = faultyForRequests(opened)),
   });
   const { apiKey } = await tenant(muster);
   const credential = await enroll(muster, await createApp(muster, apiKey));
   const [first, second] = [await createApp(muster, apiKey), await createApp(muster, apiKey)];
-  const before = store?.calls.commit ?? 0;
   const goOn = store?.stall('commit');
   const waiting = enroll(muster, first);
-  await until(() => (store?.calls.commit ?? 0) > before);
+  await commitOfAnAccount(store);
   const rejected = await sendEnroll(muster, second);
   expect(rejected).toMatchObject({ status: 503, body: { error: { code: 'overloaded' } } });
   expect((await poll(muster, credential)).status).toBe(200);

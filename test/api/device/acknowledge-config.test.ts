@@ -11,7 +11,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
@@ -22,7 +22,7 @@ onEachBackend('the acknowledgement', (backend) => {
   let store: FaultyStore;
   let owner: Tenant;
   beforeAll(async () => {
-    muster = await backend.fresh({ clock, wrapStore: (real) => (store = faultyStore(real)) });
+    muster = await backend.fresh({ clock, wrapStore: (real) => (store = faultyForRequests(real)) });
     owner = await tenant(muster);
     await setOtel(muster, owner.apiKey);
     await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });

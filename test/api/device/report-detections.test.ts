@@ -25,7 +25,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
-import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
@@ -45,7 +45,7 @@ onEachBackend('detections', (backend) => {
   beforeAll(async () => {
     muster = await backend.fresh({
       clock,
-      wrapStore: (real) => (store = faultyStore(real)),
+      wrapStore: (real) => (store = faultyForRequests(real)),
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '1000' },
     });
   });

@@ -9,7 +9,7 @@ import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { keyLine, keysOf, rotate, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
+import { keyLine, keysOf, rotate, untilJoined, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
 import {
   call,
   createApp,
@@ -21,7 +21,7 @@ import {
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
-import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -38,7 +38,7 @@ interface Started extends AsyncDisposable {
 async function start(backend: Backend): Promise<Started> {
   const clock = new FakeClock();
   let store: FaultyStore | undefined;
-  const muster = await backend.fresh({ clock, wrapStore: (opened: Store) => (store = faultyStore(opened)) });
+  const muster = await backend.fresh({ clock, wrapStore: (opened: Store) => (store = faultyForRequests(opened)) });
   if (!store) throw new Error('the store was not wrapped');
   const account = await tenant(muster);
   const keyFile = join(muster.dataDir, 'keys');
@@ -65,12 +65,14 @@ async function otelOf({ store, account }: Started): Promise<ReturnType<typeof ot
   return parseRecord(otelSchema, entry).record;
 }
 
-/** The key file has these, and every replica has announced that it knows them. */
-async function announceKeys({ muster, clock, keyFile }: Started, ...numbers: readonly number[]): Promise<void> {
-  writeKeys(keyFile, ...numbers);
-  await untilKeys(muster, clock, ({ replicas }) =>
-    replicas.every(({ keyNumbers }) => String(keyNumbers) === String(numbers)),
-  );
+/** The key file has these from now on, and every replica has announced that it knows them, and joined with them. */
+async function announceKeys({ muster, clock, store, keyFile }: Started, ...numbers: readonly number[]): Promise<void> {
+  await untilJoined(store, async () => {
+    writeKeys(keyFile, ...numbers);
+    await untilKeys(muster, clock, ({ replicas }) =>
+      replicas.every(({ keyNumbers }) => String(keyNumbers) === String(numbers)),
+    );
+  });
 }
 
 /** The rotation of docs/OPERATIONS.md, up to where the old line may go. */
@@ -233,7 +235,9 @@ onEachBackend('key rotation', (backend) => {
     await putHeader(started, SECRET);
     await announceKeys(started, 1, 2);
     expect((await rotate(muster)).status).toBe(200);
-    // The next commit that puts a box is the rewrap; before it gets there, the owner sets another header.
+    // The next commit of the header is the rewrap; before it gets there, the owner sets another one.
+    const header = KEYS.otel(started.account.accountId);
+    store.isPlanned = ({ write }) => write.some((one) => 'put' in one && one.put === header);
     store.intercept('commit', 'before', async () => putHeader(started, `${SECRET}-other`));
     await untilKeys(muster, clock, ({ removable }) => removable.includes(1));
     const record = await otelOf(started);

@@ -6,7 +6,7 @@ import { entriesOf } from '../../support/service/accounts.ts';
 import { deleteApp, enrollOwn, issueCode, ownCredential, type OwnCredential } from '../../support/service/daemon.ts';
 import { createApp, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const ENROLLMENTS = 100;
@@ -21,7 +21,7 @@ onEachBackend('deleting an app with more past credentials than one commit takes'
     muster = await backend.fresh({
       // It stands still, so that no commit but those of the test meets the troubles.
       clock: new FakeClock(),
-      wrapStore: (inner) => (store = faultyStore(inner)),
+      wrapStore: (inner) => (store = faultyForRequests(inner)),
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '1000' },
     });
     owner = await tenant(muster);

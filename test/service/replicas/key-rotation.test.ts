@@ -8,9 +8,17 @@ import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { keyLine, keysOf, rotate, untilKeys, writeKeys, type KeysShown } from '../../support/records/key-lines.ts';
+import {
+  keyLine,
+  keysOf,
+  rotate,
+  untilJoined,
+  untilKeys,
+  writeKeys,
+  type KeysShown,
+} from '../../support/records/key-lines.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
-import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -50,7 +58,7 @@ async function replica(
     env: { ...env, MUSTER_KEY_FILE: keyFile },
     clock,
     wrapStore: (opened: Store) => {
-      store = faultyStore(opened);
+      store = faultyForRequests(opened);
       prepare(store);
       return store;
     },
@@ -65,12 +73,13 @@ const everybodyKnows =
   ({ replicas }: KeysShown): boolean =>
     replicas.every(({ keyNumbers }) => keyNumbers.includes(number));
 
-/** The first replica of the fleet, on which key 1 is active. Further keys come to its file later. */
-async function first(...numbers: readonly number[]): Promise<Replica> {
+/** The first replica of the fleet, on which key 1 is active. Key 2 comes to its file later. */
+async function first(): Promise<Replica> {
   const one = await replica('one', [1]);
-  const known = numbers.length > 0 ? numbers : [1, 2];
-  writeKeys(one.keyFile, ...known);
-  await untilKeys(one.muster, clock, ({ replicas }) => String(replicas[0]?.keyNumbers) === String(known));
+  await untilJoined(one.store, async () => {
+    writeKeys(one.keyFile, 1, 2);
+    await untilKeys(one.muster, clock, everybodyKnows(2));
+  });
   return one;
 }
 
@@ -98,7 +107,7 @@ async function sealedBy({ store }: Replica, { accountId }: Tenant): Promise<numb
 
 describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', { timeout: 240_000 }, () => {
   test('under load no request fails, every header is delivered, every repeated create is replayed', async () => {
-    const [one, other] = [await first(1), await replica('other', [1])];
+    const [one, other] = [await replica('one', [1]), await replica('other', [1])];
     const owners = await Promise.all(Array.from({ length: 4 }, () => tenant(one.muster)));
     const ended = new AbortController();
     let answers = 0;

@@ -4,7 +4,7 @@ import type { Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 import { asCaller, expectRefusal } from '../../support/service/v1.ts';
-import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -31,7 +31,7 @@ async function fleet(): Promise<Fleet> {
   };
   const start = async (): Promise<Replica> => {
     let faulty: FaultyStore | undefined;
-    const muster = await Muster.start({ ...shared, wrapStore: (store: Store) => (faulty = faultyStore(store)) });
+    const muster = await Muster.start({ ...shared, wrapStore: (store: Store) => (faulty = faultyForRequests(store)) });
     if (!faulty) throw new Error('the store was not wrapped');
     const store = faulty;
     store.isAside = () => false;

@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { Store } from '../../../src/store/port.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster } from '../service/muster.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
@@ -31,6 +33,17 @@ export async function keysOf(muster: Pick<Muster, 'ops'>): Promise<KeysShown> {
 
 export const rotate = (muster: Pick<Muster, 'ops'>): Promise<Answer> =>
   call(`${muster.ops}/operator/v1/keys/rotation`, { method: 'POST', token: OPERATOR_TOKEN });
+
+/**
+ * Resolves when a replica whose keys this changes has joined with them. It writes the record of the active key then, a
+ * while after the registry shows its keys.
+ */
+export async function untilJoined(store: Pick<Store, 'get'>, change: () => Promise<unknown>): Promise<void> {
+  const revision = async (): Promise<number> => (await store.get(KEYS.activeKey))?.revision ?? 0;
+  const before = await revision();
+  await change();
+  await until(async () => (await revision()) > before);
+}
 
 /** Advances the clock by one second a request until the answer of `GET /operator/v1/keys` is as wanted. */
 export async function untilKeys(

@@ -1,3 +1,4 @@
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import {
   StoreUnavailable,
   type Change,
@@ -26,6 +27,16 @@ interface Interception {
 /** Wraps a store that injects planned faults: `faultyStore(store, ['answer lost after commit'])`. */
 export function faultyStore(store: Store, plan: readonly CommitFate[] = []): FaultyStore {
   return new FaultyStore(store, plan);
+}
+
+/**
+ * The same under a whole service: its plans are for commits of requests. Those of the leader, which expect its lease, come
+ * when its pauses are over, and would take a fate that is meant for a request.
+ */
+export function faultyForRequests(store: Store): FaultyStore {
+  const faulty = new FaultyStore(store, []);
+  faulty.isPlanned = ({ expect }) => !expect.some(({ key }) => key === KEYS.leader);
+  return faulty;
 }
 
 export class FaultyStore implements Store {
@@ -57,6 +68,8 @@ export class FaultyStore implements Store {
    * plan.
    */
   isAside: (key: string) => boolean = (key) => key.startsWith('rate');
+  /** Names the commits that plans are for; others are like those of keys that are aside. */
+  isPlanned: (change: Change) => boolean = () => true;
   /** Replaces the answer of `head`. */
   answerHead: (truth: Head) => Head = (truth) => truth;
   /** Replaces the answer of `fullness`. */
@@ -117,7 +130,7 @@ export class FaultyStore implements Store {
   hold: Store['hold'] = (key, value, ttlMs) => this.#call('hold', () => this.#store.hold(key, value, ttlMs));
 
   commit(change: Change): Promise<CommitResult> {
-    if (change.expect.every(({ key }) => this.isAside(key))) {
+    if (!this.isPlanned(change) || change.expect.every(({ key }) => this.isAside(key))) {
       return this.#unlessDown('commit', () => this.#store.commit(change));
     }
     this.changes.push(change);
