@@ -50,7 +50,8 @@ function etcdLine(before: Figures, after: Figures, perDeviceHour: (count: number
   if (spent.length === 0) return [];
   const all = spent.reduce((sum, [, count]) => sum + count, 0);
   const each = spent.filter(([, count]) => count > 0).map(([method, count]) => `${method} ${perDeviceHour(count)}`);
-  return [['etcd', `${perDeviceHour(all)} requests per device-hour: ${each.join(', ')}`]];
+  const byMethod = each.length === 0 ? '' : `: ${each.join(', ')}`;
+  return [['etcd', `${perDeviceHour(all)} requests per device-hour${byMethod}`]];
 }
 
 function answers({ answers }: Polls, which: (answer: [string, number]) => boolean): string {

@@ -8,6 +8,8 @@ import { Devices } from '../../fleet/devices.ts';
 import { accountsFor } from '../../fleet/enrolling.ts';
 import { Latencies } from '../../fleet/latencies.ts';
 import { fleetOptions } from '../../fleet/options.ts';
+import { Polls } from '../../fleet/polling.ts';
+import { reportLines } from '../../fleet/report.ts';
 import { Wheel } from '../../fleet/wheel.ts';
 import { isCredential, tokenHash } from '../../src/domain/credentials/tokens.ts';
 
@@ -61,6 +63,24 @@ test('latencies are read back within two percent', () => {
     expect(latencies.at(share) / (10_000 * share)).toBeGreaterThan(0.98);
     expect(latencies.at(share) / (10_000 * share)).toBeLessThan(1.02);
   }
+});
+
+test('the report names the requests to etcd by method, without those before the polls', () => {
+  const figures = { residentBytes: 0, heapBytes: 0, storeRequests: 0, heartbeatRecords: 0 };
+  const requests = (...counts: [method: string, count: number][]) => ({ ...figures, etcdRequests: new Map(counts) });
+  const polls = new Polls();
+  polls.seconds = 1800;
+  const lines = (before: typeof figures & { etcdRequests: Map<string, number> }, after: typeof before): string[] =>
+    reportLines({
+      enrolled: { enrolled: 10, failed: 0, accounts: 1, seconds: 1 },
+      polls,
+      figures: [requests(), before, after],
+    }).filter((line) => line.startsWith('etcd'));
+  expect(
+    lines(requests(['Range', 7], ['LeaseGrant', 1]), requests(['Range', 17], ['LeaseGrant', 1], ['Txn', 20])),
+  ).toEqual(['etcd      6.0 requests per device-hour: Range 2.0, Txn 4.0']);
+  expect(lines(requests(['Range', 7]), requests(['Range', 7]))).toEqual(['etcd      0.0 requests per device-hour']);
+  expect(lines(requests(), requests())).toEqual([]);
 });
 
 test('a device has one credential, which no other has, and a tag once it has received it', () => {
