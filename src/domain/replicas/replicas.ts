@@ -110,7 +110,8 @@ class Registry implements Replicas {
 
   async announce(): Promise<string | undefined> {
     const active = await readActiveKey(this.#deps.store);
-    // Of the same ring as the record: it joins with the keys that it announces, though the file may be read meanwhile.
+    // The ring is read after the store has answered, in one turn with this replica's record: a change of the key file
+    // that comes meanwhile must not be announced without a join.
     const { numbers, newest } = this.#deps.keyRing;
     this.#announcedTokens = this.#tokens.announced(active?.record.number ?? newest);
     const value = JSON.stringify(this.#record());

@@ -120,15 +120,21 @@ onEachStore('the registry of replicas', (stores) => {
     expect(await one.live()).toMatchObject([{ keyNumbers: [1, 2] }]);
   });
 
-  test('joins with the keys that it announces, also where they came while it read the active one', async () => {
+  test.each([
+    ['comes', [1], [1, 2]],
+    ['goes', [1, 2], [1]],
+  ])('joins with the keys that it announces, also where one %s while it reads the active one', async (_, from, to) => {
     await using store = faultyStore(await stores.open());
     const ring = new LiveKeyRing(ringOf(line(1)));
     const one = replica(store, 'one', { keyRing: ring });
+    // Key 1 is active from here on.
+    await one.round();
+    ring.replace(ringOf(...from.map((number) => line(number))));
     await one.round();
     const joined = await readActiveKey(store);
-    store.intercept('get', 'after', async () => ring.replace(ringOf(line(1), line(2))));
+    store.intercept('get', 'after', async () => ring.replace(ringOf(...to.map((number) => line(number)))));
     await one.round();
-    expect(await one.live()).toMatchObject([{ keyNumbers: [1, 2] }]);
+    expect(await one.live()).toMatchObject([{ keyNumbers: to }]);
     expect((await readActiveKey(store))?.revision).toBeGreaterThan(joined?.revision ?? Number.MAX_SAFE_INTEGER);
   });
 
