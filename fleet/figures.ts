@@ -10,7 +10,7 @@ export interface Figures {
   readonly etcdRequests: ReadonlyMap<string, number>;
 }
 
-export async function figuresOf({ urls, etcdUrls }: Target): Promise<Figures> {
+export async function figuresOf({ urls, etcdUrls }: Pick<Target, 'urls' | 'etcdUrls'>): Promise<Figures> {
   const text = await (await fetch(`${urls.ops}/metrics`)).text();
   const members = await Promise.all(etcdUrls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
   return {

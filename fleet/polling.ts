@@ -76,6 +76,7 @@ export async function pollAll({ urls, devices, connections, seconds, signal, pol
     polls.seconds = elapsed() / 1000;
     await pauseFor(TURN_MS / 1000, signal);
   }
+  polls.seconds = elapsed() / 1000;
   plane.close();
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -7,6 +8,7 @@ import { Connections, headerOf, requestText, type Reply } from '../../fleet/conn
 import { Devices } from '../../fleet/devices.ts';
 import { accountsFor } from '../../fleet/enrolling.ts';
 import { Latencies } from '../../fleet/latencies.ts';
+import { figuresOf } from '../../fleet/figures.ts';
 import { fleetOptions } from '../../fleet/options.ts';
 import { Polls } from '../../fleet/polling.ts';
 import { reportLines } from '../../fleet/report.ts';
@@ -81,6 +83,37 @@ test('the report names the requests to etcd by method, without those before the 
   ).toEqual(['etcd      6.0 requests per device-hour: Range 2.0, Txn 4.0']);
   expect(lines(requests(['Range', 7]), requests(['Range', 7]))).toEqual(['etcd      0.0 requests per device-hour']);
   expect(lines(requests(), requests())).toEqual([]);
+});
+
+test('the figures are sums over all series, and over the members of etcd', async () => {
+  const texts: Record<string, string> = {
+    '/metrics': `process_resident_memory_bytes 7e6
+nodejs_heap_size_used_bytes 5e6
+muster_store_operation_duration_seconds_count{operation="get"} 3
+muster_store_operation_duration_seconds_count{operation="commit"} 4
+muster_heartbeat_flushes_total{result="ok"} 2
+`,
+    '/one/metrics': `grpc_server_handled_total{grpc_code="OK",grpc_method="Range",grpc_service="etcdserverpb.KV"} 5
+grpc_server_handled_total{grpc_code="OK",grpc_method="Txn",grpc_service="etcdserverpb.KV"} 0
+`,
+    '/other/metrics': `grpc_server_handled_total{grpc_code="OK",grpc_method="Range",grpc_service="etcdserverpb.KV"} 1
+grpc_server_handled_total{grpc_code="Canceled",grpc_method="Range",grpc_service="etcdserverpb.KV"} 1
+`,
+  };
+  const server = createHttpServer(({ url = '' }, response) => response.end(texts[url])).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const ops = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const urls = { api: '', device: '', ops };
+  const target = { urls, etcdUrls: [`${ops}/one`, `${ops}/other`] };
+  expect(await figuresOf(target)).toEqual({
+    residentBytes: 7e6,
+    heapBytes: 5e6,
+    storeRequests: 7,
+    heartbeatRecords: 2,
+    etcdRequests: new Map([['Range', 7]]),
+  });
+  server.closeAllConnections();
+  await once(server.close(), 'close');
 });
 
 test('a device has one credential, which no other has, and a tag once it has received it', () => {

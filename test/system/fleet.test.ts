@@ -82,6 +82,7 @@ test('given a duration, it ends by itself', async () => {
   await using fleet = start(['--devices', '5', '--interval', '1', '--duration', '1']);
   expect(await fleet.ended()).toBe(0);
   expect(fleet.output()).toMatch(/^devices +5 enrolled in 1 accounts/m);
+  expect(fleet.output()).toMatch(/^polls +\d+ in [1-9]\d* s/m);
 });
 
 test('with a running service: its report is true, a revoked daemon polls no more, and Ctrl-C ends it', async () => {
