@@ -37,9 +37,9 @@ export class EtcdCluster implements AsyncDisposable {
   static async start(options: EtcdClusterOptions): Promise<EtcdCluster> {
     const directory = mkdtempSync(join(tmpdir(), 'muster-etcd-'));
     const certificates = options.tls ? makeCertificates(directory, options.address) : undefined;
-    const ports = await freePorts((options.members ?? 1) * 2, options.address);
     const names = Array.from({ length: options.members ?? 1 }, (_, index) => `m${index}`);
-    const peers = names.map((_, index) => `http://127.0.0.1:${ports[index * 2 + 1]}`);
+    const peers = (await freePorts(names.length)).map((port) => `http://127.0.0.1:${port}`);
+    const ports = await freePorts(names.length, options.address);
     const common = [
       `--initial-cluster=${names.map((name, index) => `${name}=${peers[index]}`).join()}`,
       '--logger=zap',
@@ -50,9 +50,9 @@ export class EtcdCluster implements AsyncDisposable {
       ...(options.flags ?? []),
     ];
     const members = names.map((name, index) => {
-      const url = `${certificates ? 'https' : 'http'}://${options.address ?? '127.0.0.1'}:${ports[index * 2]}`;
+      const url = `${certificates ? 'https' : 'http'}://${options.address ?? '127.0.0.1'}:${ports[index]}`;
       const own = [`--name=${name}`, `--data-dir=${join(directory, name)}`, ...addresses(url, peers[index] ?? '')];
-      return new EtcdMember(options.binary, [...own, ...common], url, ports[index * 2] ?? 0);
+      return new EtcdMember(options.binary, [...own, ...common], url, ports[index] ?? 0);
     });
     const cluster = new EtcdCluster(members, certificates, directory);
     await Promise.all(members.map(async (member) => member.start()));

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from '../service/free-ports.ts';
 
 /** The bytes that get lost while a flow is silent. Neither end gets an error, as when a firewall drops a connection. */
 export type Silence = 'none' | 'answers' | 'everything';
@@ -23,17 +24,20 @@ export class TcpProxy implements AsyncDisposable {
   readonly flows = new Set<Flow>();
   private readonly target: number;
   private readonly server: Server;
-  private port = 0;
+  private readonly port: number;
 
-  private constructor(target: number) {
+  private constructor(target: number, port: number) {
     this.target = target;
+    this.port = port;
     // gRPC's own sockets have no delay either; with it small messages would wait 40 ms at the proxy for
     // acknowledgements.
     this.server = createServer({ noDelay: true }, (socket) => this.accepted(socket));
   }
 
   static async before(target: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(target);
+    // A port that no outgoing connection can take after `refuse`.
+    const [port = 0] = await freePorts(1);
+    const proxy = new TcpProxy(target, port);
     await proxy.accept();
     return proxy;
   }
@@ -46,7 +50,6 @@ export class TcpProxy implements AsyncDisposable {
   async accept(): Promise<void> {
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
   }
 
   /** Cuts every connection and refuses new ones. */
