@@ -39,6 +39,7 @@ export class ApiFront implements AsyncDisposable {
   readonly #agent: Agent;
   readonly #upstream: URL;
   readonly #watches = new Set<ServerResponse>();
+  #forwarding = 0;
 
   private constructor(plane: ApiAccess, server: Server, name: string) {
     this.#server = server;
@@ -62,6 +63,11 @@ export class ApiFront implements AsyncDisposable {
     const { size } = this.#watches;
     for (const watch of this.#watches) watch.destroy();
     return size;
+  }
+
+  /** The number of requests that the API server has not answered yet. */
+  get forwarding(): number {
+    return this.#forwarding;
   }
 
   get watching(): number {
@@ -92,7 +98,10 @@ export class ApiFront implements AsyncDisposable {
       const meddling = await this.meddle(told);
       if (meddling === 'cut') return void response.destroy();
       if (typeof meddling === 'object') return this.#answer(told, response, meddling.answer);
-      await this.#forward(told, request, response, url, meddling === 'answer lost');
+      this.#forwarding += 1;
+      await this.#forward(told, request, response, url, meddling === 'answer lost').finally(() => {
+        this.#forwarding -= 1;
+      });
     } catch {
       response.destroy();
     }
