@@ -247,11 +247,12 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     await pass(5000);
     store.outage(true);
     await writeEntry(opened, clock.now());
-    // Rounds fail from when the watch has brought the entry, in its own time.
+    // Rounds fail once the watch has brought the entry, which takes real time.
     await until(async () => {
       await pass(5000);
       return failed > 0;
     });
+    // With a back-off of up to a minute the next round would come 40 s after this.
     await pass(270_000);
     store.outage(false);
     await pass(10_000);

@@ -65,9 +65,9 @@ async function otelOf({ store, account }: Started): Promise<ReturnType<typeof ot
   return parseRecord(otelSchema, entry).record;
 }
 
-/** The key file has these from now on, and every replica has announced that it knows them, and joined with them. */
+/** The key file has these from now on, and the replica has announced that it knows them, and joined with them. */
 async function announceKeys({ muster, clock, store, keyFile }: Started, ...numbers: readonly number[]): Promise<void> {
-  await untilJoined(store, async () => {
+  await untilJoined(store, clock, async () => {
     writeKeys(keyFile, ...numbers);
     await untilKeys(muster, clock, ({ replicas }) =>
       replicas.every(({ keyNumbers }) => String(keyNumbers) === String(numbers)),
@@ -234,11 +234,11 @@ onEachBackend('key rotation', (backend) => {
     const { muster, clock, store } = started;
     await putHeader(started, SECRET);
     await announceKeys(started, 1, 2);
-    expect((await rotate(muster)).status).toBe(200);
     // The next commit of the header is the rewrap; before it gets there, the owner sets another one.
     const header = KEYS.otel(started.account.accountId);
     store.isPlanned = ({ write }) => write.some((one) => 'put' in one && one.put === header);
     store.intercept('commit', 'before', async () => putHeader(started, `${SECRET}-other`));
+    expect((await rotate(muster)).status).toBe(200);
     await untilKeys(muster, clock, ({ removable }) => removable.includes(1));
     const record = await otelOf(started);
     expect([record.revision, record.config?.header?.keyNumber]).toEqual([2, 2]);

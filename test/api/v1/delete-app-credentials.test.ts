@@ -19,7 +19,7 @@ onEachBackend('deleting an app with more past credentials than one commit takes'
   let owner: Tenant;
   beforeAll(async () => {
     muster = await backend.fresh({
-      // It stands still, so that no commit but those of the test meets the troubles.
+      // It stands still: no loop of the service comes to a second round, whose commit might meet the troubles.
       clock: new FakeClock(),
       wrapStore: (inner) => (store = faultyForRequests(inner)),
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '1000' },

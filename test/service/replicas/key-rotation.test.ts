@@ -76,7 +76,7 @@ const everybodyKnows =
 /** The first replica of the fleet, on which key 1 is active. Key 2 comes to its file later. */
 async function first(): Promise<Replica> {
   const one = await replica('one', [1]);
-  await untilJoined(one.store, async () => {
+  await untilJoined(one.store, clock, async () => {
     writeKeys(one.keyFile, 1, 2);
     await untilKeys(one.muster, clock, everybodyKnows(2));
   });

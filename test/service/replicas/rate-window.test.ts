@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
@@ -215,6 +216,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     await using running = await fleet();
     const { clock, apiKey, replicas } = running;
     const [one, other] = replicas;
+    one.store.isPlanned = ({ expect }) => expect.some(({ key }) => key.startsWith(KEYS.rateWindows));
     one.store.fates.push('answer lost after commit', 'lost before commit', 'answer lost after commit');
     const hammered = await whileTimePasses(clock, other.store, hammer(one, apiKey, 300));
     expect(hammered.limited).toBe(0);

@@ -35,14 +35,22 @@ export const rotate = (muster: Pick<Muster, 'ops'>): Promise<Answer> =>
   call(`${muster.ops}/operator/v1/keys/rotation`, { method: 'POST', token: OPERATOR_TOKEN });
 
 /**
- * Resolves when a replica whose keys this changes has joined with them. It writes the record of the active key then, a
- * while after the registry shows its keys.
+ * Resolves when a replica whose keys this changes has joined with them. A join rewrites the record of the active key,
+ * after the announcement that the registry shows. A join that failed comes again with the time that passes here.
  */
-export async function untilJoined(store: Pick<Store, 'get'>, change: () => Promise<unknown>): Promise<void> {
+export async function untilJoined(
+  store: Pick<Store, 'get'>,
+  clock: FakeClock,
+  change: () => Promise<unknown>,
+): Promise<void> {
   const revision = async (): Promise<number> => (await store.get(KEYS.activeKey))?.revision ?? 0;
   const before = await revision();
   await change();
-  await until(async () => (await revision()) > before);
+  await until(async () => {
+    if ((await revision()) > before) return true;
+    clock.advance(1000);
+    return false;
+  });
 }
 
 /** Advances the clock by one second a request until the answer of `GET /operator/v1/keys` is as wanted. */

@@ -29,13 +29,16 @@ export function faultyStore(store: Store, plan: readonly CommitFate[] = []): Fau
   return new FaultyStore(store, plan);
 }
 
+const HEARTBEATS = KEYS.lastSeen('');
+
 /**
- * The same under a whole service: its plans are for commits of requests. Those of the leader, which expect its lease, come
- * when its pauses are over, and would take a fate that is meant for a request.
+ * Wraps the store of a whole service: plans touch only commits of requests. Those of the leader, which expect its lease,
+ * and those of heartbeats come at moments of their own, and would take a fate that is meant for a request.
  */
 export function faultyForRequests(store: Store): FaultyStore {
   const faulty = new FaultyStore(store, []);
-  faulty.isPlanned = ({ expect }) => !expect.some(({ key }) => key === KEYS.leader);
+  faulty.isPlanned = ({ expect }) =>
+    !expect.some(({ key }) => key === KEYS.leader) && !expect.every(({ key }) => key.endsWith(HEARTBEATS));
   return faulty;
 }
 
@@ -57,7 +60,7 @@ export class FaultyStore implements Store {
     compact: 0,
     hold: 0,
   };
-  /** Every change that was asked for, in order. */
+  /** Every change that plans touch, in the order in which they were asked for. */
   readonly changes: Change[] = [];
   watchesOpened = 0;
   /** While true no watch delivers anything, without an error; a watch that missed something stays silent afterwards. */
@@ -68,7 +71,7 @@ export class FaultyStore implements Store {
    * plan.
    */
   isAside: (key: string) => boolean = (key) => key.startsWith('rate');
-  /** Names the commits that plans are for; others are like those of keys that are aside. */
+  /** Tells whether plans touch a commit; any other is not recorded, counted, intercepted, stalled, nor given a fate. */
   isPlanned: (change: Change) => boolean = () => true;
   /** Replaces the answer of `head`. */
   answerHead: (truth: Head) => Head = (truth) => truth;

@@ -46,6 +46,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     };
     const holding = store.hold('t/leader', 'v', TTL_MS);
     await until(async () => (await witness.get('t/leader')) !== undefined);
+    expect(new Set(before.map(({ silence }) => silence))).toEqual(new Set(['answers']));
     // Half of the time is for the put, the other half for a read of whether it happened.
     await timers.advance(DEADLINE_MS / 2);
     const holder = await whileTimePasses(held(holding));
