@@ -29,7 +29,7 @@ export interface AgeExchangeDeps {
   readonly log: Log;
   readonly replicaId: string;
   readonly revisions: RevisionClock;
-  readonly rules: Pick<WindowRules, 'othersCountMs'>;
+  readonly rules: Pick<WindowRules, 'allotmentRecordedMs' | 'endedCountsMs'>;
   readonly replicas: KnownReplicas;
   /** Ages were learnt: what was known before may be older than it seemed. */
   readonly learnt: () => void;
@@ -187,7 +187,8 @@ export class AgeExchange {
         const sent = received - (clock.monotonic() - this.#question.sentAt);
         replicas.clockHeard(answerer, Math.min(0, record.clock - sent) + Math.max(0, record.clock - received));
       }
-      const isWhole = (record.revisions[0]?.[1] ?? 0) >= rules.othersCountMs;
+      // Nothing that lies behind it counts, not even a lease that its holder took along.
+      const isWhole = (record.revisions[0]?.[1] ?? 0) >= rules.allotmentRecordedMs + rules.endedCountsMs;
       if (isWhole) this.#learnt(this.#doubt);
       if (this.#awaited.size === 0) this.#answered.resolve();
     } catch (err) {

@@ -14,7 +14,7 @@ import {
   type Stamp,
   type WindowRecord,
 } from './record.ts';
-import type { WindowRules } from './rules.ts';
+import { LEASE_AHEAD_MS_MAX, type WindowRules } from './rules.ts';
 
 /*
  * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. It says everything twice.
@@ -26,8 +26,6 @@ import type { WindowRules } from './rules.ts';
  */
 
 const ROWS_MAX = 10_000;
-/** No lease ends later than this after its commit: one that seems to would count for ever, and is damaged. */
-const AHEAD_MS_MAX = 60_000;
 const holdSchema = z.looseObject({
   nonce: z.int().min(0),
   units: z.int().min(0),
@@ -115,7 +113,7 @@ function byRevisions(
     const revision = counted === OWN_REVISION ? written : ages.base + counted - 1;
     if (revision > written || revision < ages.base)
       throw new BadRecord(`The record ${key} speaks of a revision after its own.`);
-    if (ageMs < -AHEAD_MS_MAX) throw new BadRecord(`The record ${key} has an instant that is too far ahead.`);
+    if (ageMs < -LEASE_AHEAD_MS_MAX) throw new BadRecord(`The record ${key} has an instant that is too far ahead.`);
     return { at: instantOf(revision) - ageMs, stamp: { revision, ageMs } };
   };
   const leases: Record<string, Lease> = {};

@@ -1,3 +1,5 @@
+import { LEASE_AHEAD_MS_MAX, WINDOW_RULES } from './rules.ts';
+
 /** A revision of the store, and how long ago, in whole milliseconds, it was there already. */
 export type KnownAge = readonly [revision: number, ageMs: number];
 
@@ -9,10 +11,13 @@ interface Sample {
 
 /** Revisions that are seen within this time are remembered as one. */
 const SAMPLE_MS = 50;
-/** Longer than any unit counts: whatever is older counts no more. */
-const REMEMBERED_MS = 65_000;
+/**
+ * Revisions that were reached earlier than this seem to be this old, whenever they are asked for. By then nothing of
+ * them counts any more: not even a lease, which ends after its revision.
+ */
+const REMEMBERED_MS = LEASE_AHEAD_MS_MAX + WINDOW_RULES.endedCountsMs + 5000;
 const TABLE_STEP_MS = 500;
-/** Rows of a table that are taken over from another replica; one has about 130. */
+/** Rows of a table that are taken over from another replica; one has about 250. */
 export const TABLE_ROWS_MAX = 1000;
 
 /**

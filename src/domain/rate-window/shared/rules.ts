@@ -77,5 +77,8 @@ export const WINDOW_RULES: WindowRules = {
   recallMs: 1000,
 };
 
+/** No lease ends later than this after its commit: one that seems to would count for ever, and is damaged. */
+export const LEASE_AHEAD_MS_MAX = 60_000;
+
 /** Requests of an account that wait for its window on one replica; further ones are rejected with 502. */
 export const RATE_WAITING_MAX = 2000;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RevisionClock } from '../../../../src/domain/rate-window/shared/revision-clock.ts';
+import { LEASE_AHEAD_MS_MAX, WINDOW_RULES } from '../../../../src/domain/rate-window/shared/rules.ts';
 import { createStandstillCheck } from '../../../../src/domain/rate-window/shared/standstill.ts';
 
 /** A clock of revisions at an instant that the test sets. */
@@ -33,6 +34,20 @@ describe('when a revision was first known', () => {
     expect([revisions.instantOf(10), revisions.instantOf(11)]).toEqual([1049, 1049]);
     saw(1050, 12);
     expect([revisions.instantOf(11), revisions.instantOf(12)]).toEqual([1049, 1050]);
+  });
+
+  test('is remembered until a lease of that revision counts no more, however busy the store is', () => {
+    const { revisions, saw } = clockAt(0);
+    const countsMs = LEASE_AHEAD_MS_MAX + WINDOW_RULES.endedCountsMs;
+    for (let at = 0; at <= 10 * countsMs; at += 100) {
+      saw(at, 1 + at / 100);
+      for (const revision of [1, 200]) {
+        const ageMs = at - revisions.instantOf(revision);
+        const trueMs = at - (revision - 1) * 100;
+        if (trueMs >= 0) expect(ageMs).toBeLessThanOrEqual(trueMs);
+        if (trueMs >= countsMs) expect(ageMs).toBeGreaterThanOrEqual(countsMs);
+      }
+    }
   });
 
   test('is forgotten where the store was put back: it gives out its revisions again', () => {
