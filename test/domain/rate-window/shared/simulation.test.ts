@@ -156,3 +156,21 @@ describe('a replica that goes on after its lease has ended for the others', () =
     expect(overAdmissions(await stopped(false, { allotmentUsedMs: 300_000 }))).not.toEqual([]);
   });
 });
+
+test('the units that a dead replica held are free a minute after the end of its lease, and stay so', async () => {
+  const { admitted, refused, failed } = await simulate({
+    seed: 1,
+    faults: false,
+    rules: WINDOW_RULES,
+    replicas: 3,
+    stops: [{ replica: 0, at: 3000, ms: 300_000, isSuspended: false, requests: 0 }],
+    bursts: [
+      { at: 1000, replica: 0, requests: 20 },
+      { at: 1500, replica: 0, requests: 30 },
+      ...Array.from({ length: 1700 }, (_, n) => ({ at: 20_000 + n * 102, replica: 1 + (n % 2), requests: 1 })),
+    ],
+  });
+  expect(admitted.length + refused.length + failed).toBe(1750);
+  expect(refused.filter((at) => at <= 96_000)).not.toEqual([]);
+  expect(refused.filter((at) => at > 96_000)).toEqual([]);
+});
