@@ -55,6 +55,17 @@ export const RATE: readonly Mutant[] = [
     caughtBy: ['test/domain/rate-window/shared/revision-clock.test.ts'],
   },
   {
+    name: 'a revision is remembered for no longer than a spent unit counts',
+    file: 'src/domain/rate-window/shared/revision-clock.ts',
+    search: 'const REMEMBERED_MS = LEASE_AHEAD_MS_MAX + WINDOW_RULES.endedCountsMs + 5000;',
+    replacement: 'const REMEMBERED_MS = WINDOW_RULES.endedCountsMs + 5000;',
+    rule: 'H13: a request is refused only if 600 were admitted in the preceding 62.5 s.',
+    caughtBy: [
+      'test/domain/rate-window/shared/revision-clock.test.ts',
+      'test/domain/rate-window/shared/simulation.test.ts',
+    ],
+  },
+  {
     name: 'the age of a unit is ignored',
     file: 'src/domain/rate-window/shared/record-codec.ts',
     search: 'return { at: instantOf(revision) - ageMs, stamp: { revision, ageMs } };',

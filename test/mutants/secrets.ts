@@ -19,6 +19,14 @@ export const SECRETS: readonly Mutant[] = [
     caughtBy: ['test/config/trusted-file.test.ts'],
   },
   {
+    name: 'a replica joins once, whatever keys it announces later',
+    file: 'src/domain/replicas/replicas.ts',
+    search: 'if (this.#joinedWith === numbers) return undefined;',
+    replacement: 'if (this.#joinedWith !== undefined) return undefined;',
+    rule: 'Keys: a rotation relies only on replicas that have joined with the keys which they announce.',
+    caughtBy: ['test/domain/replicas/replicas.test.ts'],
+  },
+  {
     name: 'a percent sign needs no hexadecimal digits behind it',
     file: 'src/domain/otel-config/collector-endpoint.ts',
     search: '|%[0-9A-Fa-f]{2})*)*$/;',
