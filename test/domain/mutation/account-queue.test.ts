@@ -17,6 +17,7 @@ import { entriesOf } from '../../support/service/accounts.ts';
 import { onEachStore, type Stores } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
 
 /** A store whose watch brings nothing while it lags, until somebody asks for `head`; it counts what is asked of it. */
 class LaggingStore {
@@ -84,8 +85,11 @@ class Process implements AsyncDisposable {
     return process;
   }
 
+  /** A reader of memory. On a slow machine memory may be behind at first, and the reader one of the store itself. */
   async reader(): Promise<FleetReader> {
-    return await this.replica.deps.fleet.current();
+    let reader = await this.replica.deps.fleet.current();
+    await until(async () => reader.atOnce || (reader = await this.replica.deps.fleet.current()).atOnce);
+    return reader;
   }
 
   queue<T>(accountId: string, plan: CountersPlan<T>, reader?: FleetReader): Promise<T> {
@@ -180,11 +184,12 @@ onEachStore('the queue of an account', (stores: Stores) => {
     await using store = await stores.open();
     await using process = await Process.start(store);
     const accountId = await account(store);
-    const reader = await process.reader();
-    const before = { ...process.lagging.calls };
-    await process.queue(accountId, creation(accountId), reader);
-    await process.queue(accountId, creation(accountId), await process.reader());
-    expect(process.lagging.calls).toEqual({ head: before.head + 1, commit: before.commit + 2 });
+    for (let n = 0; n < 2; n += 1) {
+      const reader = await process.reader();
+      const { head, commit } = process.lagging.calls;
+      await process.queue(accountId, creation(accountId), reader);
+      expect(process.lagging.calls).toEqual({ head, commit: commit + 1 });
+    }
   });
 
   test('asks for a reader where the one that it is handed is older than its last commit: nothing conflicts', async () => {
