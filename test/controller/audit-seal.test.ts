@@ -269,6 +269,7 @@ onEachStoreAlone('sealing the audit while its watch breaks off', (stores) => {
     await leader.round();
     store.deaf = true;
     await writeEntry(opened, clock.now());
+    await until(() => store.missed > 0);
     await leader.round();
     expect((await verifyAudit(opened, ACCOUNT)).unsealed).toBe(1);
     // Another watch hears; this one never does again.

@@ -23,6 +23,7 @@ import {
   writing,
 } from '../conformance/harness.ts';
 import { openWire, type Wire } from './wire/wire.ts';
+import { until } from '../../support/time/until.ts';
 
 const binary = findEtcd();
 /** Where nothing depends on when a call gives up. */
@@ -51,6 +52,9 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
 
   beforeAll(async () => {
     cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
+    // It writes the version of the cluster into its log by itself, soon after the start.
+    const version = async (): Promise<string> => (await fetch(`${cluster.member.url}/version`)).text();
+    await until(async () => !(await version()).includes('not_decided'));
   });
   afterAll(async () => cluster[Symbol.asyncDispose]());
 

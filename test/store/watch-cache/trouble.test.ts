@@ -18,6 +18,7 @@ onEachStoreAlone('the watch cache in trouble', (stores) => {
     expect(await followed.watchCache.fresh()).toBe('behind');
     expect(followed.counted.behind).toBeGreaterThan(0);
     expect(faulty.watchesOpened).toBe(1);
+    await until(() => faulty.missed > 0);
     faulty.deaf = false;
     followed.clock.advance(5001);
     expect(await followed.watchCache.fresh()).toBe('behind');

@@ -65,6 +65,8 @@ export class FaultyStore implements Store {
   watchesOpened = 0;
   /** While true no watch delivers anything, without an error; a watch that missed something stays silent afterwards. */
   deaf = false;
+  /** The number of batches that watches have missed so. */
+  missed = 0;
   /**
    * Names the keys that no plan touches: they are not counted, intercepted, stalled, nor given a fate; `down` is for
    * all keys. By default these are the shared rate windows, whose reads and writes no test of a request's commit can
@@ -152,6 +154,7 @@ export class FaultyStore implements Store {
     const watch = new FaultyWatch(
       listener,
       () => this.deaf,
+      () => (this.missed += 1),
       () => this.#watches.delete(watch),
     );
     this.#watches.add(watch);
@@ -192,14 +195,16 @@ export class FaultyStore implements Store {
 class FaultyWatch implements Watch {
   readonly #listener: WatchListener;
   readonly #isDeaf: () => boolean;
+  readonly #missed: () => void;
   readonly #over: () => void;
   #watch: Watch | undefined;
   #ended = false;
   #deaf = false;
 
-  constructor(listener: WatchListener, isDeaf: () => boolean, over: () => void) {
+  constructor(listener: WatchListener, isDeaf: () => boolean, missed: () => void, over: () => void) {
     this.#listener = listener;
     this.#isDeaf = isDeaf;
+    this.#missed = missed;
     this.#over = over;
   }
 
@@ -211,7 +216,8 @@ class FaultyWatch implements Watch {
       onBatch: (batch) => {
         // A watch that has missed a batch stays silent: the port knows silence and ends, but no gaps.
         this.#deaf ||= this.#isDeaf();
-        if (!this.#ended && !this.#deaf) this.#listener.onBatch(batch);
+        if (this.#deaf) this.#missed();
+        else if (!this.#ended) this.#listener.onBatch(batch);
       },
       onEnd: (reason) => this.end(reason),
     });
