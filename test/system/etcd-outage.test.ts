@@ -26,18 +26,19 @@ describe.skipIf(binary === undefined)(`an etcd that goes away${skipped}`, () => 
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
   beforeEach(async () => {
-    store = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: 1000 });
+    store = await eventually(() => openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: 1000 }));
   });
   afterEach(() => store[Symbol.asyncDispose]());
 
   test('every call ends while it is down, and when it is back every acknowledged write is there', async () => {
-    const start = await writes(store, put('t/acknowledged'));
+    const start = await eventually(() => writes(store, put('t/acknowledged')));
     await cluster.member.kill();
     expectEnds(await everyCallEnds(store), 'unreachable');
     await cluster.member.start();
     await eventually(() => writes(store, put('t/after')));
-    expect(await present(store, 't/acknowledged')).toMatchObject({ value: 'v' });
-    using recording = await record(store, 't/', start);
+    await using patient = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: 60_000 });
+    expect(await present(patient, 't/acknowledged')).toMatchObject({ value: 'v' });
+    using recording = await record(patient, 't/', start);
     await recording.recorder.untilChanges(2);
   });
 

@@ -62,7 +62,7 @@ describe.skipIf(binary === undefined)(title, { concurrent: true }, () => {
 
     // Its keys alone: the watch tells of each removal, and the credential is no longer in memory.
     const etag = (await poll(first, credential)).headers.get('etag') ?? '';
-    const held = poll(first, credential, { 'if-none-match': etag, prefer: 'wait=3' });
+    const held = poll(first, credential, { 'if-none-match': etag, prefer: 'wait=50' });
     await until(async () => (await call(`${first.ops}/metrics`)).text.includes('\nmuster_held_polls 1\n'));
     await removeKeys(etcd);
     expect(await held).toMatchObject(unavailable);

@@ -10,11 +10,13 @@ import {
   readApp,
   revoke,
   sendEnroll,
+  requestsInFlight,
 } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
 
 const SECOND_MS = 1000;
 
@@ -182,9 +184,8 @@ describe('contacts that are in memory when the process ends', () => {
     const credential = await enroll(first, app);
     const { lastSeenAt: enrolledAt } = await readApp(first, apiKey, app.appId);
     const release = store?.stall('head');
-    const asked = store?.calls.head ?? 0;
     const polled = poll(first, credential);
-    await expect.poll(() => store?.calls.head).toBeGreaterThan(asked);
+    await until(async () => (await requestsInFlight(first)).device === 1);
     const stopped = first.service.stop();
     release?.();
     expect((await polled).status).toBe(200);

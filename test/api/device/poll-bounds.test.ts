@@ -244,6 +244,8 @@ describe('while the watch is silent', () => {
     const idle = await readsInTenSeconds();
     expect(idle.head).toBe(10);
     for (const [n, daemon] of daemons.entries()) await hold(muster, daemon, n + 1);
+    // Each held poll has asked the store before this one.
+    expect((await poll(muster, daemons[0]?.credential ?? '')).status).toBe(200);
     const { head, others } = await readsInTenSeconds();
     // The reads of a second are one where they fall together.
     expect([head > 10, head <= 20, others]).toEqual([true, true, idle.others]);

@@ -4,7 +4,15 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { appSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
-import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
+import {
+  changeAccount,
+  deleteApp,
+  issueCode,
+  metric,
+  requestsInFlight,
+  revoke,
+  setOtel,
+} from '../../support/service/daemon.ts';
 import {
   call,
   createApp,
@@ -248,10 +256,9 @@ test('a client that leaves while its poll is authenticated leaves no held poll b
   await using muster = await Muster.start({ wrapStore: (real) => (store = faultyStore(real)) });
   const { credential, etag } = await configuredDaemon(muster);
   const release = store?.stall('head');
-  const asked = store?.calls.head ?? 0;
   const client = await connectRaw(muster.service.device.port);
   await client.send(rawPoll(credential, etag, 'wait=50'));
-  await expect.poll(() => store?.calls.head).toBeGreaterThan(asked);
+  await until(async () => (await requestsInFlight(muster)).device === 1);
   client.reset();
   await client.closed();
   // A request that needs no store tells that the end of the connection has arrived, too.

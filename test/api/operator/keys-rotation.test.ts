@@ -93,9 +93,13 @@ onEachBackend('key rotation', (backend) => {
     await using started = await start(backend);
     const { muster, clock, store } = started;
     const [before] = (await keysOf(muster)).replicas;
-    const entry = await store.get(KEYS.replica(before?.replicaId ?? ''));
-    if (!entry) throw new Error('it is not on the registry');
-    await store.commit({ expect: [entry], write: [{ remove: entry.key }] });
+    // The replica may be rewriting it.
+    await until(async () => {
+      const entry = await store.get(KEYS.replica(before?.replicaId ?? ''));
+      if (!entry) throw new Error('it is not on the registry');
+      const removed = await store.commit({ expect: [entry], write: [{ remove: entry.key }] });
+      return removed.outcome === 'committed';
+    });
     store.down.add('hold');
     for (let tried = store.calls.hold; tried < 8; tried = store.calls.hold) {
       clock.advance(5000);

@@ -233,7 +233,8 @@ test('at most 1,000 answers are kept for an account, and the oldest goes', async
     return await ask(`POST /v1/apps/${appIds[number % appIds.length]}/enroll-code`, { headers });
   };
   const kept = await other('POST /v1/apps', { headers: { 'idempotency-key': 'key 0' } });
-  const issued = await times(1000, 20, issue);
+  // The first ones one after the other: these are the oldest.
+  const issued = [...(await times(3, 1, issue)), ...(await times(997, 20, (number) => issue(number + 3)))];
   expect((await issue(0)).text, 'all of 1,000 are there').toBe(issued[0]?.text);
   expect((await issue(999)).text).toBe(issued[999]?.text);
   await issue(1000);

@@ -4,7 +4,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ConfigurationFault } from '../../../src/domain/refusal.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
-import { onEachStore } from '../../support/store/stores.ts';
+import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 
 const COUNT = 1000;
@@ -17,7 +17,8 @@ async function filled(store: Store): Promise<Store> {
   return store;
 }
 
-onEachStore('a backup', (stores) => {
+// It compacts the whole etcd.
+onEachStoreAlone('a backup', (stores) => {
   test('is of one revision, whatever is written, removed and compacted between two of its pages', async () => {
     await using store = await filled(await stores.open());
     let round = 0;

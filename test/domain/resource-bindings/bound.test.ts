@@ -11,6 +11,7 @@ import { createBoundAccounts, type Owner } from '../../../src/domain/resource-bi
 import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
 import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
 import { write } from '../../support/metering/metering.ts';
+import { PATIENT } from '../../support/service/muster.ts';
 import { openedCore, type OpenedCore } from '../../support/service/opened-core.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 
@@ -23,7 +24,7 @@ const wish = { name: 'acme', entitlement: 'standard', managedBy: owner } as cons
 
 /** The tools of an operator, and an account with its binding. */
 async function operated(backend: Backend) {
-  const opened = await openedCore(backend);
+  const opened = await openedCore(backend, { deadlines: PATIENT });
   const { core, domain } = opened;
   const { store, clock, clockWatch } = core;
   const origin = (): Origin => ({

@@ -34,7 +34,7 @@ export interface MusterOptions {
   readonly dataDir?: string;
 }
 
-const PATIENT: Deadlines = { requestMs: 60_000, storeMs: 50_000 };
+export const PATIENT: Deadlines = { requestMs: 60_000, storeMs: 50_000 };
 
 /** A whole Muster in this process, on ports of its own, spoken to over HTTP. */
 export class Muster implements AsyncDisposable {
@@ -169,14 +169,19 @@ export async function tenant(
   entitlement: 'standard' | 'enterprise' = 'enterprise',
 ): Promise<Tenant> {
   const accounts = `${muster.ops}/operator/v1/accounts`;
-  const created = await call(accounts, {
-    method: 'POST',
-    token: OPERATOR_TOKEN,
-    body: { name: 'tenant', entitlement },
-  });
-  const accountId = String(created.body['accountId']);
-  const key = await call(`${accounts}/${accountId}/api-keys`, { method: 'POST', token: OPERATOR_TOKEN });
-  return { accountId, keyId: String(key.body['keyId']), apiKey: String(key.body['apiKey']) };
+  const account = await createdBy(accounts, { name: 'tenant', entitlement });
+  const accountId = String(account['accountId']);
+  const key = await createdBy(`${accounts}/${accountId}/api-keys`);
+  return { accountId, keyId: String(key['keyId']), apiKey: String(key['apiKey']) };
+}
+
+/** What the operator creates. A store that is slow for a moment is asked again. */
+async function createdBy(url: string, body?: object): Promise<Answer['body']> {
+  for (;;) {
+    const created = await call(url, { method: 'POST', token: OPERATOR_TOKEN, ...(body && { body }) });
+    if (created.status === 201) return created.body;
+    if (created.status !== 502) throw new Error(`POST ${url}: ${created.status} ${created.text}`);
+  }
 }
 
 export interface CreatedApp {

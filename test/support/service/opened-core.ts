@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../../src/config/config.ts';
+import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog } from '../../../src/log.ts';
 import { openCore, type Core } from '../../../src/service/core.ts';
 import { createDomainServices, type DomainServices } from '../../../src/service/domain-services.ts';
@@ -14,10 +15,13 @@ export interface OpenedCore extends AsyncDisposable {
   readonly domain: DomainServices;
 }
 
-/** Opens the core of a service, without listeners and loops, on a store that is empty at first. */
+/**
+ * Opens the core of a service, without listeners and loops, on a store that is empty at first. Its deadlines are those
+ * of a real one where none are given.
+ */
 export async function openedCore(
   backend: Pick<Backend, 'place'>,
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, deadlines }: { readonly env?: Readonly<Record<string, string>>; readonly deadlines?: Deadlines } = {},
 ): Promise<OpenedCore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
   const keyFile = join(dataDir, 'keys');
@@ -32,7 +36,7 @@ export async function openedCore(
     ...env,
   });
   const opened = new AsyncDisposableStack();
-  const core = await openCore({ config, log: createLog('silent') }, opened);
+  const core = await openCore({ config, log: createLog('silent'), ...(deadlines && { deadlines }) }, opened);
   await until(() => core.fleet.memory.whole);
   return {
     core,

@@ -31,7 +31,7 @@ describe('requests with a credential whose bodies do not come', () => {
     ['device', '/device/v1/config/ack'],
     ['api', '/v1/apps'],
   ] as const)('on the %s listener', async ([listener, path], context) => {
-    const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '50', MUSTER_DEVICE_RATE_PER_MINUTE: '60' };
+    const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '50' };
     await withstands('slow-bodies', context, { env, args: { listener, path, connections: 55 } });
   });
 });
