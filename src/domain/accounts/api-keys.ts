@@ -75,11 +75,12 @@ export async function keyCreationStep(
   keyId: string,
   record: ApiKeyRecord,
 ): Promise<Step<void>> {
+  // The counters are written as they were read: two creates that race for the last free key conflict on their revision.
+  // They are read before the keys: a key that another one creates between the two reads makes this one conflict.
+  const counters = await account.counters();
   if ((await account.apiKeys()).length >= LIMITS.apiKeysPerAccountMax) {
     throw new Refusal('invalid_request', `The account has ${LIMITS.apiKeysPerAccountMax} API keys; revoke one first.`);
   }
-  // The counters are written as they were read: two creates that race for the last free key conflict on their revision.
-  const counters = await account.counters();
   return {
     accountId: account.id,
     action: 'key.created',

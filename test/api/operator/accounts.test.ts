@@ -1,12 +1,16 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEADLINES } from '../../../src/domain/limits.ts';
+import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { CATCH_UP_MS } from '../../../src/store/watch-cache/watch-cache.ts';
+import { write } from '../../support/metering/metering.ts';
 import { changeAccount } from '../../support/service/daemon.ts';
 import { call, OPERATOR_TOKEN, tenant, type Answer, type Call, type Muster } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -138,6 +142,25 @@ onEachBackend('the operator API', (backend) => {
       ['after=..%2F..%2Fhead', 'a path'],
     ])('?%s is refused (%s)', async (query) => {
       expect(await operate(`/accounts?${query}`)).toMatchObject(INVALID_REQUEST);
+    });
+
+    test('the last place of an account goes to one key, also where memory is behind and the store is read twice', async () => {
+      let late: FaultyStore | undefined;
+      const wrapStore = (real: Store): Store => (late = faultyStore(real));
+      await using one = await backend.fresh({ wrapStore, clock: new FakeClock(), env: { MUSTER_ROLES: 'api,device' } });
+      const { accountId } = await tenant(one);
+      const keys = Array.from({ length: LIMITS.apiKeysPerAccountMax - 2 }, (_, n) => {
+        const keyId = String(n).padStart(12, 'x');
+        return put(KEYS.apiKey(accountId, keyId), { name: 'ci', hash: `hash-${n}`, createdAt: 1 });
+      });
+      const store = late ?? expect.unreachable('it has a store');
+      store.deaf = true;
+      await write(store, keys);
+      const create = (): Promise<Answer> =>
+        call(`${one.ops}/operator/v1/accounts/${accountId}/api-keys`, { method: 'POST', token: OPERATOR_TOKEN });
+      let meanwhile: Answer | undefined;
+      store.intercept('list', 'after', async () => (meanwhile = await create()));
+      expect([(await create()).status, meanwhile?.status]).toEqual([400, 201]);
     });
 
     test('a list that may lack accounts is not given: while memory is behind the store it is 502', async () => {
