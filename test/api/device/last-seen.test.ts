@@ -8,9 +8,9 @@ import {
   issueCode,
   ownCredential,
   readApp,
+  requestsInFlight,
   revoke,
   sendEnroll,
-  requestsInFlight,
 } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, Muster, poll, tenant, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';

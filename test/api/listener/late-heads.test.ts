@@ -1,29 +1,24 @@
-import type { Server } from 'node:http';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { OWED_MAX } from '../../../src/api/listener/connection.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
-import { echo, openTestListener } from '../../support/http/test-listener.ts';
+import { echo, endPatience, openTestListener, ownTime, PATIENT } from '../../support/http/test-listener.ts';
 import { until } from '../../support/time/until.ts';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const HEAD = 'GET /late HTTP/1.1\r\nHo';
 const REST = 'st: a\r\n\r\n';
-const HEADER_MS = 60_000;
 
 /**
  * A client that pipelines more than is read, and then half a head, while its first request is not answered; it goes on
  * once another client's head has been refused, which was begun later.
  */
 async function behindOwed() {
-  // The time of the service stands still until the test moves it. Node looks for late heads in real time.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  ownTime();
   const opened = new AsyncDisposableStack();
   const first = Promise.withResolvers<void>();
   const service = opened.use(
     await openTestListener({
-      headerTimeoutMs: HEADER_MS,
-      headerCheckMs: 10,
+      ...PATIENT,
       handle(request, response) {
         if (request.url === '/first') void first.promise.then(() => echo(request, response));
         else echo(request, response);
@@ -32,9 +27,9 @@ async function behindOwed() {
   );
   const client = opened.use(await connectRaw(service.port));
   await client.send(get('/first') + get('/next').repeat(OWED_MAX) + HEAD);
-  const { socket } = (await service.request(0)).request;
-  await until(() => socket.isPaused());
-  (socket as typeof socket & { readonly server: Server }).server.headersTimeout = 1;
+  const { request } = await service.request(0);
+  await until(() => request.socket.isPaused());
+  endPatience(request);
   const other = opened.use(await connectRaw(service.port));
   await other.send(HEAD);
   expect((await other.answer()).status).toBe(404);
@@ -59,6 +54,6 @@ test('it is late where it does not come in its time from then on, either', async
   await using slow = await behindOwed();
   slow.release();
   await answers(slow.client, OWED_MAX + 1);
-  vi.advanceTimersByTime(HEADER_MS);
+  vi.advanceTimersByTime(PATIENT.headerTimeoutMs);
   expect(await slow.client.rest()).toMatch(/^HTTP\/1\.1 404 /);
 });

@@ -1,11 +1,20 @@
 import type { Rejection } from '../../../src/api/listener/metrics.ts';
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test, vi } from 'vitest';
 import { DRAIN_BYTES_MAX, DRAIN_MS, requestIdOf, sendResponse } from '../../../src/api/http/response.ts';
 import { isListening } from '../../support/http/listening.ts';
 import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
-import { echo, hold, NOT_FOUND, openTestListener, OVERLOADED } from '../../support/http/test-listener.ts';
+import {
+  echo,
+  endPatience,
+  hold,
+  NOT_FOUND,
+  openTestListener,
+  OVERLOADED,
+  ownTime,
+  PATIENT,
+} from '../../support/http/test-listener.ts';
 import { until } from '../../support/time/until.ts';
 
 const FRESH_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-z]+$/;
@@ -27,22 +36,6 @@ async function expectRefusal(connection: RawConnection): Promise<void> {
   expect(header(refusal, 'content-length')).toBe(String(NOT_FOUND.length));
   expect(header(refusal, 'x-request-id')).toMatch(FRESH_ID);
   expect(await connection.rest()).toBe('');
-}
-
-/** Heads have a minute until a test says otherwise, when what it sent has been read. */
-const PATIENT = { headerTimeoutMs: 60_000, headerCheckMs: 10 };
-
-/** A head that is not complete by now does not come in time. Node reads the server's own field. */
-function endPatience({ socket }: IncomingMessage): void {
-  const { server } = socket as typeof socket & { readonly server: Server };
-  expect(server.headersTimeout).toBe(PATIENT.headerTimeoutMs);
-  server.headersTimeout = 1;
-}
-
-/** Time of the service stands still until the test moves it; sockets go on. */
-function ownTime(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
 }
 
 describe('refused below routing (H21)', () => {

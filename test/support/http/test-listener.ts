@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { expect, onTestFinished, vi } from 'vitest';
 import { sendResponse } from '../../../src/api/http/response.ts';
 import { openListener, type Listener, type ListenerOptions } from '../../../src/api/listener/listener.ts';
 
@@ -52,6 +53,22 @@ export async function openTestListener(options: Partial<ListenerOptions> = {}): 
 
 export function echo(request: IncomingMessage, response: ServerResponse): void {
   sendResponse(request, response, 200, ['Content-Type', 'text/plain'], `${request.method} ${request.url}`);
+}
+
+/** Time of the service stands still to the end of the test, until that moves it; sockets and Node's own checks go on. */
+export function ownTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Heads have a minute until a test says otherwise, when what it sent has been read. */
+export const PATIENT = { headerTimeoutMs: 60_000, headerCheckMs: 10 };
+
+/** A head that is not complete by now does not come in time. Node reads the server's own field. */
+export function endPatience({ socket }: IncomingMessage): void {
+  const { server } = socket as typeof socket & { readonly server: Server };
+  expect(server.headersTimeout).toBe(PATIENT.headerTimeoutMs);
+  server.headersTimeout = 1;
 }
 
 /** A handler that leaves the request unanswered: the test answers it. */

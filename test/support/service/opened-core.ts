@@ -21,7 +21,7 @@ export interface OpenedCore extends AsyncDisposable {
  */
 export async function openedCore(
   backend: Pick<Backend, 'place'>,
-  { env = {}, deadlines }: { readonly env?: Readonly<Record<string, string>>; readonly deadlines?: Deadlines } = {},
+  { deadlines }: { readonly deadlines?: Deadlines } = {},
 ): Promise<OpenedCore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
   const keyFile = join(dataDir, 'keys');
@@ -33,7 +33,6 @@ export async function openedCore(
     MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
     ...(store !== undefined && { MUSTER_STORE: store }),
     ...place,
-    ...env,
   });
   const opened = new AsyncDisposableStack();
   const core = await openCore({ config, log: createLog('silent'), ...(deadlines && { deadlines }) }, opened);
