@@ -36,6 +36,12 @@ export interface Replicas {
    * question and answer: far more exact than its announcements are. It holds for a minute.
    */
   clockHeard(replicaId: string, skewMs: number): void;
+  /**
+   * Adds fields to every announcement of this replica, so that the leader learns within one pause what this replica has
+   * observed. Every replica reads every announcement, so the fields must be bounded, and empty where nothing happens.
+   * @param observed is called at each announcement
+   */
+  publish(observed: () => Partial<ReplicaRecord>): void;
   /** The identity of the current registration: another object after each gap; undefined while not registered. */
   registration(): object | undefined;
   /**
@@ -100,6 +106,7 @@ class Registry implements Replicas {
   #announcedTokens: AnnouncedTokens | undefined;
   /** What was learnt by question and answer: the skew of each replica, and when, on the monotonic clock. */
   readonly #heard = new Map<string, { readonly skewMs: number; readonly at: number }>();
+  readonly #observed: (() => Partial<ReplicaRecord>)[] = [];
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps;
@@ -180,6 +187,10 @@ class Registry implements Replicas {
     this.#heard.set(replicaId, { skewMs, at: this.#deps.clock.monotonic() });
   }
 
+  publish(observed: () => Partial<ReplicaRecord>): void {
+    this.#observed.push(observed);
+  }
+
   #greatestHeardMs(now: number): number {
     let greatest = 0;
     for (const [replicaId, { skewMs, at }] of this.#heard) {
@@ -204,7 +215,10 @@ class Registry implements Replicas {
   #record(): ReplicaRecord {
     const { replicaId, version, keyRing, clock, knows = RECORD_CHANGES } = this.#deps;
     const { numbers } = keyRing;
+    const observed: Partial<ReplicaRecord> = {};
+    for (const read of this.#observed) Object.assign(observed, read());
     return {
+      ...observed,
       replicaId,
       startedAt: this.#startedAt,
       version,

@@ -56,6 +56,7 @@ function replica(
     everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
     registration: () => replicas.registration(),
     othersDisagree: () => replicas.othersDisagree(),
+    publish: (observed) => replicas.publish(observed),
     clockHeard: (other, skewMs) => replicas.clockHeard(other, skewMs),
     release: () => replicas.release(),
     clock,
@@ -79,6 +80,19 @@ onEachStore('the registry of replicas', (stores) => {
     await other.release();
     await one.round();
     expect([await idsOf(one), one.told.live]).toEqual([['one'], 1]);
+  });
+
+  test('shows what each publishes beside that, as of its last announcement', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'one');
+    let seen = 1;
+    one.publish(() => ({ seen, replicaId: 'not this' }));
+    one.publish(() => ({ heard: 2 }));
+    await one.announce();
+    seen = 3;
+    expect(await one.live()).toMatchObject([{ replicaId: 'one', seen: 1, heard: 2 }]);
+    await one.announce();
+    expect(await one.live()).toMatchObject([{ replicaId: 'one', seen: 3, heard: 2 }]);
   });
 
   test('a change of records is known when every live replica says so, and an older version says nothing', async () => {
