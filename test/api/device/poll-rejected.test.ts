@@ -63,9 +63,9 @@ onEachBackend('a daemon whose credential is rejected', (backend) => {
   }
 
   test('a token of another shape is refused without the store; one of the right shape fails closed with it', async () => {
+    using timers = simulatedTimers();
     const { muster, faulty } = await watched({ deadlines: DEADLINES });
     await using _ = muster;
-    using timers = simulatedTimers();
     const release = faulty.stall('head');
     expect(await poll(muster, 'mst_dev_short')).toMatchObject(REFUSED);
     expect(await poll(muster, 'anything else')).toMatchObject(REFUSED);

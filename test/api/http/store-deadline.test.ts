@@ -13,6 +13,8 @@ const reasonOf = (line: string): unknown => (JSON.parse(line) as { readonly reas
 
 onEachBackend('H15: a store that never answers', (backend) => {
   test('lets no request hang: each is 502 after 1.9 s, with Retry-After, and all goes on once it answers', async () => {
+    // From here on: nothing of the preparation may be late by these deadlines.
+    using timers = simulatedTimers();
     let faulty: FaultyStore | undefined;
     await using muster = await backend.fresh({
       // With this clock there is no pulse: every read of `head` is a request's.
@@ -29,7 +31,6 @@ onEachBackend('H15: a store that never answers', (backend) => {
       () => poll(muster, credential),
       () => call(`${muster.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN }),
     ];
-    using timers = simulatedTimers();
     const release = faulty?.stall('head');
     let answered = 0;
     const asked = requests.map((request) => request().finally(() => (answered += 1)));
