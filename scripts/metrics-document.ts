@@ -21,7 +21,7 @@ const HEAD = `# Metrics
 
 This file is made from \`src/metrics\` by \`npm run docs\`; a test holds that it is up to date.
 
-\`/metrics\` on the ops listener exposes these series in the text format of Prometheus. Names and labels are part of the
+\`/metrics\` on the ops listener exposes these series in the text format of Prometheus, or in OpenMetrics 1.0.0. Names and labels are part of the
 product's contract: the changelog tells of each one that is renamed or removed. The alerts and dashboards that read them
 lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do when an alert fires.
 

@@ -29,12 +29,22 @@ export interface Sampling {
 /** A client can cause a line with each request, and a disk that it fills ends the service. */
 export const SAMPLING: Sampling = { clock: systemClock, linesPerSecond: 10 };
 
+interface LogOptions {
+  readonly sampling?: Sampling;
+  /** The replica that writes the log, on each of its lines; absent for a command that is none. */
+  readonly replicaId?: string;
+}
+
 /** Creates the log of the process; `destination` is stdout where it is absent. */
-export function createLog(level: LogLevel, destination?: DestinationStream, sampling = SAMPLING): Log {
+export function createLog(
+  level: LogLevel,
+  destination?: DestinationStream,
+  { sampling = SAMPLING, replicaId }: LogOptions = {},
+): Log {
   const sampler = new Sampler(sampling);
   const options = {
     level,
-    base: { service: 'muster' },
+    base: { service: 'muster', ...(replicaId !== undefined && { replicaId }) },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     hooks: {

@@ -23,7 +23,7 @@ function observed(clock: { monotonic(): number } = SAMPLING.clock): { readonly l
   const log = createLog(
     'debug',
     { write: (line) => void lines.push(JSON.parse(line) as Line) },
-    { ...SAMPLING, clock },
+    { sampling: { ...SAMPLING, clock } },
   );
   return { log, lines };
 }

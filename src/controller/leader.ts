@@ -61,20 +61,20 @@ async function tryToLead({ store, clock, log, replicaId }: LeaderDeps): Promise<
 }
 
 async function serve(
-  { log, metrics, replicaId }: LeaderDeps,
+  { log, metrics }: LeaderDeps,
   held: Held,
   work: (term: Term) => Promise<void>,
   stopping: AbortSignal,
 ): Promise<void> {
   const fence = [{ key: KEYS.leader, revision: held.revision }];
-  log.info({ replicaId, term: held.revision }, 'this controller leads');
+  log.info({ term: held.revision }, 'this controller leads');
   metrics.leads(true);
   try {
     await work({ fence, signal: AbortSignal.any([stopping, held.lost]) });
   } finally {
     metrics.leads(false);
     metrics.termEnded(held.lost.aborted ? 'lost' : 'stopped');
-    if (held.lost.aborted) log.warn({ replicaId, term: held.revision }, 'the leadership was lost');
+    if (held.lost.aborted) log.warn({ term: held.revision }, 'the leadership was lost');
     await held.release();
   }
 }

@@ -6,6 +6,11 @@
 export const LISTENERS = ['api', 'device', 'ops'] as const;
 export type ListenerLabel = (typeof LISTENERS)[number];
 
+/** Any other method is `other`. */
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const;
+const NAMED_METHODS: ReadonlySet<string> = new Set(METHODS);
+export const methodLabel = (method: string): string => (NAMED_METHODS.has(method) ? method : 'other');
+
 /** The listeners that may speak TLS. */
 export const TLS_LISTENERS = ['api', 'device'] as const;
 export type TlsListenerLabel = (typeof TLS_LISTENERS)[number];

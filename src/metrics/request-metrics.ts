@@ -3,7 +3,7 @@ import type { RequestMetrics as ExchangeMetrics } from '../api/http/exchange.ts'
 import { REJECTIONS, type Rejection } from '../api/listener/metrics.ts';
 import type { ReadGauges } from './callback-gauges.ts';
 import { OPEN, SECONDS, type Section } from './instruments.ts';
-import { LISTENERS, TLS_LISTENERS, type ListenerLabel, type TlsListenerLabel } from './labels.ts';
+import { LISTENERS, METHODS, methodLabel, TLS_LISTENERS, type ListenerLabel, type TlsListenerLabel } from './labels.ts';
 
 export interface RequestMetrics extends ExchangeMetrics {
   requestRejected(listener: ListenerLabel, why: Rejection): void;
@@ -18,9 +18,10 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
   const requests = section('Requests');
   const durations = requests.bufferedHistogram({
     name: 'muster_http_request_duration_seconds',
-    help: 'Duration of requests, by listener, route template, status and error code; the code is empty without an error.',
+    help: 'Duration of requests, by listener, method, route template, status and error code; the code is empty without an error.',
     labels: {
       listener: LISTENERS,
+      method: METHODS,
       route: OPEN,
       status: [...STATUSES].sort(),
       code: ['', ...Object.keys(ERRORS), 'broken_off'],
@@ -56,8 +57,8 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
   });
   return {
     certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
-    requestEnded: (listener, route, status, code, seconds) =>
-      durations.of(listener, route, String(status), code).observe(seconds),
+    requestEnded: ({ listener, method, route, status, code, seconds }) =>
+      durations.of(listener, methodLabel(method), route, String(status), code).observe(seconds),
     requestRejected: (listener, why) => rejected.inc({ listener, why }),
   };
 }

@@ -27,6 +27,8 @@ import { openConfiguredStore, openWithRetry } from './open-store.ts';
 export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
+  /** The id that the lines of the log have; drawn where it is absent. */
+  readonly replicaId?: string;
   readonly clock?: Clock;
   readonly boot?: Boot;
   /** For tests without an outage: a busy machine is as slow as one. */
@@ -69,7 +71,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   await refuseUnfitStore(store, { identity });
   const secrets = await secretsOf(config, configured, { store, log, random });
   await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
-  const replicaId = generateMarker(random);
+  const { replicaId = generateMarker(random) } = options;
   const { keyRing } = secrets;
   const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, ...secrets });
   registration = () => replicas.registration();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { FORMAT } from '../domain/records/records.ts';
+import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { createLog } from '../log.ts';
 import { startService, type Service } from './service.ts';
 
@@ -35,7 +36,8 @@ const OUTDATED =
  * program is outdated, 2 when the configuration turns out to be wrong.
  */
 export async function run(config: Config, work?: Work): Promise<void> {
-  const log = createLog(config.logLevel);
+  const replicaId = generateMarker(systemRandom());
+  const log = createLog(config.logLevel, undefined, { replicaId });
   for (const name of config.unknownVariables)
     log.warn({ variable: name }, 'there is no such variable: it has no effect');
   const ending = new AbortController();
@@ -54,7 +56,7 @@ export async function run(config: Config, work?: Work): Promise<void> {
   // The process never goes on after an uncaught fault: requests in flight are completed, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
-  const service = await startService({ config, log, signal: ending.signal }).catch((error: unknown) => {
+  const service = await startService({ config, log, replicaId, signal: ending.signal }).catch((error: unknown) => {
     // No request was in flight yet.
     if (ending.signal.aborted && !faulty) return log.info({ err: error }, 'asked to end before it had started');
     if (error instanceof ConfigError) return misconfigured(error);

@@ -69,6 +69,7 @@ describe('the floors', () => {
 const LARGE_ROOMS: Readonly<Record<string, string>> = {
   'src/domain/rate-window/shared':
     'one protocol: its rules are pure functions of one situation, small enough to simulate',
+  'test/api/operator': 'one file an operation of the operator, beside the probes and the scrape of one listener',
   'test/cluster': 'one file a promise of the chart and of each custom resource, on one control plane that they share',
   'test/service': 'what one service promises through its doors',
 };

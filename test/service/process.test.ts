@@ -90,7 +90,10 @@ describe('its files and its log', () => {
     expect(modeOf(dataDir)).toBe('700');
     program.kill('SIGTERM');
     expect(await program.exited).toEqual({ code: 0, signal: null });
-    for (const line of program.stdout) expect(JSON.parse(line)).toMatchObject({ level: 'info', service: 'muster' });
+    const lines = program.stdout.map((line) => JSON.parse(line) as { readonly replicaId: string });
+    for (const line of lines) expect(line).toMatchObject({ level: 'info', service: 'muster' });
+    // Every line names its replica, by one id.
+    expect(new Set(lines.map(({ replicaId }) => replicaId))).toEqual(new Set([expect.stringMatching(/^[a-z0-9]+$/)]));
     expect(program.stdout.at(-1)).toContain('muster has stopped');
   });
 

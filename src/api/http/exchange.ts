@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Deadlines } from '../../domain/limits.ts';
-import type { Origin } from '../../domain/mutation/step.ts';
+import { requestFields, type Origin } from '../../domain/mutation/step.ts';
 import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
@@ -9,17 +9,25 @@ import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
-import { requestIdOf, sendResponse } from './response.ts';
+import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { sendPieces } from './stream.ts';
 
 /** The verb by which every exchange is counted and timed. */
 export interface RequestMetrics {
-  /**
-   * @param route the template, or `(none)`
-   * @param code of the error; `''` where there is none
-   * @param seconds since the request came
-   */
-  requestEnded(listener: string, route: string, status: number, code: string, seconds: number): void;
+  requestEnded(ended: EndedRequest): void;
+}
+
+/** A request whose answer is written, as metrics and log tell of it. */
+export interface EndedRequest {
+  readonly listener: string;
+  readonly method: string;
+  /** The template, or `(none)`. */
+  readonly route: string;
+  readonly status: number;
+  /** The error's; `''` where there is none. */
+  readonly code: string;
+  /** Since the request came. */
+  readonly seconds: number;
 }
 
 /** The surroundings that every exchange uses. */
@@ -108,9 +116,11 @@ export class Exchange {
    * @param actor the principal that makes the request
    */
   origin(actor: string): Origin {
+    const traceId = traceIdOf(this.request);
     return {
       actor,
       requestId: this.requestId,
+      ...(traceId !== undefined && { traceId }),
       client: this.client,
       at: this.#deps.clock.now(),
       deadline: this.#deps.clock.monotonic() + this.#deps.deadlines.requestMs - this.#storeMs,
@@ -202,8 +212,7 @@ export class Exchange {
     else if (error instanceof Busy) this.#unavailable = `busy: ${error.reason}`;
     else if (error instanceof ConfigurationFault) this.#unavailable = `configuration: ${error.message}`;
     else {
-      const { requestId, route, client } = this;
-      this.#deps.log.error({ err: error, requestId, route, client }, 'unexpected fault');
+      this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
     }
     this.refuse('upstream_unavailable');
   }
@@ -224,19 +233,27 @@ export class Exchange {
   /** Whoever tries secrets is found by the address. An enrollment tells of its code itself, and why it is refused. */
   #tellUnauthenticated(code: ErrorCode): void {
     if (code === 'invalid_code') return;
-    const { requestId, route, client } = this;
-    this.#deps.log.info({ listener: this.#listener, requestId, route, client, reason: code }, 'not authenticated');
+    this.#deps.log.info({ listener: this.#listener, ...this.#fields(), reason: code }, 'not authenticated');
+  }
+
+  /** What each line of the log says of a request. */
+  #fields() {
+    const { requestId, route, client, request } = this;
+    const traceId = traceIdOf(request);
+    const fields = requestFields({ requestId, ...(traceId !== undefined && { traceId }) });
+    return { ...fields, method: request.method, route, client };
   }
 
   #ended(status: number, code: string): void {
     const seconds = (this.#deps.clock.monotonic() - this.#startedAt) / 1000;
-    this.#deps.metrics.requestEnded(this.#listener, this.route, status, code, seconds);
+    const { route, request } = this;
+    const method = request.method ?? '';
+    this.#deps.metrics.requestEnded({ listener: this.#listener, method, route, status, code, seconds });
     // Only slow and failed requests are logged. A held poll is meant to be slow.
     if (status < 500 && (seconds < SLOW_SECONDS || this.#listener === 'device')) return;
-    const { requestId, route, client } = this;
     const why = this.#unavailable === undefined ? {} : { reason: this.#unavailable };
     this.#deps.log.info(
-      { listener: this.#listener, requestId, route, client, status, code, seconds, ...why },
+      { listener: this.#listener, ...this.#fields(), status, code, seconds, ...why },
       'slow or failed',
     );
   }

@@ -38,6 +38,19 @@ interface Routed {
   readonly path: string;
 }
 
+const PARAMETER = /:[A-Za-z]+/g;
+
+/**
+ * Finds the template of a target before any route is looked up, for the metrics and the log: an escape in it is not
+ * judged, and a parameter stands for any text without a slash.
+ * @returns undefined where no template fits
+ */
+export function templateFinder(routes: readonly Pick<Routed, 'path'>[]): (target: string) => string | undefined {
+  const templates = [...new Set(routes.map(({ path }) => path))];
+  const patterns = templates.map((path) => new RegExp(`^${path.replaceAll(PARAMETER, '[^/?]+')}(?:\\?|$)`));
+  return (target) => templates[patterns.findIndex((pattern) => pattern.test(target))];
+}
+
 /**
  * H10: a known path with another method is 404, and `Allow` lists its methods. To be called after the routes are added.
  */
@@ -50,9 +63,7 @@ export function refuseOtherMethods(
     const methods = routes.filter((route) => route.path === path).map((route) => route.method.toUpperCase());
     const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
     app.all(path, (_request: Request, response: Response) => {
-      const exchange = exchangeOf(response);
-      exchange.route = path;
-      exchange.refuse('not_found', undefined, ['Allow', allow]);
+      exchangeOf(response).refuse('not_found', undefined, ['Allow', allow]);
     });
   }
 }

@@ -49,6 +49,22 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : freshId();
 }
 
+/** W3C Trace Context, `traceparent`: a later version than 00 may have more fields, after a hyphen. */
+const TRACEPARENT =
+  /^(?:00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-[^,]*)?)$/;
+const TRACEPARENT_CHARACTERS_MAX = 512;
+const ZEROS = /^0+$/;
+
+/** The id of the trace that the caller's request belongs to; undefined where it names none, or in another form. */
+export function traceIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const sent = headers['traceparent'];
+  if (typeof sent !== 'string' || sent.length > TRACEPARENT_CHARACTERS_MAX) return undefined;
+  const [, ofThis, parentOfThis, ofLater, parentOfLater] = TRACEPARENT.exec(sent) ?? [];
+  const [traceId, parentId] = [ofThis ?? ofLater, parentOfThis ?? parentOfLater];
+  if (traceId === undefined || parentId === undefined || ZEROS.test(traceId) || ZEROS.test(parentId)) return undefined;
+  return traceId;
+}
+
 /** Tells whether the rest of a request's body has still to come. */
 export function bodyIsOnItsWay(request: IncomingMessage): boolean {
   // This alone is not enough: a handler that responds at once runs before the parser sets it, even for a bare GET.

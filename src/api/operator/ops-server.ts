@@ -7,13 +7,14 @@ import { SharedRuns } from '../../concurrency/shared-runs.ts';
 import type { Secret } from '../../domain/credentials/secret.ts';
 import { bearerOf } from '../http/bearer.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
-import { bareExpress, refuseOtherMethods, servedBy } from '../http/express-app.ts';
+import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readJson, type FieldCodes } from '../http/json-body.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
 import { BACKUP, sendBackup } from './backup.ts';
+import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
@@ -59,6 +60,9 @@ export const PROBES = [
   { method: 'get', path: '/metrics' },
 ] as const;
 
+const ALL_ROUTES = [...PROBES, BACKUP, ...ROUTES];
+const templateOf = templateFinder(ALL_ROUTES);
+
 const exchangeOf = (response: Response): Exchange => (response.locals as { exchange: Exchange }).exchange;
 
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
@@ -73,26 +77,26 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   app.use(authenticateOperator);
   app.get(BACKUP.path, backup);
   for (const route of ROUTES) app[route.method](route.path, operation(route));
-  refuseOtherMethods(app, [...PROBES, BACKUP, ...ROUTES], exchangeOf);
+  refuseOtherMethods(app, ALL_ROUTES, exchangeOf);
   app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
   app.use(failed);
   return servedBy(app);
 
-  function begin(_request: Request, response: Response, next: NextFunction): void {
-    response.locals['exchange'] = new Exchange('ops', _request, response, deps);
+  function begin(request: Request, response: Response, next: NextFunction): void {
+    const exchange = new Exchange('ops', request, response, deps);
+    exchange.route = templateOf(request.url) ?? exchange.route;
+    response.locals['exchange'] = exchange;
     next();
   }
 
   function liveness(_request: Request, response: Response): void {
     const exchange = exchangeOf(response);
-    exchange.route = '/livez';
     exchange.reply({ status: 200, body: { status: 'ok' } });
   }
 
   function readiness(_request: Request, response: Response): void {
     const reason = deps.unready();
     const exchange = exchangeOf(response);
-    exchange.route = '/readyz';
     // This is not an error of the API but the response to a probe, read by a kubelet or a load balancer.
     const degraded = deps.degraded();
     const body = { status: 'ready', ...(degraded !== undefined && { degraded }) };
@@ -100,12 +104,16 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     else exchange.reply({ status: 503, body: { status: 'not ready', reason } });
   }
 
-  function metrics(_request: Request, response: Response): void {
+  function metrics(request: Request, response: Response): void {
     const exchange = exchangeOf(response);
-    exchange.route = '/metrics';
+    const format = formatOf(request.headers.accept);
+    const compressed = request.acceptsEncodings(['gzip', 'identity']) === 'gzip';
+    const headers = ['Content-Type', CONTENT_TYPES[format], 'Vary', 'Accept, Accept-Encoding'];
+    if (compressed) headers.push('Content-Encoding', 'gzip');
     renderings
       .run()
-      .then((body) => exchange.reply({ status: 200, body, headers: ['Content-Type', deps.registry.contentType] }))
+      .then((all) => (compressed ? all.compressed(format) : all.body(format)))
+      .then((body) => exchange.reply({ status: 200, body, headers }))
       .catch((error: unknown) => exchange.fail(error));
   }
 
@@ -126,7 +134,6 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
     return (request: Request, response: Response): void => {
       const exchange = exchangeOf(response);
-      exchange.route = route.path;
       run(route, request, exchange)
         .then((reply) => exchange.reply(reply))
         .catch((error: unknown) => exchange.fail(error));
@@ -179,8 +186,8 @@ const queryOf = ({ url }: Request): URLSearchParams => new URLSearchParams(url.s
 const pauseAfterRendering = (ranMs: number): Promise<unknown> =>
   pause(Math.min(1000, 4 * ranMs), undefined, { ref: false });
 
-/** One buffer for all who wait for it, however slowly each takes it. */
-const rendered = async (registry: Registry): Promise<Buffer> => Buffer.from(await registry.metrics());
+/** One rendering for all who wait for it, however slowly each takes it. */
+const rendered = async (registry: Registry): Promise<Exposition> => new Exposition(await registry.metrics());
 
 /** Compares digests, which have one length whatever was sent, in constant time and with every token. */
 function operatorCheck(tokens: readonly Secret[]): (token: string | undefined) => boolean {

@@ -6,7 +6,7 @@ import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { RateWindow } from '../../domain/rate-window/local-window.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
-import { bareExpress, pathAndQuery, refuseOtherMethods } from '../http/express-app.ts';
+import { bareExpress, pathAndQuery, refuseOtherMethods, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
 import { createApp } from './operations/create-app.ts';
@@ -20,7 +20,7 @@ import { revokeApp } from './operations/revoke-app.ts';
 import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
 import { chargeAccount, type RateDecisionMetrics } from './rate-limit.ts';
-import { APP_ID, RouteTable } from './route-table.ts';
+import { APP_ID, RouteTable, type RouteMatch } from './route-table.ts';
 
 /** The services that the gateway uses. */
 export interface GatewayDeps extends ExchangeDeps {
@@ -52,9 +52,12 @@ const localsOf = (response: Response): Locals => response.locals as Locals;
 
 type Operate = (exchange: Exchange, caller: Authenticated, appId: string) => void;
 
+const templateOf = templateFinder(ROUTES);
+
 /**
- * The gateway of `/v1`: the order of its steps is the order of the checks (H1). The caller and the account's rate are
- * settled before the route is looked up, so that a stranger learns nothing of the routes.
+ * The gateway of `/v1`: the order of its steps is the order of the checks (H1). The route is looked up first, so that
+ * metrics and log have it for every answer; it is judged after the caller and the account's rate, so that a stranger
+ * learns nothing of the routes.
  */
 export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const app = bareExpress();
@@ -76,15 +79,17 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     const exchange = new Exchange('api', request, response, deps);
     request.url = pathAndQuery(request.url ?? '');
     if (!isUnderV1(request.url)) return exchange.refuse('not_found');
+    const found = table.find(request.method ?? '', request.url);
+    exchange.route = found?.path ?? templateOf(request.url) ?? exchange.route;
     let admitted: MaybePromise<Authenticated>;
     try {
       admitted = admit(request, exchange);
     } catch (error) {
       return exchange.fail(error);
     }
-    if (!(admitted instanceof Promise)) return route(exchange, admitted);
+    if (!(admitted instanceof Promise)) return route(exchange, admitted, found);
     admitted.then(
-      (caller) => route(exchange, caller),
+      (caller) => route(exchange, caller, found),
       (error: unknown) => exchange.fail(error),
     );
   }
@@ -98,16 +103,14 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
   }
 
   /** Nearly all requests spell their target as a template does; Express judges the others. */
-  function route(exchange: Exchange, caller: Authenticated): void {
+  function route(exchange: Exchange, caller: Authenticated, found: RouteMatch<Operate> | undefined): void {
     const { request, response } = exchange;
-    const found = table.find(request.method ?? '', request.url ?? '');
     if (found) return found.operate(exchange, caller, found.appId);
     app(request, Object.assign(response, { locals: { exchange, caller } satisfies Locals }));
   }
 
   function operation<Shape extends z.core.$ZodShape>(of: Route<Shape>): Operate {
     return (exchange, caller, appId) => {
-      exchange.route = of.path;
       try {
         const reply = run(of, exchange, caller, appId);
         if (!(reply instanceof Promise)) return exchange.reply(reply);

@@ -23,6 +23,8 @@ interface Routed {
 /** A route that a target leads to. */
 export interface RouteMatch<Operation> {
   readonly operate: Operation;
+  /** Its template. */
+  readonly path: string;
   /** The id in the path; `''` where the route has none. */
   readonly appId: string;
 }
@@ -33,10 +35,10 @@ export interface RouteMatch<Operation> {
  * two it was.
  */
 export class RouteTable<Operation> {
-  readonly #byTarget = new Map<string, Operation>();
+  readonly #byTarget = new Map<string, Omit<RouteMatch<Operation>, 'appId'>>();
 
-  add({ method, path }: Routed, operation: Operation): void {
-    this.#byTarget.set(`${method.toUpperCase()} ${path}`, operation);
+  add({ method, path }: Routed, operate: Operation): void {
+    this.#byTarget.set(`${method.toUpperCase()} ${path}`, { operate, path });
   }
 
   /**
@@ -54,7 +56,7 @@ export class RouteTable<Operation> {
   }
 
   #found(key: string, appId: string): RouteMatch<Operation> | undefined {
-    const operate = this.#byTarget.get(key);
-    return operate && { operate, appId };
+    const found = this.#byTarget.get(key);
+    return found && { operate: found.operate, path: found.path, appId };
   }
 }

@@ -5,7 +5,7 @@ import { pinRevision } from '../history/revision-pins.ts';
 import { readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { commitSteps } from '../mutation/commit.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
@@ -109,13 +109,13 @@ async function signingKey({ store, keyRing }: BackupDeps): Promise<SigningKey> {
 async function audit(deps: BackupDeps, origin: Origin, detail: { revision: number; keyNumber: number }): Promise<void> {
   const action = 'backup.begun';
   const step: Step<void> = { accountId: OPERATOR_AUDIT, action, detail, expect: [], write: [], result: undefined };
-  deps.log.info({ actor: origin.actor, requestId: origin.requestId, ...detail }, 'a backup begins');
+  deps.log.info({ actor: origin.actor, ...requestFields(origin), ...detail }, 'a backup begins');
   try {
     const done = await commitSteps(deps, [{ origin, step }]);
     if (done === 'conflict') throw new Busy('conflicts', 'The entry of the backup could not be written.');
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
-    deps.log.error({ err: error, requestId: origin.requestId }, 'the store is full, and the audit lacks a backup');
+    deps.log.error({ err: error, ...requestFields(origin) }, 'the store is full, and the audit lacks a backup');
     return;
   }
   deps.metrics.mutationCommitted(action);

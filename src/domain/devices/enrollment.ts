@@ -7,7 +7,14 @@ import type { FleetReader, FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import {
+  requestFields,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { noteSchema } from '../records/records.ts';
@@ -200,12 +207,12 @@ async function report(deps: EnrollmentDeps, origin: Origin, appId: string, why: 
   deps.metrics.enrollmentEnded(why.result);
   const onceValid = why.result !== 'unknown_code' && why.found !== undefined;
   const accountId = why.found?.account.id;
-  const { requestId, client } = origin;
-  deps.log.info({ requestId, client, accountId, appId: why.found && appId, reason: why.result }, 'not enrolled');
+  const told = { ...requestFields(origin), client: origin.client };
+  deps.log.info({ ...told, accountId, appId: why.found && appId, reason: why.result }, 'not enrolled');
   if (!onceValid || accountId === undefined) return;
   await audit(deps, origin, { accountId, appId, reason: why.result }).catch((error: unknown) => {
     // The refusal stands whether or not its audit entry could be written.
-    deps.log.info({ err: error, requestId: origin.requestId }, 'a refused enrollment could not be audited');
+    deps.log.info({ err: error, ...requestFields(origin) }, 'a refused enrollment could not be audited');
   });
 }
 

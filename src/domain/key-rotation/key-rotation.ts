@@ -7,7 +7,7 @@ import type { FleetMemory } from '../fleet/memory.ts';
 import { purgesAwaitingRetirement } from '../history/purges.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
-import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema } from '../records/records.ts';
@@ -92,7 +92,7 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     });
     if (outcome === 'committed') {
       metrics.keyRotated();
-      log.info({ requestId: origin.requestId, before, active: newest }, 'another key is active');
+      log.info({ ...requestFields(origin), before, active: newest }, 'another key is active');
       return { writing: newest, before };
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);

@@ -7,7 +7,7 @@ import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
 import { roomOfStep } from './action-rooms.ts';
-import type { MutationDeps, Origin, Step } from './step.ts';
+import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 
 export interface PlannedStep {
   readonly origin: Origin;
@@ -122,5 +122,5 @@ export async function beforeAnotherAttempt(
 export function committed(deps: Pick<MutationDeps, 'log' | 'metrics'>, origin: Origin, step: Step<unknown>): void {
   deps.metrics.mutationCommitted(step.action);
   const { accountId, action, appId } = step;
-  deps.log.info({ actor: origin.actor, requestId: origin.requestId, accountId, appId, action }, 'changed');
+  deps.log.info({ actor: origin.actor, ...requestFields(origin), accountId, appId, action }, 'changed');
 }

@@ -29,6 +29,8 @@ export interface Origin {
   /** The actor, as the audit names it (`auditSchema`). */
   readonly actor: string;
   readonly requestId: string;
+  /** The trace that the request belongs to (W3C Trace Context), for the log. */
+  readonly traceId?: string;
   /** The address of the client, for the log; absent where no request is behind it. */
   readonly client?: string;
   /** The instant of the request on the wall clock, in milliseconds since 1970. */
@@ -36,6 +38,18 @@ export interface Origin {
   /** When the request has been answered and no attempt may follow, on the monotonic clock in milliseconds. */
   readonly deadline: number;
 }
+
+/** The fields of a line of the log by which a request is found. */
+export interface RequestFields {
+  readonly requestId: string;
+  readonly trace_id?: string;
+}
+
+/** The fields of a line of the log that tells of this origin. */
+export const requestFields = ({ requestId, traceId }: Pick<Origin, 'requestId' | 'traceId'>): RequestFields => ({
+  requestId,
+  ...(traceId !== undefined && { trace_id: traceId }),
+});
 
 /** A change to commit, decided from what was read. */
 export interface Step<T> {

@@ -68,6 +68,6 @@ test('a backup waits for its client with little in memory, is one at a time, and
     return after.status !== 503;
   });
   expect((await readText(after.text)).entries.length).toBeGreaterThanOrEqual(RECORDS);
-  const series = `muster_http_request_duration_seconds_count{listener="ops",route="${PATH}",status="200",code="broken_off"}`;
+  const series = `muster_http_request_duration_seconds_count{listener="ops",method="GET",route="${PATH}",status="200",code="broken_off"}`;
   expect(await metric(muster, series)).toBe(1);
 });

@@ -82,17 +82,17 @@ onEachBackend('/metrics', (backend) => {
     'muster_rate_window_fill_ratio_bucket{le="0.1"} 1',
     'muster_mutations_total{action="app.created"} 1',
     'muster_http_rejected_total{listener="api",why="below_routing"} 1',
-    'muster_http_request_duration_seconds_count{listener="api",route="/v1/apps/:appId",status="200",code=""} 1',
-    'muster_http_request_duration_seconds_count{listener="api",route="/v1/apps/:appId",status="404",code="not_found"} 1',
-    'muster_http_request_duration_seconds_count{listener="api",route="(none)",status="401",code="invalid_key"} 1',
-    'muster_http_request_duration_seconds_count{listener="device",route="/device/v1/enroll",status="200",code=""} 1',
-    'muster_http_request_duration_seconds_count{listener="ops",route="/operator/v1/accounts/:accountId",status="200",code=""} 1',
+    'muster_http_request_duration_seconds_count{listener="api",method="GET",route="/v1/apps/:appId",status="200",code=""} 1',
+    'muster_http_request_duration_seconds_count{listener="api",method="GET",route="/v1/apps/:appId",status="404",code="not_found"} 1',
+    'muster_http_request_duration_seconds_count{listener="api",method="GET",route="/v1/apps",status="401",code="invalid_key"} 1',
+    'muster_http_request_duration_seconds_count{listener="device",method="POST",route="/device/v1/enroll",status="200",code=""} 1',
+    'muster_http_request_duration_seconds_count{listener="ops",method="GET",route="/operator/v1/accounts/:accountId",status="200",code=""} 1',
   ])('%s', (line) => {
     expect(text.split('\n')).toContain(line);
   });
 
   test.each(['/livez', '/readyz'])('the probe %s is counted under its own route', async (path) => {
-    const series = `muster_http_request_duration_seconds_count{listener="ops",route="${path}",status="200",code=""}`;
+    const series = `muster_http_request_duration_seconds_count{listener="ops",method="GET",route="${path}",status="200",code=""}`;
     const before = await metric(muster, series);
     await call(muster.ops + path);
     expect(await metric(muster, series)).toBe(before + 1);

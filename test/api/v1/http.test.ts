@@ -220,7 +220,7 @@ describe('HTTP of /v1', () => {
 
   test('section 7: whatever these tests have asked, no answer had another status or code', async () => {
     const { text } = await call(`${muster.ops}/metrics`);
-    const seen = [...text.matchAll(/_count\{listener="api",route="[^"]*",status="(\d+)",code="(\w*)"\}/g)];
+    const seen = [...text.matchAll(/_count\{listener="api",method="\w+",route="[^"]*",status="(\d+)",code="(\w*)"\}/g)];
     const answers = new Set(seen.map(([, status, code]) => `${status} ${code}`));
     const documented = SECTION_7.map((row) => row.join(' '));
     expect([...documented, '200 ', '201 ', '204 ']).toEqual(expect.arrayContaining([...answers]));

@@ -4,6 +4,7 @@ export const QUICK: readonly string[] = [
   'test/api/http/content-encoding.test.ts',
   'test/api/http/request-body.test.ts',
   'test/api/http/text.test.ts',
+  'test/api/http/trace-id.test.ts',
   'test/api/listener/bursts.test.ts',
   'test/api/listener/listener.test.ts',
   'test/api/listener/seats-model.test.ts',
@@ -135,6 +136,7 @@ export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.te
 /** Tests with properties and simulations, which `npm run test:nightly` runs with many more seeds. */
 export const SEEDED: readonly string[] = [
   'test/api/http/text.test.ts',
+  'test/api/http/trace-id.test.ts',
   'test/api/listener/seats-model.test.ts',
   'test/chaos/judgement/checkers.test.ts',
   'test/concurrency/fair-queue.test.ts',

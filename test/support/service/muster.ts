@@ -83,8 +83,10 @@ export class Muster implements AsyncDisposable {
     const service = await startService({
       config,
       log: createLog('debug', destination, {
-        clock: options.clock ?? SAMPLING.clock,
-        linesPerSecond: options.linesPerSecond ?? Number.POSITIVE_INFINITY,
+        sampling: {
+          clock: options.clock ?? SAMPLING.clock,
+          linesPerSecond: options.linesPerSecond ?? Number.POSITIVE_INFINITY,
+        },
       }),
       deadlines: options.deadlines ?? PATIENT,
       ...(options.clock && { clock: options.clock }),
