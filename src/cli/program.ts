@@ -5,6 +5,7 @@ import { backup } from './commands/backup.ts';
 import type { SecretsOptions } from './commands/kubernetes/secrets.ts';
 import type { TeardownOptions } from './commands/kubernetes/teardown.ts';
 import type { RestoreOptions } from './commands/restore.ts';
+import type { LimitsOptions } from './commands/limits.ts';
 import type { UsageOptions } from './commands/usage.ts';
 import { EXIT } from './terminal/exit.ts';
 
@@ -33,6 +34,7 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addInitStore(program, env);
   addUsage(program, env);
   addAudit(program, env);
+  addLimits(program, env);
   addKeys(program, env);
   addDoctor(program, env);
   addKubernetes(program, env);
@@ -166,6 +168,19 @@ function addAudit(program: Command, env: NodeJS.ProcessEnv): void {
     .action(async (options: AuditOptions) => {
       const { verifyAudit } = await import('./commands/audit.ts');
       await verifyAudit(env, options);
+    });
+}
+
+function addLimits(program: Command, env: NodeJS.ProcessEnv): void {
+  program
+    .command('limits')
+    .description('show which accounts are limited, or near it, and by which key and operation')
+    .option('-t, --top <number>', 'so many accounts, 1 to 20', '20')
+    .addOption(output('table', 'json'))
+    .addHelpText('after', `${CONNECTION}\nRequests are those of the last minute, over all replicas.`)
+    .action(async (options: LimitsOptions) => {
+      const { limits } = await import('./commands/limits.ts');
+      await limits(env, options);
     });
 }
 

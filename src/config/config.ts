@@ -67,6 +67,8 @@ export interface Config {
   readonly deviceRatePerMinute: number;
   /** Whether replicas count an account's requests together (H13), or each for itself. The embedded store has one. */
   readonly rateWindow: Environment['MUSTER_RATE_WINDOW'];
+  /** Whether ids of limited accounts may become labels. */
+  readonly metricsAccounts: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
   readonly auditRetentionDays: number;
@@ -122,6 +124,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     pollIntervalSeconds: values.MUSTER_POLL_INTERVAL_SECONDS,
     deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
     rateWindow: values.MUSTER_RATE_WINDOW,
+    metricsAccounts: values.MUSTER_METRICS_ACCOUNTS === 'on',
     roles: values.MUSTER_ROLES,
     metering: {
       delaySeconds: values.MUSTER_METERING_DELAY_SECONDS,

@@ -205,6 +205,14 @@ const guarding = {
         'With `shared`, replicas on one etcd count the 600 requests of an account together. With `local`, each replica ' +
         'counts for itself, as the single process of an embedded store always does.',
     }),
+  MUSTER_METRICS_ACCOUNTS: z
+    .enum(['on', 'off'], 'must be on or off')
+    .prefault('on')
+    .meta({
+      description:
+        'With `on`, `/metrics` of the leader names by their ids up to 20 accounts that are limited or near it. With ' +
+        '`off` it names none; `muster limits` still does.',
+    }),
   MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).prefault('60').meta({
     description: 'Requests a minute of one device on one replica. Further ones are refused with 429.',
   }),

@@ -12,6 +12,7 @@ export const LOOP_NAMES = [
   'metering',
   'prices',
   'purge',
+  'rate-limits',
   'rate-windows',
   'replicas',
   'rewrap',
@@ -66,6 +67,21 @@ export const ROLLOUT_STATES = [
 export interface RolloutMetrics {
   /** @param counts devices of all accounts by state; undefined on a replica that counts them no longer */
   rolloutCounted(counts: RolloutCounts | undefined): void;
+}
+
+/** What the leader knows of limited accounts, over all replicas. */
+export interface CountedRateLimits {
+  /** The accounts with series of their own, with the requests refused in the last 60 s. */
+  readonly top: readonly { readonly accountId: string; readonly fill: number; readonly refused: number }[];
+  /** Accounts that were refused in the last 60 s. */
+  readonly limited: number;
+  /** How full the windows are that are a quarter full or more, 0 to 1. */
+  readonly fills: readonly number[];
+}
+
+export interface RateLimitMetrics {
+  /** @param limits undefined on a replica that leads no longer */
+  rateLimitsCounted(limits: CountedRateLimits | undefined): void;
 }
 
 export interface MeteringMetrics {

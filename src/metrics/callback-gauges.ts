@@ -7,9 +7,6 @@ export interface Gauges {
   readonly heldPolls: () => number;
   /** Requests whose answer has not left yet, by listener. */
   readonly inFlight: () => readonly (readonly [listener: ListenerLabel, requests: number])[];
-  /** How full the rate window of each account is, 0 to 1. */
-  readonly rateFill: () => readonly number[];
-  readonly accountsLimitedLately: () => number;
   /** 0 to 1; NaN where that is not known. */
   readonly storeFullness: () => number;
   readonly cacheReady: () => boolean;

@@ -17,8 +17,6 @@ export type TlsListenerLabel = (typeof TLS_LISTENERS)[number];
 
 export const ROLE_LABELS = ['api', 'device', 'controller', 'kubernetes'] as const;
 
-export const RATE_DECISIONS = ['admitted', 'limited'] as const;
-
 export const NIGHT_LATE = ['true', 'false'] as const;
 
 /** The status of the API server's answer; `none` where there was none. */

@@ -12,7 +12,8 @@ import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
 /*
  * Metrics are a module of verbs: a room declares the verbs that it calls, and this room implements them. Names, labels
  * and buckets are nobody else's business. Labels come from closed sets (route templates, codes, results); account and
- * app ids go to the log. docs/METRICS.md is made from the definitions here.
+ * app ids go to the log, but for the ids of at most 20 accounts that are limited or near it
+ * (docs/adr/0034-limited-accounts.md). docs/METRICS.md is made from the definitions here.
  */
 
 /** The verbs of all rooms, and the registry that a scrape reads. */
@@ -44,7 +45,7 @@ export function createMetrics(version: string): Metrics {
     },
     ...processMetrics(registry, section, version),
     ...requestMetrics(section, read),
-    ...rateMetrics(section, read),
+    ...rateMetrics(section),
     ...fleetMetrics(section, read),
     ...storeMetrics(section, read),
     ...controllerMetrics(section),

@@ -5,15 +5,18 @@ import { runLoop, type Reconciler } from '../controller/loop.ts';
 import { meteringReconciler } from '../controller/metering.ts';
 import { pricesReconciler } from '../controller/prices.ts';
 import { purgeReconciler } from '../controller/purge.ts';
+import { rateLimitsReconciler } from '../controller/rate-limits.ts';
 import { rewrapReconciler } from '../controller/rewrap.ts';
 import { rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
+import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { configuredPrice, createTermServices, type Foundation } from './domain-services.ts';
 
 /** The parts of the process that the leader's loops use. */
 export interface ControllerDeps extends Foundation {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;
+  readonly limitedAccounts: LimitedAccounts;
   /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
   readonly election: boolean;
 }
@@ -30,6 +33,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     pricesReconciler({ ...deps, price: configuredPrice(config) }, term),
     meteringReconciler({ ...deps, meteringDelayMs: config.metering.delaySeconds * 1000 }, term),
     rolloutReconciler({ ...deps, pollIntervalSeconds: config.pollIntervalSeconds }, term),
+    rateLimitsReconciler({ ...deps, metricsAccounts: config.metricsAccounts }, term),
     rewrapReconciler(services),
   ];
 }

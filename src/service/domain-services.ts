@@ -23,6 +23,7 @@ import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
+import { createLimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { LIMITS, type Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
 import { createUsages, type Usages } from '../domain/metering/usage.ts';
@@ -33,7 +34,7 @@ import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/d
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
-import { createLocalRateWindow, type RateWindow } from '../domain/rate-window/local-window.ts';
+import { createLocalRateWindow, type RateWindowService } from '../domain/rate-window/local-window.ts';
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
@@ -255,13 +256,13 @@ export function createTermServices(
   };
 }
 
-/** The rate window of this process, with its upkeep. */
-export interface RateWindowService {
-  readonly window: RateWindow;
-  /** Exchanges counts with other replicas until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Writes the counts that other replicas, or the next start, must know. Never throws. */
-  finish(): Promise<void>;
+/** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
+export async function createRateServices(foundation: Foundation) {
+  const rateWindow = await createRateWindow(foundation);
+  return {
+    rateWindow,
+    limitedAccounts: createLimitedAccounts({ ...foundation, fills: () => rateWindow.window.fills() }),
+  };
 }
 
 /**
@@ -269,7 +270,7 @@ export interface RateWindowService {
  * embedded store keeps the windows through a crash.
  * @throws StoreUnavailable when the windows that were kept cannot be read or written anew
  */
-export async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
+async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
   const { config, store, clock, log } = foundation;
   if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
     const shared = createSharedRateWindow(foundation);

@@ -14,6 +14,7 @@ import type { Role } from '../config/environment.ts';
 import { fullInWords } from '../domain/fullness/room.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
+import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { jitter } from '../time/jitter.ts';
 import type { Core } from './core.ts';
@@ -72,6 +73,7 @@ export function inFlightOf(listeners: Listeners): readonly (readonly [listener: 
 /** The services and signals that the listeners share with the loops. */
 export interface ListenerDeps {
   readonly rateWindow: RateWindow;
+  readonly limitedAccounts: LimitedAccounts;
   readonly device: DeviceServices;
   readonly domain: DomainServices;
   /** Aborts when others are to take over: the replica is no longer ready and still serves. */
@@ -98,8 +100,9 @@ export async function openListeners(
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
   const base = { clock, deadlines, log, metrics, jitter, clientOf, awaitedBodies };
   const { apps, otelConfigs, mutations } = shared.domain;
+  const { rateWindow, limitedAccounts } = shared;
 
-  const gateway = createGateway({ ...base, fleet, rateWindow: shared.rateWindow, services: { apps, otelConfigs } });
+  const gateway = createGateway({ ...base, fleet, rateWindow, limitedAccounts, services: { apps, otelConfigs } });
   const devicePlane = createDevicePlane({
     ...mutations,
     ...base,
@@ -116,7 +119,7 @@ export async function openListeners(
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared),
     degraded: () => degradedInWords(core, shared),
-    services: shared.domain,
+    services: { ...shared.domain, limitedAccounts },
   });
   const certificates: CertificateFiles[] = [];
   const to: ListenTo = { core, bounds, trustedProxies, certificates };

@@ -3,13 +3,12 @@ import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { runLoop } from '../controller/loop.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
 import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
 import { openCore, type Core, type CoreOptions } from './core.ts';
-import { createDeviceServices, createDomainServices, createRateWindow } from './domain-services.ts';
+import { createDeviceServices, createDomainServices, createRateServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
 import {
   addressesOf,
@@ -63,7 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, log, clock, store, watchCache } = core;
   const leaving = new AbortController();
   const stopping = new AbortController();
-  const rateWindow = await createRateWindow(core);
+  const { rateWindow, limitedAccounts } = await createRateServices(core);
   const domain = createDomainServices(core);
   const device = createDeviceServices(core, domain, {
     turnsMax: LIMITS.devicesPerTurnMax,
@@ -76,6 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     {
       domain,
       rateWindow: rateWindow.window,
+      limitedAccounts,
       device,
       leaving: leaving.signal,
       stopping: stopping.signal,
@@ -84,7 +84,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
     opened,
   );
-  registerGauges(core, rateWindow.window, heldPolls, listeners);
+  registerGauges(core, heldPolls, listeners);
   const outdated = Promise.withResolvers<number>();
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
@@ -95,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...(config.roles.has('controller')
       ? [
           runController(
-            { ...core, operator, election: options.election ?? true },
+            { ...core, operator, limitedAccounts, election: options.election ?? true },
             store.backend === 'sqlite' ? stopping.signal : leaving.signal,
           ),
         ]
@@ -133,15 +133,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
 }
 
-function registerGauges(core: Core, rateWindow: RateWindow, heldPolls: HeldPolls, listeners: Listeners): void {
+function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners): void {
   const { memory } = core.fleet;
   core.metrics.gauges({
     accounts: () => memory.accountCount,
     apps: () => memory.appCount,
     heldPolls: () => heldPolls.count,
     inFlight: () => inFlightOf(listeners),
-    rateFill: () => rateWindow.fills(),
-    accountsLimitedLately: () => rateWindow.accountsLimitedLately(),
     storeFullness: () => core.store.fullness(),
     cacheReady: () => core.watchCache.ready,
     storeRevisionLag: () => core.watchCache.lag,

@@ -60,6 +60,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
     auditRetentionDays: 400,
     rateWindow: 'shared',
+    metricsAccounts: true,
     kubernetes: undefined,
     logLevel: 'info',
   } satisfies Config);

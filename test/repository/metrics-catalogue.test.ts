@@ -63,7 +63,7 @@ describe('labels', () => {
     ...new Set(labelSets.filter((set) => set.label === label).flatMap(({ values }) => values)),
   ];
 
-  test('every label has a closed set, but those of muster_build_info', () => {
+  test('every label has a closed set, but those of muster_build_info, and the ids of limited accounts', () => {
     const labels = own.flatMap(({ name, labels }) =>
       Object.entries(labels).map(([label, values]) => ({ label, name, values })),
     );
@@ -71,6 +71,8 @@ describe('labels', () => {
     expect(open.map(({ label, name }) => `${label} of ${name}`)).toEqual([
       'version of muster_build_info',
       'node of muster_build_info',
+      'account of muster_rate_limit_top_fill_ratio',
+      'account of muster_rate_limit_top_refused',
     ]);
     expect(labels.filter(({ values }) => new Set(values).size !== values.length)).toEqual([]);
   });

@@ -16,6 +16,7 @@ import { listAudit, listServiceAudit } from './audit.ts';
 import { BACKUP, sendBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
+import { readRateLimits } from './rate-limits.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
 import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
@@ -52,6 +53,7 @@ export const ROUTES = [
   readKeys,
   rotateKeys,
   readUsage,
+  readRateLimits,
 ] as const;
 
 export const PROBES = [

@@ -5,6 +5,7 @@ import type { AuditEntries } from '../../domain/audit/list.ts';
 import type { AuditVerifier } from '../../domain/audit/verify.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
 import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
+import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
@@ -25,6 +26,7 @@ export interface OperatorServices {
   readonly usages: Usages;
   readonly keyRotation: KeyRotation;
   readonly backups: Backups;
+  readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
 }
 
 /** The shape of an account's id. */

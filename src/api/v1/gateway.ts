@@ -3,7 +3,6 @@ import type { NextFunction, Request, Response } from 'express';
 import type * as z from 'zod';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
-import type { RateWindow } from '../../domain/rate-window/local-window.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, pathAndQuery, refuseOtherMethods, templateFinder } from '../http/express-app.ts';
@@ -19,15 +18,14 @@ import { readOtelConfig } from './operations/read-otel-config.ts';
 import { revokeApp } from './operations/revoke-app.ts';
 import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
-import { chargeAccount, type RateDecisionMetrics } from './rate-limit.ts';
+import { chargeAccount, type RateLimitDeps } from './rate-limit.ts';
 import { APP_ID, RouteTable, type RouteMatch } from './route-table.ts';
 
 /** The services that the gateway uses. */
-export interface GatewayDeps extends ExchangeDeps {
+export interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
   readonly fleet: Fleet;
-  readonly rateWindow: RateWindow;
   readonly services: Services;
-  readonly metrics: ExchangeDeps['metrics'] & RateDecisionMetrics;
+  readonly metrics: ExchangeDeps['metrics'] & RateLimitDeps['metrics'];
 }
 
 /** The operations of section 4. */
@@ -97,8 +95,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
   function admit(request: IncomingMessage, exchange: Exchange): MaybePromise<Authenticated> {
     return andThen(exchange.inTimeIfLate(authenticate(request, deps.fleet)), (caller) => {
       exchange.authenticated(caller.account.id);
-      const charged = chargeAccount(exchange, caller.account.id, deps.rateWindow, deps.metrics);
-      return andThen(exchange.inTimeIfLate(charged), () => caller);
+      return andThen(exchange.inTimeIfLate(chargeAccount(exchange, caller, deps)), () => caller);
     });
   }
 

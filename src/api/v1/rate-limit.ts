@@ -1,11 +1,26 @@
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { LIMITS } from '../../domain/limits.ts';
+import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import type { RateDecision, RateWindow } from '../../domain/rate-window/local-window.ts';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Clock } from '../../time/clock.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import type { Authenticated } from './authenticate.ts';
 
-/** The verb by which decisions on the rate limit are counted. */
+/** A request was charged, was refused with 429, or could not be decided (502). */
+export const RATE_RESULTS = ['admitted', 'limited', 'unavailable'] as const;
+
+/** The verb by which decisions on the rate limit are counted and timed. */
 export interface RateDecisionMetrics {
-  rateDecided(admitted: boolean): void;
+  /** @param seconds from the charge to the decision */
+  rateDecided(result: (typeof RATE_RESULTS)[number], seconds: number): void;
+}
+
+/** The window of the account, and whoever notes what it refuses. */
+export interface RateLimitDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly rateWindow: RateWindow;
+  readonly limitedAccounts: Pick<LimitedAccounts, 'refused'>;
+  readonly metrics: RateDecisionMetrics;
 }
 
 const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;
@@ -16,16 +31,32 @@ const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindow
  */
 export function chargeAccount(
   exchange: Exchange,
-  accountId: string,
-  window: RateWindow,
-  metrics: RateDecisionMetrics,
+  { account, keyId }: Pick<Authenticated, 'account' | 'keyId'>,
+  { clock, rateWindow, limitedAccounts, metrics }: RateLimitDeps,
 ): MaybePromise<undefined> {
-  return andThen(window.charge(accountId), (decision) => applyDecision(exchange, decision, metrics));
+  const startedAt = clock.monotonic();
+  const seconds = (): number => (clock.monotonic() - startedAt) / 1000;
+  function decided(decision: RateDecision): undefined {
+    metrics.rateDecided(decision.admitted ? 'admitted' : 'limited', seconds());
+    const { admitted, left, freesInSeconds } = decision;
+    exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${left};t=${freesInSeconds}`];
+    if (admitted) return;
+    const { route, request } = exchange;
+    limitedAccounts.refused({ accountId: account.id, keyId, method: request.method ?? '', route, freesInSeconds });
+    throw new HttpRefusal('rate_limited', ['Retry-After', String(freesInSeconds)]);
+  }
+  function undecided(error: unknown): never {
+    metrics.rateDecided('unavailable', seconds());
+    throw error;
+  }
+  const charged = chargedOr(undecided, () => rateWindow.charge(account.id));
+  return charged instanceof Promise ? charged.then(decided, undecided) : decided(charged);
 }
 
-function applyDecision(exchange: Exchange, decision: RateDecision, metrics: RateDecisionMetrics): undefined {
-  metrics.rateDecided(decision.admitted);
-  const seconds = String(decision.freesInSeconds);
-  exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${decision.left};t=${seconds}`];
-  if (!decision.admitted) throw new HttpRefusal('rate_limited', ['Retry-After', seconds]);
+function chargedOr<T>(failed: (error: unknown) => never, charge: () => T): T {
+  try {
+    return charge();
+  } catch (error) {
+    return failed(error);
+  }
 }

@@ -19,8 +19,6 @@ export interface LocalAccountDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Resolves when the window is on disk. @throws StoreUnavailable */
   keep(window: KeptWindow): Promise<void>;
-  /** A request was refused. */
-  refused(now: number): void;
 }
 
 /** A slice ends after this time, so that an account of a few requests a minute costs one write a minute. */
@@ -86,9 +84,8 @@ export class LocalAccount {
   #decide(): RateDecision | undefined {
     const now = this.#deps.clock.monotonic();
     const admitted = this.countAt(now) < LIMITS.requestsPerWindowMax;
-    if (!admitted) this.#deps.refused(now);
-    else if (this.#left === 0 || now >= this.#until) return undefined;
-    else {
+    if (admitted) {
+      if (this.#left === 0 || now >= this.#until) return undefined;
       this.#left -= 1;
       this.#spent.push(now);
     }

@@ -13,10 +13,26 @@ export interface RateWindow {
    * @throws StoreUnavailable; Busy when the decision comes too late, or too many requests of the account wait for it
    */
   charge(accountId: string): MaybePromise<RateDecision>;
-  /** How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1. */
-  fills(): readonly number[];
-  /** How many accounts were refused in the last minute. */
-  accountsLimitedLately(): number;
+  /** How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1, by account. */
+  fills(): ReadonlyMap<string, number>;
+}
+
+/** The rate window of this process, with its upkeep. */
+export interface RateWindowService {
+  readonly window: RateWindow;
+  /** Exchanges counts with other replicas until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Writes the counts that other replicas, or the next start, must know. Never throws. */
+  finish(): Promise<void>;
+}
+
+/** The fills above 0, by account. */
+export function filled<Window>(
+  windows: ReadonlyMap<string, Window>,
+  fillOf: (window: Window) => number,
+): ReadonlyMap<string, number> {
+  const fills = [...windows].map(([accountId, window]) => [accountId, fillOf(window)] as const);
+  return new Map(fills.filter(([, fill]) => fill > 0));
 }
 
 /** Keeps the windows of one process through its crash. */
@@ -46,14 +62,12 @@ export interface LocalRateWindow extends RateWindow {
  */
 export function createLocalRateWindow(clock: Pick<Clock, 'monotonic'>, keeper = NOT_KEPT): LocalRateWindow {
   const accounts = new Map<string, LocalAccount>();
-  const limitedAt = new Map<string, number>();
 
   function accountOf(accountId: string): LocalAccount {
     let account = accounts.get(accountId);
     if (!account) {
       const keep = (window: KeptWindow | undefined): Promise<void> => keeper.keep(new Map([[accountId, window]]));
-      const refused = (now: number): void => void limitedAt.set(accountId, now);
-      accounts.set(accountId, (account = new LocalAccount({ clock, keep, refused })));
+      accounts.set(accountId, (account = new LocalAccount({ clock, keep })));
     }
     return account;
   }
@@ -63,14 +77,7 @@ export function createLocalRateWindow(clock: Pick<Clock, 'monotonic'>, keeper = 
 
     fills() {
       const now = clock.monotonic();
-      return [...accounts.values()]
-        .map((account) => account.countAt(now) / LIMITS.requestsPerWindowMax)
-        .filter((ratio) => ratio > 0);
-    },
-
-    accountsLimitedLately() {
-      const now = clock.monotonic();
-      return [...limitedAt.values()].filter((at) => now - at < LIMITS.rateWindowMs).length;
+      return filled(accounts, (account) => account.countAt(now) / LIMITS.requestsPerWindowMax);
     },
 
     restore(spent) {
@@ -84,7 +91,6 @@ export function createLocalRateWindow(clock: Pick<Clock, 'monotonic'>, keeper = 
 
     async forget() {
       const now = clock.monotonic();
-      for (const [accountId, at] of limitedAt) if (now - at >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
       const over = [...accounts].filter(([, account]) => account.isOver(now));
       for (let start = 0; start < over.length; start += FORGOTTEN_TOGETHER_MAX) {
         // A request may have come while the ones before were removed.

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { limitedSchema } from './limited-records.ts';
 
 /* The records by which replicas know of each other: which live, which keys they have, and which key is active. */
 
@@ -25,6 +26,8 @@ export const replicaSchema = z.looseObject({
   knows: z.array(z.string()).default([]),
   /** A program of an earlier version announces none. */
   operatorTokens: announcedTokensSchema.optional(),
+  /** Which accounts are limited; absent where none is, and from an earlier version. */
+  limited: limitedSchema.optional(),
 });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 

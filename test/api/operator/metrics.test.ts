@@ -79,7 +79,7 @@ onEachBackend('/metrics', (backend) => {
     'muster_polls_total{result="content"} 1',
     'muster_rate_decisions_total{decision="admitted"} 7',
     'muster_rate_limited_accounts 0',
-    'muster_rate_window_fill_ratio_bucket{le="0.1"} 1',
+    'muster_rate_decision_duration_seconds_count{result="admitted"} 7',
     'muster_mutations_total{action="app.created"} 1',
     'muster_http_rejected_total{listener="api",why="below_routing"} 1',
     'muster_http_request_duration_seconds_count{listener="api",method="GET",route="/v1/apps/:appId",status="200",code=""} 1',

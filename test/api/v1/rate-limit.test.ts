@@ -157,14 +157,14 @@ describe('the rate window of an account (H13, H14)', () => {
     expect(await next()).toBe('"account";r=598;t=60');
   });
 
-  test('the metrics count the decisions, and the accounts that were limited in the last minute', async () => {
+  test('the metrics count and time the decisions, and those that could not be made', async () => {
     await spend(muster, account.apiKey, 600);
     await ask('GET /v1/apps');
     const metrics = async (): Promise<string> => (await call(`${muster.ops}/metrics`, { token: OPERATOR_TOKEN })).text;
     expect(await metrics()).toMatch(/^muster_rate_decisions_total\{decision="limited"\} [1-9]/m);
-    expect(await metrics()).toMatch(/^muster_rate_limited_accounts [1-9]/m);
-    clock.advance(60_000);
-    expect(await metrics()).toMatch(/^muster_rate_limited_accounts 0$/m);
+    expect(await metrics()).toMatch(/^muster_rate_decision_duration_seconds_count\{result="limited"\} [1-9]/m);
+    expect(await metrics()).toMatch(/^muster_rate_decision_duration_seconds_count\{result="admitted"\} [1-9]/m);
+    expect(await metrics()).toMatch(/^muster_rate_decisions_total\{decision="unavailable"\} 0$/m);
   });
 });
 

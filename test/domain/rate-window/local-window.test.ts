@@ -208,6 +208,6 @@ describe('an account that makes no requests any more', () => {
     const [, decision] = await Promise.all([window.forget(), window.charge('a')]);
     expect(decision).toMatchObject({ admitted: true, left: 599 });
     expect(await store.get(KEYS.rateWindow('a'))).toBeDefined();
-    expect(window.fills()).toEqual([1 / 600]);
+    expect(window.fills()).toEqual(new Map([['a', 1 / 600]]));
   });
 });

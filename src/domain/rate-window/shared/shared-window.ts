@@ -1,9 +1,8 @@
-import { andThen } from '../../../concurrency/maybe-promise.ts';
 import type { Log } from '../../../log.ts';
 import type { Entry, Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { LIMITS, type Deadlines } from '../../limits.ts';
-import type { RateDecision, RateWindow } from '../local-window.ts';
+import { filled, type RateWindow } from '../local-window.ts';
 import { AccountWindow } from './account-window.ts';
 import { AgeExchange, type KnownReplicas } from './age-exchange.ts';
 import type { RateWindowMetrics } from './metrics.ts';
@@ -41,7 +40,6 @@ const FINISH_MS = 5000;
 export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWindow {
   const { clock, store, log, metrics, rules = WINDOW_RULES } = deps;
   const accounts = new Map<string, AccountWindow>();
-  const limitedAt = new Map<string, number>();
   const stoodStill = createStandstillCheck(clock);
   let nonce = 0;
   const nextNonce = (): number => (nonce += 1);
@@ -78,7 +76,6 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
       if (window.isIdle(at, DROPPED_AFTER_MS)) accounts.delete(accountId);
       else window.round(at);
     }
-    for (const [accountId, since] of limitedAt) if (at - since >= LIMITS.rateWindowMs) limitedAt.delete(accountId);
   }
 
   async function rounds(signal: AbortSignal): Promise<void> {
@@ -89,22 +86,11 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   }
 
   return {
-    charge(accountId) {
-      const recorded = (decision: RateDecision): RateDecision => {
-        if (!decision.admitted) limitedAt.set(accountId, clock.monotonic());
-        return decision;
-      };
-      return andThen(windowOf(accountId).charge(), recorded);
-    },
+    charge: (accountId) => windowOf(accountId).charge(),
 
     fills() {
       const at = now();
-      return [...accounts.values()].map((window) => window.fill(at)).filter((ratio) => ratio > 0);
-    },
-
-    accountsLimitedLately() {
-      const at = clock.monotonic();
-      return [...limitedAt.values()].filter((since) => at - since < LIMITS.rateWindowMs).length;
+      return filled(accounts, (window) => window.fill(at));
     },
 
     run: async (signal) => void (await Promise.all([watch.run(signal), rounds(signal)])),
