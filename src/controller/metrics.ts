@@ -6,6 +6,7 @@ import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 /** Every loop of a process, those of `service` included. */
 export const LOOP_NAMES = [
   'audit-seal',
+  'backup-age',
   'certificates',
   'format',
   'key-file',
@@ -42,6 +43,19 @@ export interface PurgeMetrics {
   compacted(result: (typeof COMPACTION_RESULTS)[number]): void;
   /** @param count of purged secrets whose key is not retired; 0 on a replica that leads no longer */
   purgesAwaitKeyRetirement(count: number): void;
+  /**
+   * @param read called at each scrape: seconds since the oldest purge that the history may still hold, 0 where there is
+   *   none; undefined on a replica that leads no longer
+   */
+  oldestPurgeAge(read: (() => number) | undefined): void;
+}
+
+export interface BackupAgeMetrics {
+  /**
+   * @param timestampSeconds since 1970 of what the last backup has, 0 where there is none; undefined on a replica that
+   *   leads no longer
+   */
+  lastBackup(timestampSeconds: number | undefined): void;
 }
 
 export interface SweeperMetrics {

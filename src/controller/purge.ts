@@ -2,6 +2,7 @@ import type { CompactionSchedule } from '../domain/history/compaction.ts';
 import {
   countCompactedPurges,
   isPurgedBy,
+  oldestPurgeAt,
   purgesAwaitingRetirement,
   purgesInHistory,
   sumOf,
@@ -10,12 +11,14 @@ import {
 import type { RevisionPins } from '../domain/history/revision-pins.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import type { Store } from '../store/port.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { PurgeMetrics } from './metrics.ts';
 
 export interface PurgeDeps {
   readonly store: Store;
+  readonly clock: Pick<Clock, 'now'>;
   readonly keyRing: KeyRing;
   readonly metrics: PurgeMetrics;
   /** Whether Muster compacts the history; where it does not, the operator of that etcd does. */
@@ -35,17 +38,22 @@ const PAUSE_MAX_MS = 10_000;
  * it. On etcd the compactions bound the rest of the history, too. A round throws `StoreUnavailable`.
  */
 export function purgeReconciler(
-  { store, keyRing, metrics, compacts, schedule, pins }: PurgeDeps,
+  { store, clock, keyRing, metrics, compacts, schedule, pins }: PurgeDeps,
   { fence, signal }: Term,
 ): Reconciler {
   // A former leader is not told of retired keys, so its gauge is zeroed.
   signal.addEventListener('abort', () => metrics.purgesAwaitKeyRetirement(0), { once: true });
+  let oldest: number | undefined;
+  // It is read at each scrape, and grows while a round hangs or fails.
+  metrics.oldestPurgeAge(() => (oldest === undefined ? 0 : Math.max(0, clock.now() - oldest) / 1000));
+  signal.addEventListener('abort', () => metrics.oldestPurgeAge(undefined), { once: true });
   return {
     name: 'purge',
     everyMs: CHECK_EVERY_MS,
     pauseMaxMs: PAUSE_MAX_MS,
     async reconcile() {
       const purged = await purgesInHistory(store);
+      oldest = purged.any ? await oldestPurgeAt(store) : undefined;
       if (compacts) await takeTurn(purged);
       else if (purged.any) await countCompactedPurges(store, purged.revision, fence);
       const waiting = sumOf(await purgesAwaitingRetirement(store, keyRing));

@@ -3,6 +3,7 @@ import {
   LOOP_RESULTS,
   TERM_ENDS,
   type AuditSealMetrics,
+  type BackupAgeMetrics,
   type LeaderMetrics,
   type LoopMetrics,
   type MeteringMetrics,
@@ -19,18 +20,22 @@ import { NIGHT_LATE } from './labels.ts';
 interface ClockMetrics {
   /** @param read called at each scrape: whether this replica may end a day by its clock */
   clockTrusted(read: () => boolean): void;
+  /** @param read called at each scrape: the wall clock of this replica, in seconds since 1970 */
+  wallClock(read: () => number): void;
 }
 type LoopsMetrics = LoopMetrics & LeaderMetrics & ReplicaMetrics & AuditSealMetrics & SweeperMetrics & ClockMetrics;
 type KeyMetrics = KeyRotationMetrics & RewrapMetrics & Pick<PurgeMetrics, 'purgesAwaitKeyRetirement'>;
+type KeepingMetrics = BackupAgeMetrics & Pick<PurgeMetrics, 'oldestPurgeAge'>;
 
 /** The verbs of the loops, of the leader's work, and of the registry of replicas. */
-export interface ControllerMetrics extends LoopsMetrics, MeteringMetrics, KeyMetrics {}
+export interface ControllerMetrics extends LoopsMetrics, MeteringMetrics, KeyMetrics, KeepingMetrics {}
 
 export function controllerMetrics(section: (title: string) => Section): ControllerMetrics {
   return {
     ...loopMetrics(section('Controller')),
     ...meteringMetrics(section('Metering')),
     ...keyMetrics(section('Keys')),
+    ...keepingMetrics(section('Backups and purges')),
   };
 }
 
@@ -78,6 +83,16 @@ function loopMetrics(controller: Section): LoopsMetrics {
 
 function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
   let trusted = (): boolean => true;
+  let wallClock = (): number => Number.NaN;
+  controller.callbackGauge(
+    {
+      name: 'muster_wall_clock_seconds',
+      help: "The wall clock of this replica at the scrape; against the time of the sample it tells how far it is from Prometheus'.",
+      unit: 'seconds',
+      since: '0.1.0',
+    },
+    () => wallClock(),
+  );
   controller.callbackGauge(
     {
       name: 'muster_clock_trusted',
@@ -108,6 +123,9 @@ function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
     }),
     clockTrusted(read) {
       trusted = read;
+    },
+    wallClock(read) {
+      wallClock = read;
     },
   };
 }
@@ -162,5 +180,33 @@ function keyMetrics(keys: Section): KeyMetrics {
       unit: 'secrets',
       since: '0.1.0',
     }),
+  };
+}
+
+/** A series is there on the leader alone, so that 0 is told by nobody who does not know. */
+function keepingMetrics(section: Section): KeepingMetrics {
+  let [backup, oldest]: [number | undefined, (() => number) | undefined] = [undefined, undefined];
+  const alone = (name: string, help: string, read: () => number | undefined): void =>
+    section.labelledCallbackGauge({ name, help, labels: {}, unit: 'seconds', since: '0.1.0' }, () => {
+      const value = read();
+      return value === undefined ? [] : [[{}, value] as const];
+    });
+  alone(
+    'muster_backup_last_timestamp_seconds',
+    'When the store was as the last backup has it that was sent whole, 0 where there is none; on the leader alone.',
+    () => backup,
+  );
+  alone(
+    'muster_purge_oldest_age_seconds',
+    "Time since the oldest purge that the store's history may still hold, 0 where there is none; on the leader alone.",
+    () => oldest?.(),
+  );
+  return {
+    lastBackup(timestampSeconds) {
+      backup = timestampSeconds;
+    },
+    oldestPurgeAge(read) {
+      oldest = read;
+    },
   };
 }

@@ -124,6 +124,8 @@ export class Section {
       this.#added('gauge', definition, {
         collect() {
           gauge.reset();
+          // A gauge that can have one series alone has it after `reset`, at 0.
+          if (Object.keys(definition.labels).length === 0) gauge.remove({});
           for (const [labels, value] of read()) gauge.set(labels, value);
         },
       }),

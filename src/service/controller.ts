@@ -1,4 +1,5 @@
 import { auditSealReconciler } from '../controller/audit-seal.ts';
+import { backupAgeReconciler } from '../controller/backup-age.ts';
 import { runOperator, type OperatorDeps } from '../controller/kubernetes/operator.ts';
 import { lead, type Term } from '../controller/leader.ts';
 import { runLoop, type Reconciler } from '../controller/loop.ts';
@@ -28,6 +29,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
   const services = createTermServices(deps, term.fence);
   return [
     purgeReconciler({ ...deps, ...services, compacts }, term),
+    backupAgeReconciler(deps, term),
     auditSealReconciler({ ...deps, ...services }, term),
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),
     pricesReconciler({ ...deps, price: configuredPrice(config) }, term),

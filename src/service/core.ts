@@ -81,6 +81,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   // From here on a migration waits for this replica; one that began before is seen here.
   await refuseNewerFormat(store);
   metrics.clockTrusted(() => clockWatch.trusted());
+  metrics.wallClock(() => clock.now() / 1000);
   const services = createFleetServices({ store, clock, log, metrics, deadlines, keyRing, random });
   opened.use(services.watchCache);
   services.watchCache.start();

@@ -10,6 +10,7 @@ import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
 import { Busy, keyIsMissing } from '../refusal.ts';
+import { noteBackup } from './last-backup.ts';
 import { BACKUP_FORMAT, BackupWriter, type BackupHeader, type SigningKey } from './file-format.ts';
 
 export interface BackupDeps extends Pick<MutationDeps, 'store' | 'clock' | 'random' | 'log' | 'metrics'> {
@@ -50,6 +51,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   KEYS.restoring,
   KEYS.activeKey,
   KEYS.rewrapped,
+  KEYS.lastBackup,
 ]);
 const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows, KEYS.rateAges];
 
@@ -136,7 +138,11 @@ async function* pieces(
     return;
   }
   yield writer.trailer();
-  log.info({ revision: header.revision, keyNumber: signer.number }, 'a backup was sent whole');
+  const told = { revision: header.revision, keyNumber: signer.number };
+  log.info(told, 'a backup was sent whole');
+  await noteBackup(store, Date.parse(header.at)).catch((error: unknown) => {
+    log.warn({ err: error, ...told }, 'the metrics do not know of this backup: it could not be noted');
+  });
 }
 
 /** The history was compacted in spite of the pin: by another user of that etcd, or after `PINNED_MS_MAX`. */

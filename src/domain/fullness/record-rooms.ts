@@ -41,6 +41,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   prices: 'upkeep',
   'kubernetes/*': 'upkeep',
   rewrapped: 'upkeep',
+  'last-backup': 'upkeep',
 
   // Without these no replica serves, nothing is compacted, and no request is admitted.
   format: 'vital',

@@ -24,6 +24,16 @@ export async function purgesInHistory(store: Store): Promise<PurgesInHistory> {
 }
 
 /**
+ * Reads when the oldest purge was that the history may still hold, in milliseconds since 1970; undefined where there is
+ * none. Of more than 1000 purges it is the oldest of some. @throws StoreUnavailable; BadRecord
+ */
+export async function oldestPurgeAt(store: Store): Promise<number | undefined> {
+  const { entries } = await store.list({ prefix: KEYS.purges, limit: LISTED_MAX });
+  const instants = entries.map((entry) => parseRecord(purgeSchema, entry).record.at);
+  return instants.length === 0 ? undefined : Math.min(...instants);
+}
+
+/**
  * O10: turns the notes of purges that the history no longer holds into a count for each key, since the store's logs and
  * backups may hold the secrets until the key is retired. The history is compacted before: after a crash in between it
  * is compacted once more.

@@ -88,6 +88,8 @@ export const KEYS = {
   /** Which keys still seal something, as the leader found it after a rotation. */
   rewrapped: 'rewrapped',
   compaction: 'compaction',
+  /** The last backup that was sent whole. */
+  lastBackup: 'last-backup',
   /** Held by the leader; its revision fences every write of the leader. */
   leader: 'leader',
   /** Held by each replica while it lives; it names the keys and formats that the replica knows, and its clock. */

@@ -166,6 +166,9 @@ export const purgedSchema = z.looseObject({ count: z.int().min(0) });
 export const compactionSchema = z.looseObject({ at: instant, revision: z.int().min(0) });
 export type CompactionRecord = z.infer<typeof compactionSchema>;
 
+/** The last backup that was sent whole: when the store was as it has it. */
+export const lastBackupSchema = z.looseObject({ at: instant });
+
 /** The leader, for people to see; the fence is the record's revision. */
 export const leaderSchema = z.looseObject({ replicaId: z.string(), since: instant });
 

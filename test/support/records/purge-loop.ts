@@ -15,5 +15,5 @@ interface PurgeLoopDeps extends Pick<PurgeDeps, 'store' | 'metrics' | 'compacts'
 export function purgeLoop({ clock, ...deps }: PurgeLoopDeps, term: Term): Reconciler {
   const schedule = createCompactionSchedule(deps.store, clock, term.fence);
   const pins = createRevisionPins(deps.store, clock);
-  return purgeReconciler({ ...deps, keyRing: parseKeyRing(KEY_FILE_TEXT), schedule, pins }, term);
+  return purgeReconciler({ ...deps, clock, keyRing: parseKeyRing(KEY_FILE_TEXT), schedule, pins }, term);
 }

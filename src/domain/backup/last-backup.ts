@@ -1,0 +1,29 @@
+import { ABSENT, type Store } from '../../store/port.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { lastBackupSchema } from '../records/records.ts';
+
+/**
+ * Notes that a backup of the store as of this instant was sent whole. Of two that end at once, one may be noted alone.
+ * @param at in milliseconds since 1970
+ * @throws StoreUnavailable; BadRecord
+ */
+export async function noteBackup(store: Store, at: number): Promise<void> {
+  const entry = await store.get(KEYS.lastBackup);
+  const before = entry && parseRecord(lastBackupSchema, entry);
+  if (before && before.record.at >= at) return;
+  await store.commit({
+    expect: [{ key: KEYS.lastBackup, revision: before?.revision ?? ABSENT }],
+    write: [put(KEYS.lastBackup, { ...before?.record, at })],
+    quiet: true,
+  });
+}
+
+/**
+ * Reads when the store was as the last backup has it, in milliseconds since 1970; undefined where none was sent whole.
+ * @throws StoreUnavailable; BadRecord
+ */
+export async function lastBackupAt(store: Store): Promise<number | undefined> {
+  const entry = await store.get(KEYS.lastBackup);
+  return entry && parseRecord(lastBackupSchema, entry).record.at;
+}
