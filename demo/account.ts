@@ -15,7 +15,7 @@ export async function demoApiKey(config: Config, urls: Urls, signal: AbortSignal
   const kept = textOf(file);
   // The store may be another one than at the last start.
   if (kept !== undefined && (await ask(`${urls.api}/v1/apps`, { token: kept, signal })).status === 200) return kept;
-  const token = config.operatorTokens?.[0] ?? textOf(join(config.dataDir, TOKEN_FILE))?.split(/\r?\n/)[0] ?? '';
+  const token = config.operatorTokens?.[0]?.token ?? textOf(join(config.dataDir, TOKEN_FILE))?.split(/\r?\n/)[0] ?? '';
   const accounts = `${urls.ops}/operator/v1/accounts`;
   const account = await insist(201, accounts, {
     method: 'POST',

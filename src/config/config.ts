@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { excludeEachOther } from './addresses.ts';
-import { environment, operatorToken, VARIABLES, type Environment, type Role } from './environment.ts';
+import { ConfigError } from './config-error.ts';
+import { environment, VARIABLES, type Environment, type Role } from './environment.ts';
 import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
+import { parseOperatorTokens, type NamedToken } from './operator-tokens.ts';
 import { writableByOthers } from './trusted-file.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
@@ -31,6 +33,8 @@ export interface EtcdConfig {
   readonly auth: { readonly username: string; readonly password: string } | undefined;
 }
 
+export { ConfigError } from './config-error.ts';
+
 /** The settings of the role `kubernetes`. */
 export interface KubernetesConfig {
   /** The path of a kubeconfig file; where undefined, the pod's own service account is used. */
@@ -58,7 +62,7 @@ export interface Config {
   /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
   /** Where undefined, an embedded store makes a token in the data directory. */
-  readonly operatorTokens: readonly string[] | undefined;
+  readonly operatorTokens: readonly NamedToken[] | undefined;
   /** The text of the key file; where undefined, an embedded store makes one in the data directory. */
   readonly keyFile: string | undefined;
   /** The path of the key file, which is read again while the service runs. */
@@ -77,11 +81,6 @@ export interface Config {
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
   /** The names of variables that begin with `MUSTER_` and are none of Muster's. */
   readonly unknownVariables: readonly string[];
-}
-
-/** A mistake in the configuration. The message names the variable and the rule, never the value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
 }
 
 /** Reads what is needed to open the store, where no secret is there yet. @throws ConfigError */
@@ -253,28 +252,12 @@ function secretOf(values: Environment, name: FileVariable): Buffer | undefined {
   return content;
 }
 
-function operatorTokens(values: Environment): readonly string[] | undefined {
+function operatorTokens(values: Environment): readonly NamedToken[] | undefined {
   const text = secretOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
   const fromFile = text === undefined ? [] : parseOperatorTokens(text, 'MUSTER_OPERATOR_TOKEN_FILE');
-  const tokens = [...(values.MUSTER_OPERATOR_TOKEN === undefined ? [] : [values.MUSTER_OPERATOR_TOKEN]), ...fromFile];
+  const own = values.MUSTER_OPERATOR_TOKEN;
+  const tokens = [...(own === undefined ? [] : parseOperatorTokens(own, 'MUSTER_OPERATOR_TOKEN')), ...fromFile];
   return tokens.length > 0 ? tokens : undefined;
-}
-
-/**
- * The tokens of a file, one a line, each valid.
- * @param name of the variable or file, for the words of the refusal
- * @throws ConfigError that names the line and the rule
- */
-export function parseOperatorTokens(text: string, name: string): readonly string[] {
-  const tokens: string[] = [];
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (line === '') continue;
-    const rule = operatorToken.safeParse(line).error?.issues[0]?.message;
-    if (rule !== undefined) throw new ConfigError(`${name}: line ${index + 1} ${rule}`);
-    tokens.push(line);
-  }
-  if (tokens.length === 0) throw new ConfigError(`${name}: no token in it`);
-  return tokens;
 }
 
 /**

@@ -159,8 +159,8 @@ const guarding = {
   }),
   MUSTER_OPERATOR_TOKEN_FILE: file.optional().meta({
     description:
-      'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. It is read at ' +
-      'the start.',
+      'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. A line ' +
+      '`name:token` names the token, for the audit. It is read at the start.',
   }),
   MUSTER_API_CONCURRENCY: whole(1, 1_000_000).prefault('2000').meta({
     description: 'Requests in flight on the API listener. One more is refused with 502 and `Retry-After`.',

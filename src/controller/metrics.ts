@@ -5,6 +5,7 @@ import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 
 /** Every loop of a process, those of `service` included. */
 export const LOOP_NAMES = [
+  'attempts',
   'audit-seal',
   'backup-age',
   'certificates',

@@ -1,5 +1,5 @@
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { idempotencyRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
+import { attemptNotesSweep, idempotencyRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
 import { auditSweep } from '../domain/cleanup/old-audit.ts';
 import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
 import type { Sweep } from '../domain/cleanup/sweep.ts';
@@ -48,6 +48,7 @@ export function sweepReconciler(
     expiredCodesSweep(deps, fleet.memory),
     idempotencyRecordsSweep(deps),
     refusalNotesSweep(deps),
+    attemptNotesSweep(deps),
     pastCredentialsSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));

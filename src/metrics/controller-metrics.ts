@@ -11,6 +11,8 @@ import {
   type RewrapMetrics,
   type SweeperMetrics,
 } from '../controller/metrics.ts';
+import type { AuditedAttemptsMetrics } from '../domain/access-audit/audited-attempts.ts';
+import { EXPORTS, type ExportMetrics } from '../domain/access-audit/audited-exports.ts';
 import { CLEANED } from '../domain/cleanup/sweep.ts';
 import type { KeyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
 import type { ReplicaMetrics } from '../domain/replicas/replicas.ts';
@@ -25,7 +27,7 @@ interface ClockMetrics {
 }
 type LoopsMetrics = LoopMetrics & LeaderMetrics & ReplicaMetrics & AuditSealMetrics & SweeperMetrics & ClockMetrics;
 type KeyMetrics = KeyRotationMetrics & RewrapMetrics & Pick<PurgeMetrics, 'purgesAwaitKeyRetirement'>;
-type KeepingMetrics = BackupAgeMetrics & Pick<PurgeMetrics, 'oldestPurgeAge'>;
+type KeepingMetrics = BackupAgeMetrics & Pick<PurgeMetrics, 'oldestPurgeAge'> & ExportMetrics & AuditedAttemptsMetrics;
 
 /** The verbs of the loops, of the leader's work, and of the registry of replicas. */
 export interface ControllerMetrics extends LoopsMetrics, MeteringMetrics, KeyMetrics, KeepingMetrics {}
@@ -35,7 +37,7 @@ export function controllerMetrics(section: (title: string) => Section): Controll
     ...loopMetrics(section('Controller')),
     ...meteringMetrics(section('Metering')),
     ...keyMetrics(section('Keys')),
-    ...keepingMetrics(section('Backups and purges')),
+    ...keepingMetrics(section('Backups, exports and purges')),
   };
 }
 
@@ -202,6 +204,19 @@ function keepingMetrics(section: Section): KeepingMetrics {
     () => oldest?.(),
   );
   return {
+    exported: section.counterOf({
+      name: 'muster_exports_total',
+      help: 'Exports that began, by what was exported; each is an entry in the audit of the service.',
+      labels: { export: EXPORTS },
+      unit: 'exports',
+      since: '0.1.0',
+    }),
+    attemptsDropped: section.counter({
+      name: 'muster_audit_attempts_dropped_total',
+      help: 'Audit entries about failed secrets that were not written, since the store was too full.',
+      unit: 'entries',
+      since: '0.1.0',
+    }),
     lastBackup(timestampSeconds) {
       backup = timestampSeconds;
     },

@@ -1,5 +1,6 @@
 import { POLL_RESULTS, type PollMetrics } from '../api/device/metrics.ts';
 import { ROLLOUT_STATES, type RolloutMetrics } from '../controller/metrics.ts';
+import type { AttemptMetrics } from '../domain/access-audit/failed-attempts.ts';
 import {
   ENROLLMENT_RESULTS,
   HEARTBEAT_RESULTS,
@@ -16,7 +17,7 @@ import type { Section } from './instruments.ts';
 /** The verbs of the device plane, of changes, and of how configurations reach the devices. */
 export interface FleetMetrics
   extends
-    EnrollmentMetrics,
+    Omit<EnrollmentMetrics, keyof AttemptMetrics>,
     HeartbeatMetrics,
     HeldPollMetrics,
     PollMetrics,

@@ -1,5 +1,6 @@
 import { ERRORS } from '../api/http/errors.ts';
 import type { RequestMetrics as ExchangeMetrics } from '../api/http/exchange.ts';
+import { ATTEMPT_REASONS, CREDENTIAL_KINDS } from '../domain/access-audit/failed-attempts.ts';
 import { REJECTIONS, type Rejection } from '../api/listener/metrics.ts';
 import type { ReadGauges } from './callback-gauges.ts';
 import { OPEN, SECONDS, type Section } from './instruments.ts';
@@ -30,6 +31,15 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
     unit: 'seconds',
     since: '0.1.0',
   });
+  const failures = requests.labelledCounter({
+    name: 'muster_authentication_failures_total',
+    help: 'Secrets that let nobody in, by kind and reason; wrong_secret is of a key that exists, once_valid a code that was valid.',
+    labels: { credential: CREDENTIAL_KINDS, reason: ATTEMPT_REASONS },
+    unit: 'requests',
+    since: '0.1.0',
+  });
+  for (const credential of CREDENTIAL_KINDS)
+    for (const reason of ATTEMPT_REASONS) failures.inc({ credential, reason }, 0);
   const rejected = requests.labelledCounter({
     name: 'muster_http_rejected_total',
     help: 'Requests and connections that a listener rejected, because they were no HTTP or above a bound.',
@@ -56,6 +66,7 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
     since: '0.1.0',
   });
   return {
+    authenticationFailed: (credential, reason) => failures.inc({ credential, reason }),
     certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
     requestEnded: ({ listener, method, route, status, code, seconds }) =>
       durations.of(listener, methodLabel(method), route, String(status), code).observe(seconds),

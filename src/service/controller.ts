@@ -1,3 +1,4 @@
+import { attemptsReconciler } from '../controller/attempts.ts';
 import { auditSealReconciler } from '../controller/audit-seal.ts';
 import { backupAgeReconciler } from '../controller/backup-age.ts';
 import { runOperator, type OperatorDeps } from '../controller/kubernetes/operator.ts';
@@ -29,6 +30,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
   const services = createTermServices(deps, term.fence);
   return [
     purgeReconciler({ ...deps, ...services, compacts }, term),
+    attemptsReconciler(deps, term),
     backupAgeReconciler(deps, term),
     auditSealReconciler({ ...deps, ...services }, term),
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),

@@ -7,6 +7,7 @@ import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
 import { refuseNewerFormat, refuseUnfitStore, settleFormat } from '../domain/replicas/format.ts';
+import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
@@ -42,7 +43,7 @@ export interface CoreOptions {
 /** The parts that listeners and loops stand on, while the process runs. */
 export interface Core extends Foundation {
   readonly keyFile: KeyFile;
-  readonly operatorTokens: readonly Secret[];
+  readonly operatorTokens: readonly OperatorToken[];
   readonly storeHealth: StoreHealth;
 }
 
@@ -118,7 +119,11 @@ async function secretsOf(
     keyFilePath === undefined
       ? watchedKeyFile(generatedKeyPath(dataDir), first, log, plantedByOthers)
       : watchedKeyFile(keyFilePath, first, log);
-  return { keyFile, keyRing: keyFile.ring, operatorTokens: tokens.map((token) => new Secret(token)) };
+  return {
+    keyFile,
+    keyRing: keyFile.ring,
+    operatorTokens: tokens.map(({ name, token }) => ({ name, secret: new Secret(token) })),
+  };
 }
 
 function configuredKeyRing(text: string): KeyRing {

@@ -1,6 +1,6 @@
 import { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { Config } from '../config/config.ts';
-import { runLoop } from '../controller/loop.ts';
+import { auditExport, type AuditedExport } from '../domain/access-audit/audited-exports.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
@@ -23,8 +23,7 @@ import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
-import { createLimitedAccounts } from '../domain/limited-accounts/service.ts';
-import { LIMITS, type Deadlines } from '../domain/limits.ts';
+import type { Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
 import { createUsages, type Usages } from '../domain/metering/usage.ts';
 import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
@@ -33,9 +32,6 @@ import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
-import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
-import { createLocalRateWindow, type RateWindowService } from '../domain/rate-window/local-window.ts';
-import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
@@ -54,7 +50,8 @@ import type { Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 
 /*
- * The composition root of the domain: the only file that constructs its services (test/repository/composition.test.ts).
+ * The composition root of the domain: this file and admission-services.ts alone construct its services
+ * (test/repository/composition.test.ts).
  * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
  */
 
@@ -139,6 +136,7 @@ export interface DomainServices {
   readonly reviewQueue: ReviewQueue;
   readonly keyRotation: KeyRotation;
   readonly backups: Backups;
+  readonly auditExport: AuditedExport;
   readonly usages: Usages;
 }
 
@@ -160,7 +158,8 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     auditVerifier: createAuditVerifier({ store, fleet }),
     reviewQueue: createReviewQueue(mutations),
     keyRotation: createKeyRotation(foundation),
-    backups: createBackups({ ...mutations, keyRing, version: VERSION }),
+    backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
+    auditExport: (...exported) => auditExport({ ...mutations, metrics }, ...exported),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
   };
 }
@@ -253,44 +252,5 @@ export function createTermServices(
     schedule: createCompactionSchedule(store, clock, fence),
     pins: createRevisionPins(store, clock),
     rewrap: createRewrap({ store, fleet, envelope, clock, log, rewrapped }, fence),
-  };
-}
-
-/** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
-export async function createRateServices(foundation: Foundation) {
-  const rateWindow = await createRateWindow(foundation);
-  return {
-    rateWindow,
-    limitedAccounts: createLimitedAccounts({ ...foundation, fills: () => rateWindow.window.fills() }),
-  };
-}
-
-/**
- * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An
- * embedded store keeps the windows through a crash.
- * @throws StoreUnavailable when the windows that were kept cannot be read or written anew
- */
-async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
-  const { config, store, clock, log } = foundation;
-  if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
-    const shared = createSharedRateWindow(foundation);
-    return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
-  }
-  const isKept = store.backend === 'sqlite';
-  const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(foundation) : undefined);
-  if (isKept) {
-    window.restore(await readKeptWindows(foundation));
-    // What a crash left open is settled once, whatever ends this process.
-    await window.save();
-  }
-  const forgetting = { name: 'rate-windows', everyMs: LIMITS.rateWindowMs, reconcile: () => window.forget() } as const;
-  return {
-    window,
-    run: (signal) => runLoop(foundation, forgetting, signal),
-    // A disk that is full must not keep the process from ending.
-    finish: () =>
-      window.save().catch((error: unknown) => {
-        log.warn({ err: error }, 'the rate windows could not be saved: the next start counts more than was spent');
-      }),
   };
 }

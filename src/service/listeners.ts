@@ -17,6 +17,7 @@ import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { jitter } from '../time/jitter.ts';
+import { createFailedAttempts } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
@@ -98,7 +99,8 @@ export async function openListeners(
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const clientOf = (request: IncomingMessage): string => trustedProxies.clientOf(request);
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
-  const base = { clock, deadlines, log, metrics, jitter, clientOf, awaitedBodies };
+  const attempts = createFailedAttempts(core);
+  const base = { clock, deadlines, log, metrics, jitter, clientOf, awaitedBodies, attempts };
   const { apps, otelConfigs, mutations } = shared.domain;
   const { rateWindow, limitedAccounts } = shared;
 

@@ -8,7 +8,8 @@ import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
 import { openCore, type Core, type CoreOptions } from './core.ts';
-import { createDeviceServices, createDomainServices, createRateServices } from './domain-services.ts';
+import { createRateServices } from './admission-services.ts';
+import { createDeviceServices, createDomainServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
 import {
   addressesOf,

@@ -90,7 +90,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_API_LISTEN: '0.0.0.0:80' }, { listen: { api: { host: '0.0.0.0', port: 80 } } }],
     [{ MUSTER_DEVICE_LISTEN: '[::1]:0' }, { listen: { device: { host: '::1', port: 0 } } }],
     [{ MUSTER_OPS_LISTEN: 'ops.internal:65535' }, { listen: { ops: { host: 'ops.internal', port: 65_535 } } }],
-    [{ MUSTER_OPERATOR_TOKEN: 'x'.repeat(32) }, { operatorTokens: ['x'.repeat(32)] }],
+    [{ MUSTER_OPERATOR_TOKEN: 'x'.repeat(32) }, { operatorTokens: [{ name: undefined, token: 'x'.repeat(32) }] }],
     [{ MUSTER_POLL_INTERVAL_SECONDS: '1' }, { pollIntervalSeconds: 1 }],
     [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
     [{ MUSTER_DEVICE_RATE_PER_MINUTE: '100000' }, { deviceRatePerMinute: 100_000 }],
@@ -272,7 +272,9 @@ describe('the operator’s tokens', () => {
       MUSTER_OPERATOR_TOKEN: TOKEN,
       MUSTER_OPERATOR_TOKEN_FILE: file(`${'a'.repeat(32)}\r\n\n${'b'.repeat(40)}\n`),
     };
-    expect(readConfig(env).operatorTokens).toEqual([TOKEN, 'a'.repeat(32), 'b'.repeat(40)]);
+    expect(readConfig(env).operatorTokens).toEqual(
+      [TOKEN, 'a'.repeat(32), 'b'.repeat(40)].map((token) => ({ name: undefined, token })),
+    );
   });
 
   test('a line that is none is refused by its number, never by its text', () => {
@@ -299,7 +301,7 @@ describe('with etcd nothing is made up, since every replica must have the same',
 
   test('a token from a file is enough', () => {
     const { MUSTER_OPERATOR_TOKEN: _token, ...env } = onEtcd({ MUSTER_OPERATOR_TOKEN_FILE: file(TOKEN) });
-    expect(readConfig(env).operatorTokens).toEqual([TOKEN]);
+    expect(readConfig(env).operatorTokens).toEqual([{ name: undefined, token: TOKEN }]);
   });
 });
 

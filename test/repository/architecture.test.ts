@@ -26,7 +26,8 @@ const RANKS: readonly (readonly string[])[] = [
   ['store/etcd/lease', 'domain/fleet', 'domain/rate-window', 'domain/fullness'],
   ['store/etcd', 'domain/rate-window/shared', 'domain/keys', 'domain/status-history', 'domain/audit'],
   ['domain/history', 'domain/replicas', 'domain/mutation'],
-  ['domain/accounts', 'domain/apps', 'domain/limited-accounts', 'api/http'],
+  ['domain/access-audit', 'domain/accounts', 'domain/apps', 'domain/limited-accounts'],
+  ['api/http'],
   [
     'domain/devices',
     'domain/otel-config',

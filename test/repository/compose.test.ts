@@ -107,7 +107,7 @@ describe('Muster', () => {
         kind: 'etcd',
         endpoints: depends_on.map((name) => `http://${name}:2379`),
       });
-      expect(config.operatorTokens).toEqual([OPERATOR_TOKEN]);
+      expect(config.operatorTokens).toEqual([{ name: undefined, token: OPERATOR_TOKEN }]);
       const inside = Object.values(config.listen).map(({ port }) => String(port));
       expect(ports.map((port) => port.split(':')[2])).toEqual(inside);
     },

@@ -109,6 +109,8 @@
   value: {{ .opsConnectionsPerAddress | int | quote }}
 - name: MUSTER_RATE_WINDOW
   value: {{ .rateWindow | quote }}
+- name: MUSTER_METRICS_ACCOUNTS
+  value: {{ .metricsAccounts | quote }}
 - name: MUSTER_METERING_DELAY_SECONDS
   value: {{ .meteringDelaySeconds | int | quote }}
 - name: MUSTER_PRICE_PER_DAEMON_MONTH

@@ -4,6 +4,7 @@ import { confirmed } from '../../domain/devices/credential-binding.ts';
 import type { FleetReader, FoundApp } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { bearerOf } from '../http/bearer.ts';
+import { NotAuthenticated } from '../http/errors.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import type { DeviceDeps } from './deps.ts';
 
@@ -26,7 +27,7 @@ export function authenticated(exchange: Exchange, deps: DeviceDeps): MaybePromis
 
 function credentialHashOf({ request }: Exchange): string {
   const hash = bearerOf(request).credentialHash;
-  if (hash === undefined) throw new Refusal('invalid_credential');
+  if (hash === undefined) throw refused('malformed');
   return hash;
 }
 
@@ -63,8 +64,9 @@ export async function authenticatedAgain(exchange: Exchange, deps: DeviceDeps): 
 
 function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybePromise<FoundApp> {
   const rememberRefusal = (error: unknown): never => {
-    if (error instanceof Refusal && error.code === 'invalid_credential') deps.recentlyRejected.add(hash);
-    throw error;
+    if (!(error instanceof Refusal) || error.code !== 'invalid_credential') throw error;
+    deps.recentlyRejected.add(hash);
+    throw refused('unknown');
   };
   if (!reader.atOnce) return fromStore(reader, hash, deps).catch(rememberRefusal);
   try {
@@ -73,6 +75,9 @@ function foundAppOf(reader: FleetReader, hash: string, deps: DeviceDeps): MaybeP
     return rememberRefusal(error);
   }
 }
+
+const refused = (reason: 'malformed' | 'unknown'): NotAuthenticated =>
+  new NotAuthenticated('invalid_credential', { credential: 'device_credential', reason });
 
 /**
  * While memory is behind, every daemon of a herd would read the store: only a bounded number may do so at once, and the

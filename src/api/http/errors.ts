@@ -1,4 +1,5 @@
-import type { RefusalCode } from '../../domain/refusal.ts';
+import type { AttemptReason, CredentialKind } from '../../domain/access-audit/failed-attempts.ts';
+import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
 interface ErrorRow {
   readonly status: number;
@@ -41,6 +42,25 @@ export const ERRORS = {
   invalid_request: { status: 400, message: 'The request is not valid.' },
   invalid_token: { status: 401, message: 'The operator token is missing or wrong.' },
 } as const satisfies Record<RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'overloaded', ErrorRow>;
+
+/** A secret that did not let its client in. */
+export interface FailedAttempt {
+  readonly credential: CredentialKind;
+  readonly reason: AttemptReason;
+  /** Of the key that was tried, where there is one. */
+  readonly accountId?: string;
+  readonly keyId?: string;
+}
+
+/** A refusal that tells what was tried. To the client it is like any other of its code. */
+export class NotAuthenticated extends Refusal {
+  readonly attempt: FailedAttempt;
+
+  constructor(code: 'invalid_key' | 'invalid_credential' | 'invalid_token', attempt: FailedAttempt) {
+    super(code);
+    this.attempt = attempt;
+  }
+}
 
 /** The codes of all errors that a response may have. */
 export type ErrorCode = keyof typeof ERRORS;

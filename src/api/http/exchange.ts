@@ -1,19 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { AttemptMetrics, FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import { requestFields, type Origin } from '../../domain/mutation/step.ts';
+import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
-import { errorBody, ERRORS, retryAfterOf, type ErrorCode } from './errors.ts';
+import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode, type FailedAttempt } from './errors.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { sendPieces } from './stream.ts';
 
-/** The verb by which every exchange is counted and timed. */
-export interface RequestMetrics {
+/** The verbs by which every exchange is counted and timed. */
+export interface RequestMetrics extends AttemptMetrics {
   requestEnded(ended: EndedRequest): void;
 }
 
@@ -40,6 +42,8 @@ export interface ExchangeDeps {
   readonly clientOf: (request: IncomingMessage) => string;
   /** A number in [0, 1) that spreads the retries of clients. */
   readonly jitter: () => number;
+  /** Counts the failed secrets that the audit tells of. */
+  readonly attempts: Pick<FailedAttempts, 'failed'>;
   /** Bounds the bodies of authenticated requests that are waited for, on all listeners. */
   readonly awaitedBodies: AwaitedBodies;
 }
@@ -94,6 +98,8 @@ export class Exchange {
   readonly #startedAt: number;
   #storeMs = 0;
   #principal: string | undefined;
+  /** What was tried, for the log. */
+  #attempt: object | undefined;
   /** Why the answer is 502, for the log. */
   #unavailable: string | undefined;
 
@@ -205,6 +211,7 @@ export class Exchange {
    * (H15), and so is a replica that is configured wrongly; the log names the reason. Any other error is 502 and logged as an error, since a person must act.
    */
   fail(error: unknown): void {
+    if (error instanceof NotAuthenticated) this.#attempted(error.attempt);
     if (error instanceof Refusal) return this.refuse(error.code, error.says);
     if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
     if (error instanceof RequestLate) this.#unavailable = 'late';
@@ -233,7 +240,17 @@ export class Exchange {
   /** Whoever tries secrets is found by the address. An enrollment tells of its code itself, and why it is refused. */
   #tellUnauthenticated(code: ErrorCode): void {
     if (code === 'invalid_code') return;
-    this.#deps.log.info({ listener: this.#listener, ...this.#fields(), reason: code }, 'not authenticated');
+    const told = { listener: this.#listener, ...this.#fields(), reason: code, ...this.#attempt };
+    this.#deps.log.info(told, 'not authenticated');
+  }
+
+  /** Counts a failed secret. The audit hears of one later: no refusal waits for it. */
+  #attempted(attempt: FailedAttempt): void {
+    const { credential, reason, accountId, keyId } = attempt;
+    this.#attempt = { credential, why: reason, accountId, keyId };
+    this.#deps.metrics.authenticationFailed(credential, reason);
+    if (reason !== 'wrong_secret') return;
+    this.#deps.attempts.failed({ of: accountId ?? OPERATOR_AUDIT, keyId, client: this.client });
   }
 
   /** What each line of the log says of a request. */

@@ -10,12 +10,17 @@ export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
  * `?count=true` the header says how many entries follow. It is `overloaded` while another backup is under way.
  * @throws StoreUnavailable
  */
-export async function sendBackup(exchange: Exchange, query: URLSearchParams, backups: Backups): Promise<void> {
+export async function sendBackup(
+  exchange: Exchange,
+  actor: string,
+  query: URLSearchParams,
+  backups: Backups,
+): Promise<void> {
   exchange.route = BACKUP.path;
   if (exchange.request.method === 'HEAD') return exchange.reply({ status: 200, headers: CONTENT });
   const backup = await backups.begin({
     counted: query.get('count') === 'true',
-    origin: exchange.origin('operator'),
+    origin: exchange.origin(actor),
   });
   if (backup === 'busy') return exchange.refuse('overloaded', 'A backup is being made already: wait for its end.');
   await using begun = backup;

@@ -4,8 +4,9 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type * as z from 'zod';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
-import type { Secret } from '../../domain/credentials/secret.ts';
+import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
 import { bearerOf } from '../http/bearer.ts';
+import { NotAuthenticated } from '../http/errors.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readJson, type FieldCodes } from '../http/json-body.ts';
@@ -25,7 +26,7 @@ import { readUsage } from './usage.ts';
 /** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
   /** Each is valid, so that the old and the new token work while they are changed. */
-  readonly operatorTokens: readonly Secret[];
+  readonly operatorTokens: readonly OperatorToken[];
   readonly registry: Registry;
   /** Tells in words why the replica must not serve; undefined when it is ready. */
   readonly unready: () => string | undefined;
@@ -70,7 +71,7 @@ const exchangeOf = (response: Response): Exchange => (response.locals as { excha
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
 export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   const app = bareExpress();
-  const isOperator = operatorCheck(deps.operatorTokens);
+  const actorOf = operatorCheck(deps.operatorTokens);
   const renderings = new SharedRuns(() => rendered(deps.registry), pauseAfterRendering);
   app.use(begin);
   app.get('/livez', liveness);
@@ -123,20 +124,28 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     const { path } = request;
     if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
     const exchange = exchangeOf(response);
-    if (!isOperator(bearerOf(request).token)) return exchange.refuse('invalid_token');
-    exchange.authenticated('operator');
+    const { token } = bearerOf(request);
+    const actor = actorOf(token);
+    if (actor === undefined) {
+      const reason = token === undefined ? 'malformed' : 'wrong_secret';
+      return exchange.fail(new NotAuthenticated('invalid_token', { credential: 'operator_token', reason }));
+    }
+    response.locals['actor'] = actor;
+    exchange.authenticated(actor);
     next();
   }
 
   function backup(request: Request, response: Response): void {
     const exchange = exchangeOf(response);
-    sendBackup(exchange, queryOf(request), deps.services.backups).catch((error: unknown) => exchange.fail(error));
+    sendBackup(exchange, actorIn(response), queryOf(request), deps.services.backups).catch((error: unknown) =>
+      exchange.fail(error),
+    );
   }
 
   function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
     return (request: Request, response: Response): void => {
       const exchange = exchangeOf(response);
-      run(route, request, exchange)
+      run(route, request, exchange, actorIn(response))
         .then((reply) => exchange.reply(reply))
         .catch((error: unknown) => exchange.fail(error));
     };
@@ -146,13 +155,14 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     route: OperatorRoute<Shape>,
     request: Request,
     exchange: Exchange,
+    actor: string,
   ) {
     const ids = pathIds(request.params);
     const body = await bodyOf(route, exchange);
     const query = queryOf(request);
     const reply = route.handle(
       {
-        origin: exchange.origin('operator'),
+        origin: exchange.origin(actor),
         body,
         ...ids,
         query,
@@ -191,12 +201,22 @@ const pauseAfterRendering = (ranMs: number): Promise<unknown> =>
 /** One rendering for all who wait for it, however slowly each takes it. */
 const rendered = async (registry: Registry): Promise<Exposition> => new Exposition(await registry.metrics());
 
-/** Compares digests, which have one length whatever was sent, in constant time and with every token. */
-function operatorCheck(tokens: readonly Secret[]): (token: string | undefined) => boolean {
+/**
+ * Compares digests, which have one length whatever was sent, in constant time and with every token.
+ * @returns the actor that a token stands for, as the audit names it; undefined for a wrong one
+ */
+function operatorCheck(tokens: readonly OperatorToken[]): (token: string | undefined) => string | undefined {
   const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
-  const valid = tokens.map((token) => digest(token.reveal()));
+  const valid = tokens.map(({ name, secret }) => ({
+    actor: name === undefined ? 'operator' : `operator:${name}`,
+    known: digest(secret.reveal()),
+  }));
   return (token) => {
     const given = digest(token ?? '');
-    return valid.map((known) => timingSafeEqual(known, given)).includes(true) && token !== undefined;
+    const matches = valid.map(({ known }) => timingSafeEqual(known, given));
+    return token === undefined ? undefined : valid[matches.indexOf(true)]?.actor;
   };
 }
+
+/** Who acts; set once the operator's token was found to be right. */
+const actorIn = (response: Response): string => (response.locals as { actor: string }).actor;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { AuditedExport } from '../../domain/access-audit/audited-exports.ts';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
 import type { AuditEntries } from '../../domain/audit/list.ts';
@@ -26,6 +27,8 @@ export interface OperatorServices {
   readonly usages: Usages;
   readonly keyRotation: KeyRotation;
   readonly backups: Backups;
+  /** To be awaited before anything of an export leaves the service. */
+  readonly auditExport: AuditedExport;
   readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
 }
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { AttemptReason } from '../../domain/access-audit/failed-attempts.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { bearerOf } from '../http/bearer.ts';
+import { NotAuthenticated } from '../http/errors.ts';
 
 /** The caller of a request of `/v1`, and the reader that found it. */
 export interface Authenticated {
@@ -20,12 +22,22 @@ export interface Authenticated {
 export function authenticate(request: IncomingMessage, fleet: Fleet): MaybePromise<Authenticated> {
   const bearer = bearerOf(request);
   const { keyId } = bearer;
-  if (keyId === undefined) throw new Refusal('invalid_key');
+  if (keyId === undefined) throw refused('malformed');
   return andThen(fleet.current(), (reader) =>
     andThen(reader.accountOfKey(keyId), (found) => {
-      if (!found || !bearer.matches(found.key.record.hash)) throw new Refusal('invalid_key');
+      if (!found) throw refused('unknown');
+      if (!bearer.matches(found.key.record.hash)) throw refused('wrong_secret', found.account.id, keyId);
       if (found.account.record.disabled) throw new Refusal('account_disabled');
       return { account: found.account, keyId, reader };
     }),
   );
 }
+
+/** To the client all of them are alike. */
+const refused = (reason: AttemptReason, accountId?: string, keyId?: string): NotAuthenticated =>
+  new NotAuthenticated('invalid_key', {
+    credential: 'api_key',
+    reason,
+    ...(accountId !== undefined && { accountId }),
+    ...(keyId !== undefined && { keyId }),
+  });

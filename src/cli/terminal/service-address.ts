@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError, parseOperatorTokens } from '../../config/config.ts';
+import { ConfigError } from '../../config/config.ts';
+import { parseOperatorTokens } from '../../config/operator-tokens.ts';
 import { Secret } from '../../domain/credentials/secret.ts';
 
 /** The address of the running service, and the token that opens it. */
@@ -44,7 +45,7 @@ function listening(address: string): string {
 
 function operatorToken(env: Environment): Secret {
   const own = given(env, 'MUSTER_OPERATOR_TOKEN');
-  if (own !== undefined) return new Secret(parseOperatorTokens(own, 'MUSTER_OPERATOR_TOKEN')[0] ?? '');
+  if (own !== undefined) return new Secret(parseOperatorTokens(own, 'MUSTER_OPERATOR_TOKEN')[0]?.token ?? '');
   const file = given(env, 'MUSTER_OPERATOR_TOKEN_FILE');
   if (file !== undefined) return firstOf(file, 'MUSTER_OPERATOR_TOKEN_FILE');
   return firstOf(join(given(env, 'MUSTER_DATA_DIR') ?? './.muster', 'operator-token'), undefined);
@@ -62,5 +63,5 @@ function firstOf(path: string, variable: string | undefined): Secret {
         `there is no token of an embedded store at ${path} (${code})`,
     );
   }
-  return new Secret(parseOperatorTokens(text, variable ?? path)[0] ?? '');
+  return new Secret(parseOperatorTokens(text, variable ?? path)[0]?.token ?? '');
 }

@@ -1,19 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type Page, type Store } from '../../store/port.ts';
+import { auditExport, type AuditedExportsDeps } from '../access-audit/audited-exports.ts';
 import { generateMarker } from '../credentials/random-ids.ts';
 import { pinRevision } from '../history/revision-pins.ts';
 import { readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
-import { commitSteps } from '../mutation/commit.ts';
-import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
-import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import type { Origin } from '../mutation/step.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
-import { Busy, keyIsMissing } from '../refusal.ts';
+import { keyIsMissing } from '../refusal.ts';
 import { noteBackup } from './last-backup.ts';
 import { BACKUP_FORMAT, BackupWriter, type BackupHeader, type SigningKey } from './file-format.ts';
 
-export interface BackupDeps extends Pick<MutationDeps, 'store' | 'clock' | 'random' | 'log' | 'metrics'> {
+export interface BackupDeps extends AuditedExportsDeps {
   readonly keyRing: KeyRing;
   readonly version: string;
 }
@@ -53,7 +52,13 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   KEYS.rewrapped,
   KEYS.lastBackup,
 ]);
-const LEFT_OUT_RANGES: readonly string[] = [KEYS.replicas, KEYS.pins, KEYS.rateWindows, KEYS.rateAges];
+const LEFT_OUT_RANGES: readonly string[] = [
+  KEYS.replicas,
+  KEYS.pins,
+  KEYS.rateWindows,
+  KEYS.rateAges,
+  KEYS.attemptedAll,
+];
 
 /** Whether a key is not part of a backup. */
 export const isLeftOut = (key: string): boolean =>
@@ -86,7 +91,7 @@ export function createBackups(deps: BackupDeps): Backups {
         version: deps.version,
       } as const;
       const entries = options.counted ? await countAt(deps.store, revision) : undefined;
-      await audit(deps, options.origin, { revision, keyNumber: signer.number });
+      await auditExport(deps, 'backup', options.origin, { revision, keyNumber: signer.number });
       const resources = opened.move();
       return {
         pieces: () => pieces(deps, signer, { ...header, ...(entries !== undefined && { entries }) }),
@@ -102,25 +107,6 @@ async function signingKey({ store, keyRing }: BackupDeps): Promise<SigningKey> {
   const key = keyRing.key(number);
   if (!key) throw keyIsMissing(number);
   return { number, key, fingerprint: keyRing.fingerprint(number) ?? '' };
-}
-
-/**
- * Writes the entry that somebody takes the whole store away.
- * @throws Busy; StoreUnavailable, but not where the store is full: a backup is the way out of that, and the log has it.
- */
-async function audit(deps: BackupDeps, origin: Origin, detail: { revision: number; keyNumber: number }): Promise<void> {
-  const action = 'backup.begun';
-  const step: Step<void> = { accountId: OPERATOR_AUDIT, action, detail, expect: [], write: [], result: undefined };
-  deps.log.info({ actor: origin.actor, ...requestFields(origin), ...detail }, 'a backup begins');
-  try {
-    const done = await commitSteps(deps, [{ origin, step }]);
-    if (done === 'conflict') throw new Busy('conflicts', 'The entry of the backup could not be written.');
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
-    deps.log.error({ err: error, ...requestFields(origin) }, 'the store is full, and the audit lacks a backup');
-    return;
-  }
-  deps.metrics.mutationCommitted(action);
 }
 
 async function* pieces(

@@ -1,6 +1,7 @@
 import type { Entry, Expectation, Store, Write } from '../../store/port.ts';
-import { HOUR_MS } from '../../time/utc-days.ts';
+import { DAY_MS, HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
+import { attemptedSchema } from '../records/attempt-records.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema, idempotencySlotSchema, noteSchema } from '../records/records.ts';
@@ -116,5 +117,14 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
     what: 'refusal_notes',
     prefix: KEYS.refusalNotes,
     isExpired: (entry, now) => now >= parseRecord(noteSchema, entry).record.at + HOUR_MS + EXPIRY_MARGIN_MS,
+    companion: none,
+  });
+
+/** Removes notes of failed secrets that nobody has tried for a day: the counts that they are about are forgotten. */
+export const attemptNotesSweep = (deps: SweepDeps): Sweep =>
+  recordSweep(deps, {
+    what: 'attempt_notes',
+    prefix: KEYS.attemptedAll,
+    isExpired: (entry, now) => now >= parseRecord(attemptedSchema, entry).record.at + DAY_MS,
     companion: none,
   });

@@ -10,7 +10,14 @@ import type { Clock } from '../../time/clock.ts';
 export const EXPIRY_MARGIN_MS = 300_000;
 
 /** The kinds of records that the clean-up removes. */
-export const CLEANED = ['codes', 'idempotency_records', 'refusal_notes', 'past_credentials', 'audit_entries'] as const;
+export const CLEANED = [
+  'codes',
+  'idempotency_records',
+  'refusal_notes',
+  'attempt_notes',
+  'past_credentials',
+  'audit_entries',
+] as const;
 /** A kind of records that the clean-up removes. */
 export type Cleaned = (typeof CLEANED)[number];
 

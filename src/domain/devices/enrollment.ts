@@ -206,6 +206,10 @@ const losing = ({ accountId, appId, expect, write }: Loser, to: string): Step<un
 async function report(deps: EnrollmentDeps, origin: Origin, appId: string, why: NotEnrolled): Promise<void> {
   deps.metrics.enrollmentEnded(why.result);
   const onceValid = why.result !== 'unknown_code' && why.found !== undefined;
+  // A disabled account has a valid code.
+  if (why.result !== 'account_disabled') {
+    deps.metrics.authenticationFailed('enroll_code', onceValid ? 'once_valid' : 'unknown');
+  }
   const accountId = why.found?.account.id;
   const told = { ...requestFields(origin), client: origin.client };
   deps.log.info({ ...told, accountId, appId: why.found && appId, reason: why.result }, 'not enrolled');

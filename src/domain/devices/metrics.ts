@@ -1,3 +1,5 @@
+import type { AttemptMetrics } from '../access-audit/failed-attempts.ts';
+
 /* The metrics of enrollments, held polls and heartbeats: the verbs that are called, and the closed sets of labels. */
 
 /** How an attempt to enroll ends. The daemon is told no more than `invalid_code`. */
@@ -17,7 +19,7 @@ export const ENROLLMENT_RESULTS = [
 ] as const;
 export type EnrollmentResult = (typeof ENROLLMENT_RESULTS)[number];
 
-export interface EnrollmentMetrics {
+export interface EnrollmentMetrics extends AttemptMetrics {
   enrollmentEnded(result: EnrollmentResult): void;
 }
 

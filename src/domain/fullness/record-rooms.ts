@@ -20,6 +20,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'cred/*': 'by commit',
   'past/*/*': 'by commit',
   'refused/*/*': 'by commit',
+  'attempted/*': 'growth',
   'audit/*/*': 'by commit',
   'life/*/*': 'by commit',
   'life/*/*/*': 'by commit',

@@ -25,12 +25,21 @@ export async function purgesInHistory(store: Store): Promise<PurgesInHistory> {
 
 /**
  * Reads when the oldest purge was that the history may still hold, in milliseconds since 1970; undefined where there is
- * none. Of more than 1000 purges it is the oldest of some. @throws StoreUnavailable; BadRecord
+ * none that can be read. Of more than 1000 purges it is the oldest of some. @throws StoreUnavailable
  */
 export async function oldestPurgeAt(store: Store): Promise<number | undefined> {
   const { entries } = await store.list({ prefix: KEYS.purges, limit: LISTED_MAX });
-  const instants = entries.map((entry) => parseRecord(purgeSchema, entry).record.at);
+  const instants = entries.flatMap((entry) => purgeSchema.safeParse(textOf(entry)).data?.at ?? []);
   return instants.length === 0 ? undefined : Math.min(...instants);
+}
+
+/** Undefined where a note is no JSON: whoever counts it says so. */
+function textOf({ value }: Entry): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

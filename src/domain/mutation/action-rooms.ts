@@ -30,6 +30,11 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'review.decided': 'growth',
   // A read of the operator's, and a reason for one.
   'backup.begun': 'upkeep',
+  'usage.exported': 'upkeep',
+  'audit.exported': 'upkeep',
+  // Of failed secrets: whoever tries them must not fill the store.
+  'key.refused': 'growth',
+  'token.refused': 'growth',
 };
 
 /** The class of a mutation's step. */

@@ -9,6 +9,13 @@ import { Busy } from '../refusal.ts';
 import { roomOfStep } from './action-rooms.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 
+interface CommitExtra {
+  readonly expect?: readonly Expectation[];
+  readonly write?: readonly Write[];
+  /** No consistent read depends on what the steps write. */
+  readonly quiet?: true;
+}
+
 export interface PlannedStep {
   readonly origin: Origin;
   readonly step: Step<unknown>;
@@ -22,12 +29,12 @@ export interface PlannedStep {
 export async function commitSteps(
   deps: Pick<MutationDeps, 'store' | 'clock' | 'random' | 'metrics'>,
   steps: readonly PlannedStep[],
-  extra: { expect: readonly Expectation[]; write: readonly Write[] } = { expect: [], write: [] },
+  extra: CommitExtra = {},
 ): Promise<number | 'conflict'> {
   const expect = new Map<string, Expectation>();
-  const write: Write[] = [...extra.write];
+  const write: Write[] = [...(extra.write ?? [])];
   let marker = '';
-  for (const expectation of extra.expect) expect.set(expectation.key, expectation);
+  for (const expectation of extra.expect ?? []) expect.set(expectation.key, expectation);
   for (const { origin, step } of steps) {
     const entry = auditEntry(deps.random, origin, step);
     marker = entry.put;
@@ -44,11 +51,16 @@ export async function commitSteps(
   if (!one) throw new Error('a commit without steps');
   const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
   const room = strictestOf(steps.map(({ step }) => roomOfStep(step)));
-  const change: Change = { expect: [one, ...others], write, room };
+  const change: Change = { expect: [one, ...others], write, room, ...(extra.quiet && { quiet: true }) };
   return await commitMarked(deps, change, marker, deadline);
 }
 
-function auditEntry(random: RandomSource, origin: Origin, step: Step<unknown>): { put: string; value: string } {
+/** The audit entry of a step, under a key that nobody can foresee. */
+export function auditEntry(
+  random: RandomSource,
+  origin: Pick<Origin, 'actor' | 'requestId' | 'at'>,
+  step: Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>,
+): { put: string; value: string } {
   const { countsAt = origin.at } = step;
   const entry: AuditRecord = {
     at: origin.at,

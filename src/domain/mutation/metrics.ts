@@ -21,6 +21,10 @@ export const MUTATION_ACTIONS = [
   'otel.purged',
   'review.decided',
   'backup.begun',
+  'usage.exported',
+  'audit.exported',
+  'key.refused',
+  'token.refused',
 ] as const;
 export type MutationAction = (typeof MUTATION_ACTIONS)[number];
 

@@ -45,6 +45,9 @@ export const KEYS = {
   review: (accountId: string, appId: string, entryId: string) => `review/${accountId}/${appId}/${entryId}`,
   /** Lists the entries that an app has; whoever adds one writes this record, which keeps their bound exact. */
   reviewIndex: (accountId: string, appId: string) => `reviews/${accountId}/${appId}`,
+  /** Failed secrets, by account or `operator`, as they last entered the audit. */
+  attemptedAll: 'attempted/',
+  attempted: (of: string) => `attempted/${of}`,
   refusalNotes: 'refused/',
   refusalNote: (accountId: string, appId: string) => `refused/${accountId}/${appId}`,
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { publishedAttemptsSchema } from './attempt-records.ts';
 import { limitedSchema } from './limited-records.ts';
 
 /* The records by which replicas know of each other: which live, which keys they have, and which key is active. */
@@ -28,6 +29,8 @@ export const replicaSchema = z.looseObject({
   operatorTokens: announcedTokensSchema.optional(),
   /** Which accounts are limited; absent where none is, and from an earlier version. */
   limited: limitedSchema.optional(),
+  /** Failed secrets by account; absent where there are none, and from an earlier version. */
+  attempts: publishedAttemptsSchema.optional(),
 });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 

@@ -5,10 +5,18 @@ import { derivedKey } from '../keys/derived-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.ts';
 
+/** A token that opens the operator API. */
+export interface OperatorToken {
+  /** The name of who has it, for the audit. */
+  readonly name: string | undefined;
+  readonly secret: Secret;
+}
+
 /*
  * Replicas must take the same tokens of the operator: otherwise a token works or not by the replica that is asked, and
  * one that was withdrawn may still open a door. Each replica announces an HMAC of its tokens under the active key. It
- * tells whether two replicas have the same tokens to those who have the key, and nothing to anybody else.
+ * tells whether two replicas have the same tokens, whatever their names, to those who have the key, and nothing to
+ * anybody else.
  */
 
 export interface OperatorTokensMetrics {
@@ -18,7 +26,7 @@ export interface OperatorTokensMetrics {
 
 export interface OperatorTokensDeps {
   readonly keyRing: KeyRing;
-  readonly operatorTokens: readonly Secret[];
+  readonly operatorTokens: readonly OperatorToken[];
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly metrics: OperatorTokensMetrics;
 }
@@ -38,7 +46,7 @@ export class ComparedTokens {
     const { keyRing, operatorTokens } = this.#deps;
     const key = keyRing.key(keyNumber);
     if (!key) return undefined;
-    const tokens = [...new Set(operatorTokens.map((token) => token.reveal()))].sort();
+    const tokens = [...new Set(operatorTokens.map(({ secret }) => secret.reveal()))].sort();
     // Tokens have no line ends in them, so a list has one text.
     const mac = createHmac('sha256', derivedKey(key, 'operator tokens')).update(tokens.join('\n')).digest('hex');
     return { keyNumber, mac };

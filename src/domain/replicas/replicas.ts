@@ -1,7 +1,6 @@
 import type { Log } from '../../log.ts';
 import { PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Secret } from '../credentials/secret.ts';
 import { joinSealing, readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
@@ -9,7 +8,7 @@ import { KEYS } from '../records/keys.ts';
 import { RECORD_CHANGES } from '../records/record-changes.ts';
 import { FORMAT } from '../records/records.ts';
 import { replicaSchema, type AnnouncedTokens, type ReplicaRecord } from '../records/replica-records.ts';
-import { ComparedTokens, type OperatorTokensMetrics } from './operator-tokens.ts';
+import { ComparedTokens, type OperatorToken, type OperatorTokensMetrics } from './operator-tokens.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
 
 /** The registry of live replicas. Each has a record there with its keys, its version and its clock. */
@@ -68,7 +67,7 @@ export interface ReplicasDeps {
   readonly version: string;
   readonly keyRing: KeyRing;
   /** The tokens that open the operator API of this replica. */
-  readonly operatorTokens: readonly Secret[];
+  readonly operatorTokens: readonly OperatorToken[];
   /** `RECORD_CHANGES` by default; tests give others. */
   readonly knows?: readonly string[];
 }

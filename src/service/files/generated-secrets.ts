@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigError, parseOperatorTokens } from '../../config/config.ts';
+import { ConfigError } from '../../config/config.ts';
+import { parseOperatorTokens, type NamedToken } from '../../config/operator-tokens.ts';
 import { plantedByOthers } from '../../config/trusted-file.ts';
 import { generateSecretWord, type RandomSource } from '../../domain/credentials/random-ids.ts';
 import { newKeyFile, parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
@@ -19,7 +20,7 @@ import { writeNewFile } from './new-file.ts';
 export const TOKEN_FILE = 'operator-token';
 
 /** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
-export async function generatedOperatorTokens(dataDir: string, random: RandomSource): Promise<readonly string[]> {
+export async function generatedOperatorTokens(dataDir: string, random: RandomSource): Promise<readonly NamedToken[]> {
   const path = join(dataDir, TOKEN_FILE);
   return parseOperatorTokens(await readOrMake(path, () => `${generateSecretWord(random)}\n`), path);
 }

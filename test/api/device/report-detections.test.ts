@@ -469,9 +469,9 @@ onEachBackend('detections', (backend) => {
     const [audit, app] = [await auditOf(muster, from.accountId), await readApp(muster, from.apiKey, from.appId)];
     const changes = store.changes.length;
     await send(from, named(0, 2));
+    expect(store.changes.slice(changes).map(({ quiet }) => quiet)).toEqual([true]);
     expect(await auditOf(muster, from.accountId)).toEqual(audit);
     expect(await readApp(muster, from.apiKey, from.appId)).toEqual(app);
-    expect(store.changes.slice(changes).map(({ quiet }) => quiet)).toEqual([true]);
   });
 
   test('the content that a daemon sends is in no log, no metric and no refusal', async () => {

@@ -134,7 +134,7 @@ onEachStoreAlone('a backup', (stores) => {
     for await (const piece of backup.pieces()) text += piece;
     expect((await readText(text)).entries).toHaveLength(COUNT);
     expect(logged.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { level: 'info', actor, requestId, ...detail, msg: 'a backup begins' },
+      { level: 'info', actor, requestId, ...detail, action: 'backup.begun', msg: 'an export begins' },
       { level: 'info', ...detail, msg: 'a backup was sent whole' },
     ]);
     const down: Store['commit'] = () => Promise.reject(new StoreUnavailable('unreachable', 'down'));
@@ -150,7 +150,7 @@ onEachStoreAlone('a backup', (stores) => {
     const begun = await backups.begin({ counted: false, origin: ORIGIN });
     expect(begun).not.toBe('busy');
     if (begun !== 'busy') await begun[Symbol.asyncDispose]();
-    expect(logged.at(-1)).toMatch(/"level":"error".*the audit lacks a backup/);
+    expect(logged.at(-1)).toMatch(/"level":"error".*the audit lacks an export/);
   });
 
   test.each<readonly [string, readonly ('hold' | 'commit')[]]>([

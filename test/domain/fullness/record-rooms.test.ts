@@ -59,6 +59,8 @@ describe('A12: the classes of records and mutations', () => {
       'otel.purged',
       // A read, whose entry goes on to 95 %.
       'backup.begun',
+      'usage.exported',
+      'audit.exported',
     ]);
   });
 

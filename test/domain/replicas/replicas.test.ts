@@ -46,7 +46,7 @@ function replica(
     replicaId,
     version: '0.0.0',
     keyRing,
-    operatorTokens: tokens.map((token) => new Secret(token)),
+    operatorTokens: tokens.map((token) => ({ name: undefined, secret: new Secret(token) })),
     ...(knows && { knows }),
   });
   return {

@@ -154,7 +154,9 @@ test('a file that another process makes at the same moment is not overwritten', 
 
 test('the kept token file may hold several, for rotation', async () => {
   kept('operator-token', `${'a'.repeat(32)}\n\n${'b'.repeat(40)}\r\n`);
-  expect(await generatedOperatorTokens(dir, random)).toEqual(['a'.repeat(32), 'b'.repeat(40)]);
+  expect(await generatedOperatorTokens(dir, random)).toEqual(
+    ['a'.repeat(32), 'b'.repeat(40)].map((token) => ({ name: undefined, token })),
+  );
 });
 
 test('a file that others can write, or have put there, is refused by its path', async () => {

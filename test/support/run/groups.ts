@@ -27,6 +27,7 @@ export const QUICK: readonly string[] = [
   'test/controller/kubernetes/schema/crds.test.ts',
   'test/controller/loop.test.ts',
   'test/controller/rate-limits.test.ts',
+  'test/domain/access-audit/failed-attempts.test.ts',
   'test/domain/audit/chain.test.ts',
   'test/domain/audit/verify.test.ts',
   'test/domain/backup/file-format.test.ts',

@@ -1,0 +1,114 @@
+import { ABSENT, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
+import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { auditEntry } from '../mutation/commit.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { attemptedSchema, type AttemptedRecord, type Attempts } from '../records/attempt-records.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { ReplicaRecord } from '../records/replica-records.ts';
+import { TRIED_NAMES_MAX } from './failed-attempts.ts';
+
+export interface AuditedAttemptsMetrics {
+  /** An entry about failed secrets was not written, since the store is too full. */
+  attemptsDropped(): void;
+}
+
+export interface AuditedAttemptsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly metrics: AuditedAttemptsMetrics;
+  /** The fence of the leader's term. */
+  readonly fence: readonly Expectation[];
+}
+
+type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts'>;
+
+/** The failed secrets of one account that the audit does not have yet. */
+interface Fresh {
+  readonly count: number;
+  readonly tried: readonly Attempts[];
+  readonly counted: AttemptedRecord['counted'];
+}
+
+/**
+ * Enters in the audit what the replicas have published of failed secrets: for each account, and for the operator, one
+ * entry an hour with the number since the entry before. The record of what was entered goes into the same commit, so
+ * that another leader neither repeats nor forgets anything.
+ */
+export class AuditedAttempts {
+  readonly #deps: AuditedAttemptsDeps;
+  /** What this term knows to be entered, or dropped, with the revision of the record. */
+  readonly #known = new Map<string, { readonly record: AttemptedRecord; readonly revision: number }>();
+
+  constructor(deps: AuditedAttemptsDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws StoreUnavailable; BadRecord */
+  async enter(replicas: readonly Published[]): Promise<void> {
+    const published = replicas.flatMap(({ replicaId, attempts = [] }) => attempts.map((one) => ({ replicaId, one })));
+    const byAccount = Map.groupBy(published, ({ one }) => one.of);
+    for (const of of this.#known.keys()) if (!byAccount.has(of)) this.#known.delete(of);
+    for (const [of, some] of byAccount) await this.#enterOne(of, some);
+  }
+
+  async #enterOne(of: string, published: readonly { replicaId: string; one: Attempts }[]): Promise<void> {
+    const known = this.#known.get(of) ?? (await this.#read(of));
+    this.#known.set(of, known);
+    const { store, clock, random, metrics, fence } = this.#deps;
+    const at = clock.now();
+    const fresh = freshOf(published, known.record.counted);
+    if (fresh.count === 0 || at < known.record.at + HOUR_MS) return;
+    const record = { at, counted: fresh.counted };
+    const origin = { actor: 'muster', requestId: generateMarker(random), at };
+    const entry = auditEntry(random, origin, { accountId: of, ...told(of, fresh) });
+    try {
+      const result = await store.commit({
+        expect: [{ key: KEYS.attempted(of), revision: known.revision }, { key: entry.put, revision: ABSENT }, ...fence],
+        write: [put(KEYS.attempted(of), record), entry],
+        quiet: true,
+      });
+      // A conflict is another leader, or this commit with a lost answer: the record tells.
+      if (result.outcome === 'committed') this.#known.set(of, { record, revision: result.revision });
+      else this.#known.delete(of);
+    } catch (error) {
+      this.#known.delete(of);
+      if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
+      // It is not tried again for an hour, like one that was written.
+      this.#known.set(of, { record, revision: known.revision });
+      metrics.attemptsDropped();
+    }
+  }
+
+  async #read(of: string): Promise<{ record: AttemptedRecord; revision: number }> {
+    const entry = await this.#deps.store.get(KEYS.attempted(of));
+    return entry ? parseRecord(attemptedSchema, entry) : { record: { at: 0, counted: {} }, revision: ABSENT };
+  }
+}
+
+function freshOf(
+  published: readonly { readonly replicaId: string; readonly one: Attempts }[],
+  before: AttemptedRecord['counted'],
+): Fresh {
+  let count = 0;
+  for (const { replicaId, one } of published) {
+    const known = before[replicaId];
+    // A count that began anew has nothing of the one before.
+    count += one.count - (known?.since === one.since ? Math.min(known.count, one.count) : 0);
+  }
+  const counted = Object.fromEntries(
+    published.map(({ replicaId, one }) => [replicaId, { since: one.since, count: one.count }]),
+  );
+  return { count, tried: published.map(({ one }) => one), counted };
+}
+
+function told(of: string, { count, tried }: Fresh) {
+  const some = (names: readonly string[]): string => [...new Set(names)].slice(0, TRIED_NAMES_MAX).join(' ');
+  const clients = some(tried.flatMap((one) => one.clients));
+  if (of === OPERATOR_AUDIT) return { action: 'token.refused', detail: { count, clients } } as const;
+  const keyIds = some(tried.flatMap((one) => one.keyIds));
+  return { action: 'key.refused', detail: { count, keyIds, clients } } as const;
+}

@@ -1,0 +1,53 @@
+import { StoreUnavailable } from '../../store/port.ts';
+import { commitSteps } from '../mutation/commit.ts';
+import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { Busy } from '../refusal.ts';
+
+/** The exports that the audit of the service tells of, each with its action there. */
+const ACTIONS = { backup: 'backup.begun', usage: 'usage.exported', audit: 'audit.exported' } as const;
+export type Export = keyof typeof ACTIONS;
+export const EXPORTS = Object.keys(ACTIONS) as readonly Export[];
+
+export interface ExportMetrics {
+  exported(what: Export): void;
+}
+
+export interface AuditedExportsDeps extends Pick<MutationDeps, 'store' | 'clock' | 'random' | 'log'> {
+  readonly metrics: MutationDeps['metrics'] & ExportMetrics;
+}
+
+/** Tells of an export before anything of it leaves the service. */
+export type AuditedExport = (what: Export, origin: Origin, detail: Step<void>['detail']) => Promise<void>;
+
+/**
+ * Writes the entry that somebody takes data away, in the audit of the service, and a line of the log.
+ * @throws Busy; StoreUnavailable, but not where the store is full: a backup is the way out of that, a full store must
+ * not hide its audit, and the log has it
+ */
+export async function auditExport(
+  deps: AuditedExportsDeps,
+  ...[what, origin, detail]: Parameters<AuditedExport>
+): Promise<void> {
+  const action = ACTIONS[what];
+  const step: Step<void> = {
+    accountId: OPERATOR_AUDIT,
+    action,
+    ...(detail && { detail }),
+    expect: [],
+    write: [],
+    result: undefined,
+  };
+  const told = { actor: origin.actor, ...requestFields(origin), client: origin.client };
+  deps.log.info({ ...told, action, ...detail }, 'an export begins');
+  deps.metrics.exported(what);
+  try {
+    const done = await commitSteps(deps, [{ origin, step }], { quiet: true });
+    if (done === 'conflict') throw new Busy('conflicts', 'The entry of the export could not be written.');
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
+    deps.log.error({ err: error, ...told, action }, 'the store is full, and the audit lacks an export');
+    return;
+  }
+  deps.metrics.mutationCommitted(action);
+}

@@ -1,0 +1,59 @@
+import { runLoop } from '../controller/loop.ts';
+import { FailedAttempts } from '../domain/access-audit/failed-attempts.ts';
+import { createLimitedAccounts } from '../domain/limited-accounts/service.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
+import { createLocalRateWindow, type RateWindowService } from '../domain/rate-window/local-window.ts';
+import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
+import type { Foundation } from './domain-services.ts';
+
+/*
+ * The part of the composition root by which requests are let in: the rate window, and what this replica notes of those
+ * whom it keeps out. What it notes is published with its announcement.
+ */
+
+/** Publishes from now on the failed secrets that this replica counts. */
+export function createFailedAttempts({ clock, replicas }: Pick<Foundation, 'clock' | 'replicas'>): FailedAttempts {
+  const attempts = new FailedAttempts(clock);
+  replicas.publish(() => attempts.published());
+  return attempts;
+}
+
+/** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
+export async function createRateServices(foundation: Foundation) {
+  const rateWindow = await createRateWindow(foundation);
+  return {
+    rateWindow,
+    limitedAccounts: createLimitedAccounts({ ...foundation, fills: () => rateWindow.window.fills() }),
+  };
+}
+
+/**
+ * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An
+ * embedded store keeps the windows through a crash.
+ * @throws StoreUnavailable when the windows that were kept cannot be read or written anew
+ */
+async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
+  const { config, store, clock, log } = foundation;
+  if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
+    const shared = createSharedRateWindow(foundation);
+    return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
+  }
+  const isKept = store.backend === 'sqlite';
+  const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(foundation) : undefined);
+  if (isKept) {
+    window.restore(await readKeptWindows(foundation));
+    // What a crash left open is settled once, whatever ends this process.
+    await window.save();
+  }
+  const forgetting = { name: 'rate-windows', everyMs: LIMITS.rateWindowMs, reconcile: () => window.forget() } as const;
+  return {
+    window,
+    run: (signal) => runLoop(foundation, forgetting, signal),
+    // A disk that is full must not keep the process from ending.
+    finish: () =>
+      window.save().catch((error: unknown) => {
+        log.warn({ err: error }, 'the rate windows could not be saved: the next start counts more than was spent');
+      }),
+  };
+}
