@@ -11,6 +11,7 @@ export const LOOP_NAMES = [
   'certificates',
   'format',
   'key-file',
+  'key-uses',
   'metering',
   'prices',
   'purge',

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { auditExport, type AuditedExport } from '../domain/access-audit/audited-exports.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
+import { createKeyUses, type KeyUses } from '../domain/accounts/key-uses.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
 import { createAuditEntries, type AuditEntries } from '../domain/audit/list.ts';
 import { createUnsealed, type Unsealed } from '../domain/audit/unsealed.ts';
@@ -33,7 +34,7 @@ import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/d
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
-import { PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
+import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
@@ -128,6 +129,7 @@ export interface DomainServices {
   readonly queues: AccountQueues;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
+  readonly keyUses: KeyUses;
   readonly auditEntries: AuditEntries;
   readonly apps: Apps;
   readonly otelConfigs: OtelConfigs;
@@ -142,15 +144,19 @@ export interface DomainServices {
 
 /** Makes the services that every role uses. None of them starts anything. */
 export function createDomainServices(foundation: Foundation): DomainServices {
-  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config } = foundation;
+  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config, replicas } = foundation;
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
   const queues = createAccountQueues(mutations);
+  const keysOf = (accountId: string): readonly string[] =>
+    (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
+  const keyUses = createKeyUses({ store, clock, log, keysOf });
   const accounts = createAccounts({ ...mutations, clockWatch });
   return {
     mutations,
     queues,
     accounts,
-    apiKeys: createApiKeys(mutations),
+    apiKeys: createApiKeys({ ...mutations, keyUses, mayExpire: () => replicas.everyReplicaKnows(API_KEY_EXPIRY) }),
+    keyUses,
     auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),

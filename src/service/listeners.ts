@@ -101,10 +101,17 @@ export async function openListeners(
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
   const attempts = createFailedAttempts(core);
   const base = { clock, deadlines, log, metrics, jitter, clientOf, awaitedBodies, attempts };
-  const { apps, otelConfigs, mutations } = shared.domain;
+  const { apps, otelConfigs, keyUses, mutations } = shared.domain;
   const { rateWindow, limitedAccounts } = shared;
 
-  const gateway = createGateway({ ...base, fleet, rateWindow, limitedAccounts, services: { apps, otelConfigs } });
+  const gateway = createGateway({
+    ...base,
+    fleet,
+    rateWindow,
+    limitedAccounts,
+    keyUses,
+    services: { apps, otelConfigs },
+  });
   const devicePlane = createDevicePlane({
     ...mutations,
     ...base,

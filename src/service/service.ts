@@ -1,6 +1,7 @@
 import type { ListenAddress } from '../config/config.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { runLoop } from '../controller/loop.ts';
+import { KEY_USES_EVERY_MS } from '../domain/accounts/key-uses.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
@@ -90,6 +91,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const loops = Promise.all([
     heartbeats.run(stopping.signal),
     rateWindow.run(stopping.signal),
+    runLoop(
+      core,
+      {
+        name: 'key-uses',
+        everyMs: KEY_USES_EVERY_MS,
+        pauseMaxMs: KEY_USES_EVERY_MS,
+        reconcile: () => domain.keyUses.flush(),
+      },
+      stopping.signal,
+    ),
     ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
     // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
     // replica stays, and purges until the end must leave the history in time (O10).
@@ -121,6 +132,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await listeners.ops.drain(DRAIN_MS);
     await loops;
     await heartbeats.finish();
+    await domain.keyUses.finish();
     await rateWindow.finish();
     await watchCache[Symbol.asyncDispose]();
     await whole.disposeAsync();

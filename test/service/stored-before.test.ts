@@ -290,6 +290,7 @@ const NEW: readonly string[] = [
   'audit/operator/* {at:number,actor:string,action:string,requestId:string,detail:{month:string}}',
   'chain/operator {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean}',
   'seal/operator/* {number:number,previous:string,at:number,entries:[[string]],digest:string}',
+  'used/* {keys:[[number|string]]}',
 ];
 
 /** The keys of a run that stopped do not have these, or not always. */

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { hashOfKey, isExpiredKey } from '../../domain/accounts/key-expiry.ts';
 import type { AttemptReason } from '../../domain/access-audit/failed-attempts.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import type { Clock } from '../../time/clock.ts';
 import { bearerOf } from '../http/bearer.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 
@@ -19,14 +21,19 @@ export interface Authenticated {
  * (A12). A key of a wrong shape or checksum costs no read.
  * @throws Refusal `invalid_key` or `account_disabled`; StoreUnavailable, since authentication fails closed (H15)
  */
-export function authenticate(request: IncomingMessage, fleet: Fleet): MaybePromise<Authenticated> {
+export function authenticate(
+  request: IncomingMessage,
+  { fleet, clock }: { readonly fleet: Fleet; readonly clock: Pick<Clock, 'now'> },
+): MaybePromise<Authenticated> {
   const bearer = bearerOf(request);
   const { keyId } = bearer;
   if (keyId === undefined) throw refused('malformed');
   return andThen(fleet.current(), (reader) =>
     andThen(reader.accountOfKey(keyId), (found) => {
       if (!found) throw refused('unknown');
-      if (!bearer.matches(found.key.record.hash)) throw refused('wrong_secret', found.account.id, keyId);
+      const { record } = found.key;
+      if (!bearer.matches(hashOfKey(record))) throw refused('wrong_secret', found.account.id, keyId);
+      if (isExpiredKey(record, clock.now())) throw refused('expired', found.account.id, keyId);
       if (found.account.record.disabled) throw new Refusal('account_disabled');
       return { account: found.account, keyId, reader };
     }),

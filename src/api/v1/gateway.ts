@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type * as z from 'zod';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { KeyUses } from '../../domain/accounts/key-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
@@ -25,6 +26,7 @@ import { APP_ID, RouteTable, type RouteMatch } from './route-table.ts';
 export interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
   readonly fleet: Fleet;
   readonly services: Services;
+  readonly keyUses: Pick<KeyUses, 'used'>;
   readonly metrics: ExchangeDeps['metrics'] & RateLimitDeps['metrics'];
 }
 
@@ -93,8 +95,9 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
   }
 
   function admit(request: IncomingMessage, exchange: Exchange): MaybePromise<Authenticated> {
-    return andThen(exchange.inTimeIfLate(authenticate(request, deps.fleet)), (caller) => {
+    return andThen(exchange.inTimeIfLate(authenticate(request, deps)), (caller) => {
       exchange.authenticated(caller.account.id);
+      deps.keyUses.used(caller.account.id, caller.keyId);
       return andThen(exchange.inTimeIfLate(chargeAccount(exchange, caller, deps)), () => caller);
     });
   }

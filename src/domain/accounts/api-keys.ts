@@ -11,6 +11,8 @@ import { KEYS } from '../records/keys.ts';
 import type { ApiKeyRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
+import { keyFields } from './key-expiry.ts';
+import type { KeyUses } from './key-uses.ts';
 
 /** An API key as the operator API shows it, without its text. */
 export interface ApiKey {
@@ -18,17 +20,37 @@ export interface ApiKey {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
+  /** The same; undefined where the key does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
+/** A key as it is listed. */
+export interface ListedApiKey extends ApiKey {
+  /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
+  readonly lastUsedAt: number | undefined;
+}
+
+export interface NewApiKey {
+  readonly name: string;
+  readonly expiresAt?: number | undefined;
+}
+
+export interface ApiKeysDeps extends MutationDeps {
+  readonly keyUses: Pick<KeyUses, 'lastUses'>;
+  /** Whether every live replica knows that keys may expire. */
+  readonly mayExpire: () => Promise<boolean>;
 }
 
 /** The operator's operations on the API keys of an account. */
 export interface ApiKeys {
   /**
    * Creates a key. Its text is in this result alone: the store keeps a hash.
-   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`; StoreUnavailable, Busy
+   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past, and
+   * for any while a replica does not know of it; StoreUnavailable, Busy
    */
-  create(origin: Origin, accountId: string, name: string): Promise<ApiKey & { readonly apiKey: Secret }>;
+  create(origin: Origin, accountId: string, key: NewApiKey): Promise<ApiKey & { readonly apiKey: Secret }>;
   /** Lists the keys, oldest first. @throws Refusal `not_found`; StoreUnavailable */
-  list(accountId: string): Promise<readonly ApiKey[]>;
+  list(accountId: string): Promise<readonly ListedApiKey[]>;
   /**
    * Revokes a key; no request that begins after this has resolved is authenticated by it (A12).
    * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
@@ -37,15 +59,18 @@ export interface ApiKeys {
 }
 
 /** Creates the operations on API keys; see `ApiKeys`. */
-export function createApiKeys(deps: MutationDeps): ApiKeys {
+export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
   return {
-    create: (origin, accountId, name) => create(deps, origin, accountId, name),
+    create: (origin, accountId, key) => create(deps, origin, accountId, key),
     async list(accountId) {
       const account = await existing(await deps.fleet.current(), accountId);
+      const uses = await deps.keyUses.lastUses(accountId);
       const keys = (await account.apiKeys()).map(({ id, record }) => ({
         keyId: id,
         name: record.name,
         createdAt: record.createdAt,
+        expiresAt: record.expiring?.expiresAt,
+        lastUsedAt: uses.get(id),
       }));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
@@ -55,15 +80,25 @@ export function createApiKeys(deps: MutationDeps): ApiKeys {
 }
 
 async function create(
-  deps: MutationDeps,
+  deps: ApiKeysDeps,
   origin: Origin,
   accountId: string,
-  name: string,
+  { name, expiresAt }: NewApiKey,
 ): Promise<ApiKey & { readonly apiKey: Secret }> {
+  if (expiresAt !== undefined) await refuseExpiry(deps, origin, expiresAt);
   const { keyId, token } = generateApiKey(deps.random);
-  const record = { name, hash: tokenHash(token.reveal()), createdAt: origin.at };
+  const record = { name, ...keyFields(tokenHash(token.reveal()), expiresAt), createdAt: origin.at };
   await mutate<void>(deps, origin, async (reader) => keyCreationStep(await existing(reader, accountId), keyId, record));
-  return { keyId, name, apiKey: token, createdAt: origin.at };
+  return { keyId, name, apiKey: token, createdAt: origin.at, expiresAt };
+}
+
+async function refuseExpiry(deps: ApiKeysDeps, { at }: Origin, expiresAt: number): Promise<void> {
+  if (expiresAt <= at) throw new Refusal('invalid_request', 'expiresAt must be in the future.');
+  if (await deps.mayExpire()) return;
+  throw new Refusal(
+    'invalid_request',
+    'expiresAt: a replica of an earlier version still runs, and would refuse this key. Repeat it once all are updated.',
+  );
 }
 
 /**

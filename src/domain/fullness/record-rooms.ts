@@ -35,6 +35,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
 
   // One record an account, app, day or block, or one in all.
   'd/a/*/seen': 'upkeep',
+  'used/*': 'upkeep',
   'd/day': 'upkeep',
   'seal/*/*': 'upkeep',
   'ledger/*/*/*': 'upkeep',

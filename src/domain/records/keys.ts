@@ -29,6 +29,8 @@ export const KEYS = {
   /** The active key: the key-encryption key that seals from now on. */
   activeKey: `${CACHED_PREFIX}keys`,
 
+  /** When the API keys of an account were last used. */
+  keyUses: (accountId: string) => `used/${accountId}`,
   /** Leads from a key id to its account. It stays when the key is revoked, since a key id is used once. */
   keyLocator: (keyId: string) => `key/${keyId}`,
   /** Leads from the hash of a credential to its app: every credential ever bound to an app, until that is deleted. */

@@ -8,6 +8,9 @@ export const PROVISIONAL_BINDINGS = 'provisional-bindings';
  */
 export const RATE_WINDOW_AGES = 'rate-window-ages';
 
+/** An API key may expire; a program that does not know this refuses such a key. */
+export const API_KEY_EXPIRY = 'api-key-expiry';
+
 /**
  * Additive changes of records that this program knows, by name. Each replica announces them
  * (domain/replicas/replicas.ts), and nobody writes such a change before every live replica knows it, so that a rolling
@@ -18,4 +21,4 @@ export const RATE_WINDOW_AGES = 'rate-window-ages';
  * is false it writes the record as before. A name stays for as long as a program that lacks it may run beside this one.
  * A change that an older program cannot read is no such change: it raises `FORMAT` (records.ts).
  */
-export const RECORD_CHANGES: readonly string[] = [PROVISIONAL_BINDINGS, RATE_WINDOW_AGES];
+export const RECORD_CHANGES: readonly string[] = [PROVISIONAL_BINDINGS, RATE_WINDOW_AGES, API_KEY_EXPIRY];

@@ -40,10 +40,14 @@ export type AccountRecord = z.infer<typeof accountSchema>;
 /** An API key of an account. */
 export const apiKeySchema = z.looseObject({
   name: z.string(),
-  /** SHA-256 of the whole key, base64url. */
+  /** SHA-256 of the whole key, base64url; empty where the key expires. */
   hash: z.string(),
   createdAt: instant,
+  /** The hash of a key that expires (domain/accounts/key-expiry.ts). */
+  expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
 });
+/** When the keys of an account were last used: pairs of a key's id and an instant. */
+export const keyUsesSchema = z.looseObject({ keys: z.array(z.tuple([z.string(), instant])) });
 export type ApiKeyRecord = z.infer<typeof apiKeySchema>;
 
 const openCodeSchema = z.looseObject({ hash: z.string(), issuedAt: instant, expiresAt: instant });

@@ -41,12 +41,14 @@ onEachBackend('API keys', (backend) => {
   test('one is shown once, works at once, and is listed without its secret', async () => {
     const accountId = await account();
     const created = await post(`/accounts/${accountId}/api-keys`, { name: 'ci' });
-    expect(Object.keys(created.body)).toEqual(['keyId', 'name', 'apiKey', 'createdAt']);
+    expect(Object.keys(created.body)).toEqual(['keyId', 'name', 'apiKey', 'createdAt', 'expiresAt']);
     const { keyId, apiKey, createdAt } = created.body as { keyId: string; apiKey: string; createdAt: string };
     expect([created.status, created.body['name'], apiKey.startsWith(`mst_live_${keyId}_`)]).toEqual([201, 'ci', true]);
     expect((await apps(apiKey)).status).toBe(200);
     const listed = await operate(`/accounts/${accountId}/api-keys`);
-    expect(listed.body).toEqual({ apiKeys: [{ keyId, name: 'ci', createdAt }] });
+    expect(listed.body).toEqual({
+      apiKeys: [{ keyId, name: 'ci', createdAt, expiresAt: null, lastUsedAt: expect.any(String) as string }],
+    });
     expect(listed.text).not.toContain(apiKey.slice(-49));
   });
 

@@ -90,7 +90,11 @@ class World implements AsyncDisposable {
     const deps = { store, fleet, clock, clockWatch, log, random, metrics };
     const idempotency = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));
     this.#accounts = createAccounts(deps);
-    this.#apiKeys = createApiKeys(deps);
+    this.#apiKeys = createApiKeys({
+      ...deps,
+      keyUses: { lastUses: async () => new Map() },
+      mayExpire: async () => true,
+    });
     this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency });
     this.#enrollment = { ...deps, mayBindProvisionally: async () => true };
   }
@@ -101,7 +105,7 @@ class World implements AsyncDisposable {
     const world = new World(store, await replicaOn(store, clock), clock);
     const account = await world.#accounts.create(world.#origin(), { name: 'a', entitlement: 'standard' });
     world.#accountId = account.accountId;
-    world.#keyId = (await world.#apiKeys.create(world.#origin(), account.accountId, '')).keyId;
+    world.#keyId = (await world.#apiKeys.create(world.#origin(), account.accountId, { name: '' })).keyId;
     return world;
   }
 

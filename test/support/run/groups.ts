@@ -144,6 +144,7 @@ export const SEEDED: readonly string[] = [
   'test/api/operator/exposition.test.ts',
   'test/chaos/judgement/checkers.test.ts',
   'test/concurrency/fair-queue.test.ts',
+  'test/domain/accounts/key-uses.test.ts',
   'test/domain/audit/chain.test.ts',
   'test/domain/audit/verify.test.ts',
   'test/domain/backup/file-format.test.ts',
