@@ -87,9 +87,126 @@ export const FLEET_CASES: AlertCases = {
     ],
   },
   MusterAccountsLimited: {
-    fires: { why: 'for 40 minutes', series: gauge('muster_rate_limited_accounts', '1x60'), at: '40m' },
+    fires: {
+      why: 'for 40 minutes, over a change of the leader',
+      series: {
+        ...gauge('muster_rate_limited_accounts', '1x60'),
+        ...gauge('muster_rate_limit_top_refused', '90x20 stale', 'instance="a",account="acme"'),
+        ...gauge('muster_rate_limit_top_refused', '_x21 90x60', 'instance="b",account="acme"'),
+      },
+      at: '40m',
+    },
+    labels: { ...JOB, account: 'acme' },
+    quiet: [
+      {
+        why: 'for ten minutes',
+        series: {
+          ...gauge('muster_rate_limited_accounts', '1x10 0x60'),
+          ...gauge('muster_rate_limit_top_refused', '90x10 0x60', 'instance="a",account="acme"'),
+        },
+        at: '40m',
+      },
+      {
+        why: 'for 40 minutes, and it ended ten minutes ago',
+        series: {
+          ...gauge('muster_rate_limited_accounts', '1x40 0x60'),
+          ...gauge('muster_rate_limit_top_refused', '90x40 0x60', 'instance="a",account="acme"'),
+        },
+        at: '50m',
+      },
+    ],
+  },
+  MusterRateLimiterSlow: {
+    fires: {
+      why: 'every tenth decision takes a second',
+      series: {
+        ...gauge('muster_rate_decision_duration_seconds_bucket', '0+90x60', 'instance="a",le="0.1",result="admitted"'),
+        ...gauge('muster_rate_decision_duration_seconds_bucket', '0+90x60', 'instance="a",le="0.5",result="admitted"'),
+        ...gauge('muster_rate_decision_duration_seconds_bucket', '0+100x60', 'instance="a",le="1",result="admitted"'),
+        ...gauge(
+          'muster_rate_decision_duration_seconds_bucket',
+          '0+100x60',
+          'instance="a",le="+Inf",result="admitted"',
+        ),
+      },
+      at: '20m',
+    },
+    alsoFires: [
+      {
+        why: 'every tenth cannot be made',
+        series: {
+          ...gauge('muster_rate_decisions_total', '0+90x60', 'instance="a",decision="admitted"'),
+          ...gauge('muster_rate_decisions_total', '0+10x60', 'instance="a",decision="unavailable"'),
+        },
+        at: '20m',
+      },
+    ],
     labels: JOB,
-    quiet: [{ why: 'for ten minutes', series: gauge('muster_rate_limited_accounts', '1x10 0x60'), at: '40m' }],
+    quiet: [
+      {
+        why: 'all are made at once',
+        series: {
+          ...gauge(
+            'muster_rate_decision_duration_seconds_bucket',
+            '0+100x60',
+            'instance="a",le="0.1",result="limited"',
+          ),
+          ...gauge(
+            'muster_rate_decision_duration_seconds_bucket',
+            '0+100x60',
+            'instance="a",le="+Inf",result="limited"',
+          ),
+          ...gauge('muster_rate_decisions_total', '0+100x60', 'instance="a",decision="limited"'),
+          ...gauge('muster_rate_decisions_total', '0x60', 'instance="a",decision="unavailable"'),
+        },
+        at: '20m',
+      },
+      {
+        why: 'they can be made again',
+        series: {
+          ...gauge('muster_rate_decisions_total', '0+90x60', 'instance="a",decision="admitted"'),
+          ...gauge('muster_rate_decisions_total', '0+10x20 200x60', 'instance="a",decision="unavailable"'),
+        },
+        at: '26m',
+      },
+    ],
+  },
+  MusterRateLimitWaits: {
+    fires: {
+      why: 'nearly every request waits',
+      series: {
+        ...gauge('muster_rate_waited_total', '0+900x60'),
+        ...gauge('muster_rate_decisions_total', '0+1000x60', 'instance="a",decision="admitted"'),
+      },
+      at: '25m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'a few requests of many accounts',
+        series: {
+          ...gauge('muster_rate_waited_total', '0+90x60'),
+          ...gauge('muster_rate_decisions_total', '0+100x60', 'instance="a",decision="admitted"'),
+        },
+        at: '25m',
+      },
+      {
+        why: 'most are admitted from allotments',
+        series: {
+          ...gauge('muster_rate_waited_total', '0+900x60'),
+          ...gauge('muster_rate_decisions_total', '0+9000x60', 'instance="a",decision="admitted"'),
+        },
+        at: '25m',
+      },
+      {
+        why: 'allotments are taken again',
+        series: {
+          ...gauge('muster_rate_waited_total', '0+900x25 22500x60'),
+          ...gauge('muster_rate_decisions_total', '0+1000x60', 'instance="a",decision="admitted"'),
+        },
+        at: '31m',
+      },
+    ],
   },
   MusterRateWindowBlind: {
     fires: { why: 'a minute old', series: gauge('muster_rate_shared_age_seconds', '60x30'), at: '10m' },
@@ -104,6 +221,14 @@ export const FLEET_CASES: AlertCases = {
     },
     labels: JOB,
     quiet: [
+      {
+        why: 'they have been written again for five minutes',
+        series: {
+          ...gauge('muster_heartbeat_flushes_total', '0+6x30 180x60', 'result="failed"'),
+          ...gauge('muster_heartbeat_flushes_total', '0x30 0+6x60', 'result="written"'),
+        },
+        at: '35m',
+      },
       {
         why: 'a conflict is written with the next flush',
         series: gauge('muster_heartbeat_flushes_total', '0+6x60', 'result="conflict"'),

@@ -1,6 +1,116 @@
 import { API, gauge, JOB, REPLICA, type AlertCases } from './case.ts';
 
+const build = (value: string, instance = 'a'): Record<string, string> =>
+  gauge('muster_build_info', value, `instance="${instance}"`);
+/** In steps of a minute, which begin at 0. */
+const CLOCK = '0+60x60';
+
 export const REPLICAS_CASES: AlertCases = {
+  MusterDown: {
+    fires: {
+      why: 'both are gone from the discovery',
+      series: { ...build('1x10 stale'), ...build('1x8 stale', 'b') },
+      at: '20m',
+    },
+    alsoFires: [
+      {
+        why: 'both are there for Prometheus, and do not answer',
+        series: { ...build('1x10 stale'), ...gauge('up', '1x10 0x30') },
+        at: '20m',
+      },
+      { why: 'it has been so for hours', series: build('1x2 stale'), at: '1000m', step: '10m' },
+    ],
+    labels: JOB,
+    quiet: [
+      { why: 'one is left', series: { ...build('1x10 stale'), ...build('1x60', 'b') }, at: '20m' },
+      { why: 'one came back', series: build('1x10 stale stale stale stale stale 1x30'), at: '20m' },
+      { why: 'it was removed days ago', series: build('1x10 stale'), at: '2000m', step: '10m' },
+    ],
+  },
+  MusterReplicasMissing: {
+    fires: {
+      why: 'one of three is gone',
+      series: { ...build('1x400'), ...build('1x400', 'b'), ...build('1x300 stale', 'c') },
+      at: '330m',
+    },
+    alsoFires: [
+      {
+        why: 'one on the registry is not scraped',
+        series: { ...build('1x60'), ...gauge('muster_replicas', '2x60') },
+        at: '30m',
+      },
+    ],
+    labels: JOB,
+    quiet: [
+      {
+        why: 'it came back',
+        series: { ...build('1x400'), ...build('1x400', 'b'), ...build('1x300 stale stale stale 1x100', 'c') },
+        at: '330m',
+      },
+      {
+        why: 'there are fewer for most of a day',
+        series: { ...build('1x300'), ...build('1x20 stale', 'b') },
+        at: '1000m',
+        step: '10m',
+      },
+    ],
+  },
+  MusterClockWrong: {
+    fires: { why: 'three seconds ahead', series: gauge('muster_wall_clock_seconds', '3+60x60'), at: '20m' },
+    alsoFires: [{ why: 'three behind', series: gauge('muster_wall_clock_seconds', '-3+60x60'), at: '20m' }],
+    labels: REPLICA,
+    quiet: [
+      { why: 'a scrape takes a second', series: gauge('muster_wall_clock_seconds', '1+60x60'), at: '20m' },
+      { why: 'it is exact', series: gauge('muster_wall_clock_seconds', CLOCK), at: '20m' },
+      {
+        why: 'one scrape came late',
+        series: gauge('muster_wall_clock_seconds', '0+60x17 1084 1140+60x60'),
+        at: '20m',
+      },
+      { why: 'it was set right', series: gauge('muster_wall_clock_seconds', '3+60x20 1260+60x60'), at: '32m' },
+    ],
+  },
+  MusterAuthenticationFailing: {
+    fires: {
+      why: 'forty wrong secrets within 15 minutes',
+      series: gauge(
+        'muster_authentication_failures_total',
+        '0+3x60',
+        'instance="a",credential="api_key",reason="wrong_secret"',
+      ),
+      at: '20m',
+    },
+    labels: { ...JOB, credential: 'api_key' },
+    quiet: [
+      {
+        why: 'somebody mistyped a few times',
+        series: gauge(
+          'muster_authentication_failures_total',
+          '0 1 2 3x60',
+          'instance="a",credential="api_key",reason="wrong_secret"',
+        ),
+        at: '10m',
+      },
+      {
+        why: 'scanners bring junk',
+        series: gauge(
+          'muster_authentication_failures_total',
+          '0+30x60',
+          'instance="a",credential="api_key",reason="malformed"',
+        ),
+        at: '20m',
+      },
+      {
+        why: 'it ended 20 minutes ago',
+        series: gauge(
+          'muster_authentication_failures_total',
+          '0+3x20 60x60',
+          'instance="a",credential="api_key",reason="wrong_secret"',
+        ),
+        at: '41m',
+      },
+    ],
+  },
   MusterReplicaDown: {
     fires: {
       why: 'it was there, and is not',

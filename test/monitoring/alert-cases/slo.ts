@@ -29,6 +29,7 @@ export const SLO_CASES: AlertCases = {
     labels: API,
     quiet: [
       { why: '0.5 % fail', series: requests('0+995x200', '0+5x200'), at: '70m' },
+      { why: 'it was installed 25 minutes ago', series: requests('0+95x200', '0+5x200'), at: '25m' },
       { why: 'seven failures are too few to say', series: requests('0+1x200', '0+0x60 1+1x6 7+0x120'), at: '70m' },
       { why: 'it failed, and is well again', series: requests('0+95x200', '0+5x60 300+0x140'), at: '95m' },
       {
@@ -60,6 +61,7 @@ export const SLO_CASES: AlertCases = {
     labels: API,
     quiet: [
       { why: 'one in a hundred does', series: answers('0+100x200', '0+99x200'), at: '70m' },
+      { why: 'it was installed 25 minutes ago', series: answers('0+100x200', '0+75x200'), at: '25m' },
       { why: 'nine slow ones are too few to say', series: answers('0+0x60 0+1x140', '0+0x200'), at: '69m' },
       {
         why: 'a held poll is meant to take long',

@@ -1,5 +1,7 @@
 import { gauge, JOB, REPLICA, type AlertCases } from './case.ts';
 
+/** promtool repeats numbers alone. */
+const unknown = (times: number): string => Array.from({ length: times }, () => 'NaN').join(' ');
 const CALLS = 'muster_store_operation_duration_seconds';
 
 export const STORE_CASES: AlertCases = {
@@ -21,6 +23,122 @@ export const STORE_CASES: AlertCases = {
           ...gauge('muster_watch_cache_ready', '1x30', 'instance="b"'),
         },
         at: '5m',
+      },
+    ],
+  },
+  MusterFullnessUnknown: {
+    fires: {
+      why: 'to no replica for two hours',
+      series: {
+        ...gauge('muster_store_fullness_ratio', unknown(200)),
+        ...gauge('muster_store_fullness_ratio', unknown(200), 'instance="b"'),
+        ...gauge('muster_watch_cache_ready', '1x200'),
+      },
+      at: '2h',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'one knows it',
+        series: {
+          ...gauge('muster_store_fullness_ratio', unknown(200)),
+          ...gauge('muster_store_fullness_ratio', '0.5x200', 'instance="b"'),
+          ...gauge('muster_watch_cache_ready', '1x200'),
+        },
+        at: '2h',
+      },
+      {
+        why: 'the store is down, which is told otherwise',
+        series: {
+          ...gauge('muster_store_fullness_ratio', unknown(200)),
+          ...gauge('muster_watch_cache_ready', '0x200'),
+        },
+        at: '2h',
+      },
+      {
+        why: 'it is known again',
+        series: {
+          ...gauge('muster_store_fullness_ratio', `${unknown(100)} 0.5x100`),
+          ...gauge('muster_watch_cache_ready', '1x200'),
+        },
+        at: '2h',
+      },
+    ],
+  },
+  MusterPurgeLate: {
+    fires: { why: 'three minutes ago', series: gauge('muster_purge_oldest_age_seconds', '0+60x10'), at: '3m' },
+    labels: JOB,
+    quiet: [
+      { why: 'half a minute ago', series: gauge('muster_purge_oldest_age_seconds', '30x10'), at: '3m' },
+      { why: 'it is out', series: gauge('muster_purge_oldest_age_seconds', '0+60x4 0x10'), at: '6m' },
+    ],
+  },
+  MusterPurgeNotForgotten: {
+    fires: { why: 'ten minutes ago', series: gauge('muster_purge_oldest_age_seconds', '0+60x20'), at: '10m' },
+    labels: JOB,
+    quiet: [
+      { why: 'three minutes ago', series: gauge('muster_purge_oldest_age_seconds', '180x20'), at: '10m' },
+      { why: 'it is out', series: gauge('muster_purge_oldest_age_seconds', '0+60x8 0x10'), at: '10m' },
+    ],
+  },
+  MusterBackupOld: {
+    fires: {
+      why: 'it was made more than a day ago',
+      series: gauge('muster_backup_last_timestamp_seconds', '600x300'),
+      at: '2000m',
+      step: '10m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'it was made yesterday',
+        series: gauge('muster_backup_last_timestamp_seconds', '60000x300'),
+        at: '2000m',
+        step: '10m',
+      },
+      {
+        why: 'another one was made',
+        series: gauge('muster_backup_last_timestamp_seconds', '600x198 118800x100'),
+        at: '2000m',
+        step: '10m',
+      },
+      {
+        why: 'none was ever made, which is told otherwise',
+        series: gauge('muster_backup_last_timestamp_seconds', '0x300'),
+        at: '2000m',
+        step: '10m',
+      },
+    ],
+  },
+  MusterBackupNeverMade: {
+    fires: {
+      why: 'there have been accounts for four days',
+      series: {
+        ...gauge('muster_backup_last_timestamp_seconds', '0x700'),
+        ...gauge('muster_accounts', '3x700'),
+      },
+      at: '5760m',
+      step: '10m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'it was installed yesterday',
+        series: {
+          ...gauge('muster_backup_last_timestamp_seconds', '0x700'),
+          ...gauge('muster_accounts', '0x430 3x200'),
+        },
+        at: '5760m',
+        step: '10m',
+      },
+      {
+        why: 'one was made',
+        series: {
+          ...gauge('muster_backup_last_timestamp_seconds', '0x560 336000x100'),
+          ...gauge('muster_accounts', '3x700'),
+        },
+        at: '5760m',
+        step: '10m',
       },
     ],
   },
