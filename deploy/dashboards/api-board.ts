@@ -1,10 +1,10 @@
 import type { Board } from './board.ts';
 import { atLeast, lines, number, of, rising, type Panel } from './panel.ts';
-import { INSTALLATION, max, quantile, rate, series, sum } from './query.ts';
+import { INSTALLATION, count, max, min, quantile, rate, series, sum } from './query.ts';
 
 const REQUESTS = 'muster_http_request_duration_seconds';
 const LISTENERS = ['api', 'device'] as const;
-const recorded = (name: string, more: string): string => `sum(muster:${name}{${INSTALLATION},${more}})`;
+const recorded = (name: string, more: string): string => sum(`muster:${name}{${INSTALLATION},${more}}`);
 
 /** The share of good requests of one listener within three days. */
 const objective = (listener: string, bad: string, all: string, words: Pick<Panel, 'title' | 'description'>): Panel =>
@@ -25,7 +25,7 @@ const objectives = LISTENERS.flatMap((listener) => [
 ]);
 
 const burn = (bad: string, all: string, allowed: number): string =>
-  `sum by (listener) (muster:${bad}:rate1h{${INSTALLATION}}) / sum by (listener) (muster:${all}:rate1h{${INSTALLATION}}) / ${allowed}`;
+  `${sum(`muster:${bad}:rate1h{${INSTALLATION}}`, 'listener')} / ${sum(`muster:${all}:rate1h{${INSTALLATION}}`, 'listener')} / ${allowed}`;
 
 const burns = [
   lines(
@@ -113,7 +113,7 @@ const traffic = [
         { color: 'green', from: 604_800 },
       ],
     },
-    of(`min by (listener) (${series('muster_tls_certificate_expiry_timestamp_seconds')}) - time()`, '{{listener}}'),
+    of(`${min(series('muster_tls_certificate_expiry_timestamp_seconds'), 'listener')} - time()`, '{{listener}}'),
   ),
 ];
 
@@ -151,11 +151,11 @@ const processes = [
       description: 'Replicas by version: more than one only during an update.',
       unit: 'short',
     },
-    of(`count by (version) (${series('muster_build_info')})`, '{{version}}'),
+    of(count(series('muster_build_info'), 'version'), '{{version}}'),
   ),
   lines(
     { title: 'Running for', description: 'A line that falls to zero is a restart.', unit: 's' },
-    of(`time() - max by (instance) (${series('process_start_time_seconds')})`, '{{instance}}'),
+    of(`time() - ${max(series('process_start_time_seconds'), 'instance')}`, '{{instance}}'),
   ),
 ];
 

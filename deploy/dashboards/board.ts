@@ -1,4 +1,5 @@
 import type { Panel, Row, Step } from './panel.ts';
+import { INSTALLATION, series } from './query.ts';
 
 /* A board of Grafana as the JSON that it loads (schema version 39: Grafana 11 and newer). */
 
@@ -10,8 +11,22 @@ export interface Board {
   readonly rows: readonly Row[];
 }
 
+const RUNBOOK = 'https://muster.dev/docs/runbook';
 const COLUMNS = 24;
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+const LEADING = `${series('muster_controller_leading')} == 1`;
+/** A replica that leads and did not a minute ago. */
+const LEADER_CHANGES = {
+  name: 'Leader changes',
+  datasource: DATASOURCE,
+  enable: true,
+  iconColor: 'purple',
+  expr: `(${LEADING}) unless (${series('muster_controller_leading')} offset 1m == 1)`,
+  step: '1m',
+  titleFormat: 'Another leader',
+  textFormat: '{{instance}} leads',
+};
 
 export function boardJson({ name, title, description, rows }: Board): object {
   return {
@@ -40,7 +55,7 @@ export function boardJson({ name, title, description, rows }: Board): object {
         tooltip: '',
       },
     ],
-    annotations: { list: [] },
+    annotations: { list: [LEADER_CHANGES] },
     templating: { list: variables() },
     panels: placed(rows),
   };
@@ -71,9 +86,10 @@ function variables(): object[] {
       refresh: 1,
       current: {},
     },
-    choice('namespace', 'Namespace', 'label_values(muster_build_info, namespace)'),
-    choice('job', 'Job', 'label_values(muster_build_info{namespace=~"$namespace"}, job)'),
-    choice('instance', 'Instance', 'label_values(muster_build_info{namespace=~"$namespace",job=~"$job"}, instance)'),
+    choice('cluster', 'Cluster', 'label_values(muster_build_info, cluster)'),
+    choice('namespace', 'Namespace', 'label_values(muster_build_info{cluster=~"$cluster"}, namespace)'),
+    choice('job', 'Job', 'label_values(muster_build_info{cluster=~"$cluster",namespace=~"$namespace"}, job)'),
+    choice('instance', 'Instance', `label_values(muster_build_info{${INSTALLATION}}, instance)`),
   ];
 }
 
@@ -103,7 +119,7 @@ function placed(rows: readonly Row[]): object[] {
 }
 
 function panelJson(panel: Panel, id: number, gridPos: object): object {
-  const { type, title, description, unit, steps, max, targets } = panel;
+  const { type, title, description, unit, steps, max, alert, targets, columns } = panel;
   return {
     id,
     type,
@@ -111,25 +127,34 @@ function panelJson(panel: Panel, id: number, gridPos: object): object {
     description,
     datasource: DATASOURCE,
     gridPos,
+    links: [
+      {
+        title: alert === undefined ? 'Runbook' : `Runbook: ${alert}`,
+        url: alert === undefined ? RUNBOOK : `${RUNBOOK}#${alert.toLowerCase()}`,
+        targetBlank: true,
+      },
+    ],
     fieldConfig: {
       defaults: {
         unit,
         min: 0,
         ...(max !== undefined && { max }),
-        color: { mode: type === 'stat' ? 'thresholds' : 'palette-classic' },
+        color: { mode: type === 'timeseries' ? 'palette-classic' : 'thresholds' },
         thresholds: { mode: 'absolute', steps: steps.map((step) => stepJson(step)) },
         ...(type === 'timeseries' && { custom: lineStyle(panel) }),
       },
       overrides: [],
     },
-    options: type === 'stat' ? STAT_OPTIONS : LINE_OPTIONS,
+    options: OPTIONS[type],
+    ...(columns && { transformations: inColumns(columns) }),
     targets: targets.map(({ expr, legend }, index) => ({
-      refId: String.fromCodePoint(65 + index),
+      refId: letterOf(index),
       datasource: DATASOURCE,
       expr,
-      legendFormat: legend === '' ? title : legend,
+      legendFormat: `${legend === '' ? title : legend} {{cluster}}`,
       range: type === 'timeseries',
-      instant: type === 'stat',
+      instant: type !== 'timeseries',
+      ...(type === 'table' && { format: 'table' }),
     })),
   };
 }
@@ -154,7 +179,30 @@ const STAT_OPTIONS = {
   orientation: 'auto',
 };
 
+/** Each target is a frame with the labels and a value: they are joined by the label of the rows. */
+function inColumns({ row, names }: NonNullable<Panel['columns']>): object[] {
+  const named = names.map((name, index) => [names.length === 1 ? 'Value' : `Value #${letterOf(index)}`, name] as const);
+  return [
+    ...(names.length === 1 ? [] : [{ id: 'joinByField', options: { byField: row, mode: 'outer' } }]),
+    {
+      id: 'organize',
+      options: {
+        excludeByName: Object.fromEntries(['Time', 'Time 1', 'Time 2', 'Time 3'].map((name) => [name, true])),
+        renameByName: Object.fromEntries(named),
+      },
+    },
+  ];
+}
+
+const letterOf = (index: number): string => String.fromCodePoint(65 + index);
+
 const LINE_OPTIONS = {
   legend: { displayMode: 'list', placement: 'bottom', showLegend: true },
   tooltip: { mode: 'multi', sort: 'desc' },
+};
+
+const OPTIONS: Readonly<Record<Panel['type'], object>> = {
+  stat: STAT_OPTIONS,
+  timeseries: LINE_OPTIONS,
+  table: { showHeader: true, cellHeight: 'sm', footer: { show: false, reducer: ['sum'], countRows: false } },
 };

@@ -1,6 +1,6 @@
 import type { Board } from './board.ts';
 import { atLeast, lines, number, of, rising } from './panel.ts';
-import { increase, max, quantile, rate, series, sum } from './query.ts';
+import { max, min, perMinute, quantile, rate, series, sum } from './query.ts';
 import { STORE_ROWS } from './store-rows.ts';
 
 const HOUR = 3600;
@@ -22,7 +22,7 @@ const metering = [
     {
       title: 'Leaders',
       description: 'Always one, but for seconds while it changes.',
-      unit: 'short',
+      unit: 'opm',
       steps: [
         { color: 'red', from: null },
         { color: 'green', from: 1 },
@@ -50,7 +50,7 @@ const metering = [
       description: 'One a day; late ones were rebuilt from recorded status changes, as exactly.',
       unit: 'short',
     },
-    of(`sum by (late) (increase(${series('muster_metering_nights_total')}[1d]))`, 'late: {{late}}'),
+    of(sum(`increase(${series('muster_metering_nights_total')}[1d])`, 'late'), 'late: {{late}}'),
   ),
   lines(
     { title: 'Time that the last night took', description: 'With its pauses, in which requests go on.', unit: 's' },
@@ -67,9 +67,9 @@ const leadership = [
     {
       title: 'Leaderships that ended',
       description: 'Stopped with the process, or lost because the lease could not be renewed.',
-      unit: 'short',
+      unit: 'opm',
     },
-    of(sum(increase('muster_controller_terms_total'), 'why'), '{{why}}'),
+    of(sum(perMinute('muster_controller_terms_total'), 'why'), '{{why}}'),
   ),
   lines(
     { title: 'Rounds of the loops', description: 'Of every background loop.', unit: 'ops' },
@@ -87,7 +87,7 @@ const leadership = [
       max: 1,
       steps: atLeast(1),
     },
-    of(`min by (instance) (${series('muster_clock_trusted')})`, '{{instance}}'),
+    of(min(series('muster_clock_trusted'), 'instance'), '{{instance}}'),
   ),
   lines(
     {

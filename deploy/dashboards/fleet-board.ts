@@ -1,13 +1,13 @@
 import type { Board } from './board.ts';
 import { lines, number, of, rising } from './panel.ts';
-import { increase, max, quantile, rate, series, sum } from './query.ts';
+import { perMinute, max, quantile, rate, series, sum } from './query.ts';
 
 const DEVICES = 'muster_rollout_devices';
 const REFUSED = 'result!~"enrolled|replayed"';
 
 const now = [
   number(
-    { title: 'Accounts', description: 'All of them, disabled ones too.', unit: 'short' },
+    { title: 'Accounts', description: 'All of them, disabled ones too.', unit: 'opm' },
     max(series('muster_accounts')),
   ),
   number({ title: 'Apps', description: 'Of all accounts, in every state.', unit: 'short' }, max(series('muster_apps'))),
@@ -60,8 +60,8 @@ const delivery = [
     of(sum(rate('muster_rollout_receipt_lag_seconds_count')), 'received'),
   ),
   lines(
-    { title: 'Configurations changed', description: 'Stored and purged by owners.', unit: 'short' },
-    of(sum(increase('muster_mutations_total', 'action=~"otel.+"'), 'action'), '{{action}}'),
+    { title: 'Configurations changed', description: 'Stored and purged by owners.', unit: 'opm' },
+    of(sum(perMinute('muster_mutations_total', 'action=~"otel.+"'), 'action'), '{{action}}'),
   ),
 ];
 
@@ -108,35 +108,35 @@ const enrollment = [
     {
       title: 'Enrollments',
       description: 'A replay is the same daemon that asks again after a lost answer.',
-      unit: 'short',
+      unit: 'opm',
     },
-    of(sum(increase('muster_enrollments_total', 'result=~"enrolled|replayed"'), 'result'), '{{result}}'),
+    of(sum(perMinute('muster_enrollments_total', 'result=~"enrolled|replayed"'), 'result'), '{{result}}'),
   ),
   lines(
     {
       title: 'Refused enrollments by reason',
       description: 'The daemon is told no more than invalid_code; this is the true reason.',
-      unit: 'short',
+      unit: 'opm',
       stacked: true,
     },
-    of(sum(increase('muster_enrollments_total', REFUSED), 'result'), '{{result}}'),
+    of(sum(perMinute('muster_enrollments_total', REFUSED), 'result'), '{{result}}'),
   ),
   lines(
     {
       title: 'Changes to apps',
       description: 'Created, revoked and deleted apps, and further codes.',
-      unit: 'short',
+      unit: 'opm',
     },
-    of(sum(increase('muster_mutations_total', 'action=~"app.+|code.+"'), 'action'), '{{action}}'),
+    of(sum(perMinute('muster_mutations_total', 'action=~"app.+|code.+"'), 'action'), '{{action}}'),
   ),
   lines(
     {
       title: 'Detections dropped',
       description: 'Entries of review queues that made room for newer ones: nobody has looked at them.',
-      unit: 'short',
+      unit: 'opm',
       steps: rising(1, 100),
     },
-    of(sum(increase('muster_detections_dropped_total')), 'dropped'),
+    of(sum(perMinute('muster_detections_dropped_total')), 'dropped'),
   ),
 ];
 

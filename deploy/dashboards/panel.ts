@@ -13,7 +13,7 @@ export interface Step {
 }
 
 export interface Panel {
-  readonly type: 'timeseries' | 'stat';
+  readonly type: 'timeseries' | 'stat' | 'table';
   readonly title: string;
   readonly description: string;
   /**
@@ -27,6 +27,12 @@ export interface Panel {
   readonly height: number;
   readonly max?: number;
   readonly stacked?: boolean;
+  /** The alert whose section of the runbook says what to do. */
+  readonly alert?: string;
+  /** In a table: the label of its rows, and the name of each target's column. */
+  readonly columns?: { readonly row: string; readonly names: readonly string[] };
+  /** Why there may be nothing to show while all is well. */
+  readonly mayBeEmpty?: string;
 }
 
 export interface Row {
@@ -35,7 +41,7 @@ export interface Row {
 }
 
 type Words = Pick<Panel, 'title' | 'description' | 'unit'> &
-  Partial<Pick<Panel, 'steps' | 'max' | 'stacked' | 'width'>>;
+  Partial<Pick<Panel, 'steps' | 'max' | 'stacked' | 'width' | 'alert' | 'mayBeEmpty'>>;
 
 const CALM: readonly Step[] = [{ color: 'green', from: null }];
 
@@ -57,6 +63,21 @@ export const number = (words: Words, expr: string, legend = ''): Panel => ({
   height: 4,
   ...words,
   targets: [{ expr, legend }],
+});
+
+/** A table with a row for each value of a label, and a column for each target. */
+export const table = (
+  words: Words,
+  row: string,
+  ...columns: { readonly name: string; readonly expr: string }[]
+): Panel => ({
+  type: 'table',
+  steps: CALM,
+  width: 12,
+  height: 8,
+  ...words,
+  columns: { row, names: columns.map(({ name }) => name) },
+  targets: columns.map(({ expr }) => ({ expr, legend: '' })),
 });
 
 export const of = (expr: string, legend = ''): Target => ({ expr, legend });

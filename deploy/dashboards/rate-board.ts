@@ -1,28 +1,37 @@
 import type { Board } from './board.ts';
-import { lines, number, of, rising } from './panel.ts';
-import { max, quantile, rate, series, sum } from './query.ts';
+import { lines, number, of, rising, table } from './panel.ts';
+import { max, perMinute, quantile, rate, series, sum } from './query.ts';
 
 const DECISIONS = 'muster_rate_decisions_total';
 const FILL = 'muster_rate_window_fill_ratio';
+
+const TOP_REFUSED = 'muster_rate_limit_top_refused';
+const TOP_FILL = 'muster_rate_limit_top_fill_ratio';
+const REFUSED_REQUESTS = 'listener="api",status="429"';
 
 const now = [
   number(
     {
       title: 'Accounts limited now',
-      description: 'Refused with 429 within the last minute. Which ones is in the log.',
+      description: 'Refused with 429 within the last minute by any replica; each is counted once.',
       unit: 'short',
       steps: rising(1, 10),
+      alert: 'MusterAccountsLimited',
     },
     max(series('muster_rate_limited_accounts')),
   ),
   number(
-    { title: 'Accounts seen in the last minute', description: 'By the replica that saw most.', unit: 'short' },
-    max(series(`${FILL}_count`)),
+    {
+      title: 'Accounts that used a quarter of their window',
+      description: 'Over all replicas; each is counted once.',
+      unit: 'short',
+    },
+    sum(series(`${FILL}_count`)),
   ),
   number(
     {
       title: 'Accounts above 90 % of their window',
-      description: 'They are about to be limited.',
+      description: 'They are limited, or about to be; each is counted once.',
       unit: 'short',
       steps: rising(1, 10),
     },
@@ -39,31 +48,64 @@ const now = [
   ),
 ];
 
+export const limitedAccounts = table(
+  {
+    title: 'Accounts limited now, or near it',
+    description:
+      'At most 20, and for 5 minutes after it is over. By which key and operation, since when and until when: `muster limits`.',
+    unit: 'short',
+    alert: 'MusterAccountsLimited',
+    mayBeEmpty: 'while no account has used a quarter of its window, and with MUSTER_METRICS_ACCOUNTS=off',
+  },
+  'account',
+  { name: 'Refused in the last minute', expr: max(series(TOP_REFUSED), 'account') },
+  { name: 'Fill of the window', expr: max(series(TOP_FILL), 'account') },
+);
+
 const windows = [
+  limitedAccounts,
+  lines(
+    {
+      title: 'Fill of the fullest windows',
+      description: 'How near the limit each of these accounts is; a falling line shows when it lifts.',
+      unit: 'percentunit',
+      max: 1,
+      steps: rising(0.75, 0.99),
+      alert: 'MusterAccountsLimited',
+    },
+    of(max(series(TOP_FILL), 'account'), '{{account}}'),
+  ),
+  lines(
+    {
+      title: 'Refused, by method and route',
+      description: 'Requests of /v1 that were answered with 429.',
+      unit: 'opm',
+      stacked: true,
+    },
+    of(
+      sum(perMinute('muster_http_request_duration_seconds_count', REFUSED_REQUESTS), 'method', 'route'),
+      '{{method}} {{route}}',
+    ),
+  ),
   lines(
     {
       title: 'Decisions',
-      description: 'Of the accounts’ windows of 600 requests a minute.',
+      description: 'Of the accounts’ windows of 600 requests a minute; unavailable ones are 502.',
       unit: 'reqps',
       stacked: true,
+      alert: 'MusterRateLimiterSlow',
     },
     of(sum(rate(DECISIONS), 'decision'), '{{decision}}'),
   ),
   lines(
     {
-      title: 'Fill of the windows',
-      description: 'Of the accounts seen in the last minute: half of them are below p50.',
-      unit: 'percentunit',
-      max: 1,
-      steps: rising(0.75, 0.99),
+      title: 'Time of a decision, 99 %',
+      description: 'From memory in microseconds; one that needs a commit takes as long as that.',
+      unit: 's',
+      steps: rising(0.1, 0.5),
+      alert: 'MusterRateLimiterSlow',
     },
-    ...[0.5, 0.9, 0.99].map((share) =>
-      of(`histogram_quantile(${share}, ${sum(series(`${FILL}_bucket`), 'le')})`, `p${share * 100}`),
-    ),
-  ),
-  lines(
-    { title: 'Accounts limited', description: 'Within the last minute, by replica.', unit: 'short' },
-    of(series('muster_rate_limited_accounts'), '{{instance}}'),
+    of(quantile(0.99, 'muster_rate_decision_duration_seconds', '', 'result'), '{{result}}'),
   ),
   lines(
     {
@@ -71,7 +113,7 @@ const windows = [
       description: 'A refusal must cost nearly nothing: it is what protects the others.',
       unit: 's',
     },
-    of(quantile(0.99, 'muster_http_request_duration_seconds', 'listener="api",status="429"'), 'p99'),
+    of(quantile(0.99, 'muster_http_request_duration_seconds', REFUSED_REQUESTS), 'p99'),
   ),
 ];
 
@@ -90,6 +132,7 @@ const shared = [
       title: 'Requests that waited for the store',
       description: 'Near the limit requests are charged one group at a time, by a commit.',
       unit: 'reqps',
+      alert: 'MusterRateLimitWaits',
     },
     of(sum(rate('muster_rate_waited_total'), 'instance'), '{{instance}}'),
   ),
@@ -99,15 +142,17 @@ const shared = [
       description: 'A replica that does not receive what the others write admits less than it could.',
       unit: 's',
       steps: rising(5, 30),
+      alert: 'MusterRateWindowBlind',
     },
     of(max(series('muster_rate_shared_age_seconds'), 'instance'), '{{instance}}'),
   ),
   lines(
     {
       title: 'Clocks apart by at least',
-      description: 'Above a second a shared window may admit more than 600 in a minute.',
+      description: 'For certain, as the replicas learnt from one another.',
       unit: 's',
       steps: rising(0.5, 1),
+      alert: 'MusterClocksApart',
     },
     of(max(series('muster_clock_skew_seconds'), 'instance'), '{{instance}}'),
   ),

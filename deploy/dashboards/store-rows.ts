@@ -1,5 +1,5 @@
 import { atLeast, lines, of, rising, type Row } from './panel.ts';
-import { increase, max, orNone, quantile, rate, series, sum } from './query.ts';
+import { perMinute, max, orNone, quantile, rate, series, sum } from './query.ts';
 
 /* The lower half of the board of the control plane: the store, its memory, keys and Kubernetes. */
 
@@ -51,8 +51,8 @@ const store = [
     of(max(series('muster_store_fullness_ratio'), 'instance'), '{{instance}}'),
   ),
   lines(
-    { title: 'Compactions', description: 'Of the history: every 5 minutes, and after a purge.', unit: 'short' },
-    of(sum(increase('muster_compactions_total'), 'result'), '{{result}}'),
+    { title: 'Compactions', description: 'Of the history: every 5 minutes, and after a purge.', unit: 'opm' },
+    of(sum(perMinute('muster_compactions_total'), 'result'), '{{result}}'),
   ),
 ];
 
@@ -89,30 +89,30 @@ const memory = [
     {
       title: 'Comparisons with the store',
       description: 'Every 5 minutes. `different` must never be.',
-      unit: 'short',
+      unit: 'opm',
     },
-    of(sum(increase('muster_watch_cache_consistency_checks_total'), 'verdict'), '{{verdict}}'),
+    of(sum(perMinute('muster_watch_cache_consistency_checks_total'), 'verdict'), '{{verdict}}'),
   ),
   lines(
-    { title: 'Watches that ended', description: 'And were opened again, where they broke off.', unit: 'short' },
-    of(sum(increase('muster_watch_cache_watch_ends_total'), 'reason'), '{{reason}}'),
-    of(sum(increase('muster_watch_cache_relists_total')), 'listed anew'),
+    { title: 'Watches that ended', description: 'And were opened again, where they broke off.', unit: 'opm' },
+    of(sum(perMinute('muster_watch_cache_watch_ends_total'), 'reason'), '{{reason}}'),
+    of(sum(perMinute('muster_watch_cache_relists_total')), 'listed anew'),
   ),
   lines(
     {
       title: 'Records that cannot be read',
       description: 'Written by hand, or damaged.',
-      unit: 'short',
+      unit: 'opm',
       steps: rising(1, 2),
     },
-    of(sum(increase('muster_records_unreadable_total')), 'unreadable'),
+    of(sum(perMinute('muster_records_unreadable_total')), 'unreadable'),
   ),
 ];
 
 const keys = [
   lines(
-    { title: 'Key rotations', description: 'Of the key-encryption key.', unit: 'short' },
-    of(sum(increase('muster_key_rotations_total')), 'rotations'),
+    { title: 'Key rotations', description: 'Of the key-encryption key.', unit: 'opm' },
+    of(sum(perMinute('muster_key_rotations_total')), 'rotations'),
   ),
   lines(
     { title: 'Secrets rewrapped', description: 'Under the active key, after a rotation.', unit: 'ops' },

@@ -4,16 +4,17 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { BOARDS, boardText } from '../../deploy/dashboards/boards.ts';
 import { cataloguedLabels, cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
-import { records } from '../support/monitoring/rules.ts';
+import { alerts, records } from '../support/monitoring/rules.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../charts/muster/files/dashboards');
 
 const panelSchema = z.looseObject({
   id: z.int(),
-  type: z.enum(['row', 'timeseries', 'stat']),
+  type: z.enum(['row', 'timeseries', 'stat', 'table']),
   title: z.string().min(1),
   gridPos: z.object({ x: z.int().min(0), y: z.int().min(0), w: z.int().min(1), h: z.int().min(1) }),
   description: z.string().optional(),
+  links: z.array(z.object({ title: z.string(), url: z.string() })).optional(),
   targets: z.array(z.looseObject({ expr: z.string(), datasource: z.object({ uid: z.string() }) })).optional(),
   fieldConfig: z
     .looseObject({
@@ -24,6 +25,7 @@ const panelSchema = z.looseObject({
 const boardSchema = z.looseObject({
   uid: z.string().max(40),
   title: z.string(),
+  annotations: z.object({ list: z.array(z.looseObject({ name: z.string(), expr: z.string() })) }),
   templating: z.object({ list: z.array(z.looseObject({ name: z.string(), type: z.string() })) }),
   panels: z.array(panelSchema),
 });
@@ -40,12 +42,12 @@ test('boards have addresses and titles of their own', () => {
   expect(new Set(boards.map(({ title }) => title)).size).toBe(boards.length);
 });
 
-describe.each(boards)('$title', ({ templating, panels }) => {
+describe.each(boards)('$title', ({ annotations, templating, panels }) => {
   const shown = panels.filter(({ type }) => type !== 'row');
   const expressions = shown.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
 
-  test('is chosen by data source, namespace, job and instance', () => {
-    expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'namespace', 'job', 'instance']);
+  test('is chosen by data source, cluster, namespace, job and instance', () => {
+    expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'cluster', 'namespace', 'job', 'instance']);
     // `.*` also matches where the label is missing, as a namespace is outside of Kubernetes.
     for (const variable of templating.list.slice(1))
       expect(variable).toMatchObject({ allValue: '.*', includeAll: true });
@@ -59,6 +61,30 @@ describe.each(boards)('$title', ({ templating, panels }) => {
       expect(targets.length, `of ${title}`).toBeGreaterThan(0);
       for (const { datasource } of targets) expect(datasource.uid).toBe('${datasource}');
     }
+  });
+
+  test('every panel leads to the runbook, and to a section that it has', () => {
+    for (const { title, links } of shown) {
+      expect(links, `of ${title}`).toHaveLength(1);
+      const [, anchor] = /^https:\/\/muster\.dev\/docs\/runbook(?:#(\w+))?$/.exec(links?.[0]?.url ?? '') ?? [
+        title,
+        '-',
+      ];
+      if (anchor !== undefined) expect(alerts.map(({ alert }) => alert.toLowerCase())).toContain(anchor);
+    }
+  });
+
+  test('keeps clusters apart, and counts by the minute whatever the width of the picture', () => {
+    for (const expr of expressions) {
+      for (const [, by = ''] of expr.matchAll(/\b(?:sum|max|min|count)(?: by \(([^)]*)\))? \(/g)) {
+        expect(by.split(', '), `in ${expr}`).toContain('cluster');
+      }
+      expect(expr).not.toMatch(/increase\([^[]*\[\$__rate_interval\]/);
+    }
+  });
+
+  test('shows when another replica began to lead', () => {
+    expect(annotations.list.map(({ name }) => name)).toEqual(['Leader changes']);
   });
 
   test('panels have ids and places of their own', () => {
@@ -80,13 +106,16 @@ describe.each(boards)('$title', ({ templating, panels }) => {
     const recorded = new Set(records.map(({ record }) => record));
     const sets = cataloguedLabels();
     for (const expr of expressions) {
-      const selectors = [...expr.matchAll(/\b((?:muster|process|nodejs)[a-z0-9_:]*)\{([^}]*)\}/g)];
+      const selectors = [...expr.matchAll(/\b((?:muster|process|nodejs|ALERTS)[a-z0-9_:]*)\{([^}]*)\}/g)];
       expect(selectors.length, `in ${expr}`).toBeGreaterThan(0);
       for (const [, name = '', matchers = ''] of selectors) {
         const base = name.replace(/_(?:bucket|count|sum)$/, '');
-        expect(catalogue.has(name) || catalogue.has(base) || recorded.has(name), `is there ${name}`).toBe(true);
-        expect(matchers).toContain('namespace=~"$namespace",job=~"$job"');
-        if (!name.includes(':')) expect(matchers).toContain('instance=~"$instance"');
+        expect(
+          name === 'ALERTS' || catalogue.has(name) || catalogue.has(base) || recorded.has(name),
+          `is there ${name}`,
+        ).toBe(true);
+        expect(matchers).toContain('cluster=~"$cluster",namespace=~"$namespace",job=~"$job"');
+        if (!name.includes(':') && name !== 'ALERTS') expect(matchers).toContain('instance=~"$instance"');
         for (const [, label, value = ''] of matchers.matchAll(/(\w+)[=!]~?"([^"$]+)"/g)) {
           const values = sets.find((set) => set.label === label && set.series.includes(base))?.values;
           if (values === undefined) continue;

@@ -35,7 +35,8 @@ const shown = (expr: string, job: string): string =>
   expr
     .replaceAll('$__rate_interval', '1m')
     .replaceAll('$job', job)
-    .replaceAll(/\$(?:namespace|instance)\b/g, '.*');
+    .replaceAll(/\$(?:cluster|namespace|instance)\b/g, '.*')
+    .replaceAll('[30d:1h]', '[1m:1s]');
 
 /** An alert that would tell 0 or 1 in place of firing or not, now in place of long ago: both sides must have data. */
 const judged = (expr: string): string =>
@@ -102,10 +103,20 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
   }
 
   describe.each(BOARDS)('$title', ({ rows }) => {
-    const queries = rows.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)));
+    const queries = rows.flatMap(({ panels }) =>
+      panels.flatMap(({ targets, mayBeEmpty }) => (mayBeEmpty === undefined ? targets.map(({ expr }) => expr) : [])),
+    );
 
     test('every panel has data', { timeout: SETUP_MS }, async () => {
       expect(await withoutData(queries.map((expr) => shown(expr, '.*')))).toEqual([]);
+    });
+
+    test('a panel that may be empty says why, and its query is one', { timeout: SETUP_MS }, async () => {
+      const panels = rows.flatMap((row) => row.panels).filter(({ mayBeEmpty }) => mayBeEmpty !== undefined);
+      for (const { mayBeEmpty, targets } of panels) {
+        expect(mayBeEmpty).toMatch(/^(?:while|before|where) \w+/);
+        for (const { expr } of targets) await prometheus.query(shown(expr, '.*'));
+      }
     });
 
     test.each(JOBS)('every panel has data of %s alone', { timeout: SETUP_MS }, async (job) => {
@@ -138,7 +149,7 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
     const seen = texts.flatMap((text) => [...text.matchAll(/^(muster_\w+?)(?:_bucket|_count|_sum)?\{(.*)\} /gm)]);
     const untold = seen.flatMap(([, name = '', labels = '']) =>
       [...labels.matchAll(/(\w+)="([^"]*)"/g)]
-        .filter(([, label]) => label !== 'le' && name !== 'muster_build_info')
+        .filter(([, label]) => label !== 'le' && label !== 'account' && name !== 'muster_build_info')
         .filter(([, label, value = '']) => {
           const set = told.find((set) => set.label === label && set.series.includes(name));
           return set?.values.includes(value) !== true;
