@@ -4,7 +4,7 @@ import { excludeEachOther } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 import { environment, VARIABLES, type Environment, type Role } from './environment.ts';
 import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
-import { parseOperatorTokens, type NamedToken } from './operator-tokens.ts';
+import { parseOperatorTokens, refuseTwoNames, type NamedToken } from './operator-tokens.ts';
 import { writableByOthers } from './trusted-file.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
@@ -257,6 +257,7 @@ function operatorTokens(values: Environment): readonly NamedToken[] | undefined 
   const fromFile = text === undefined ? [] : parseOperatorTokens(text, 'MUSTER_OPERATOR_TOKEN_FILE');
   const own = values.MUSTER_OPERATOR_TOKEN;
   const tokens = [...(own === undefined ? [] : parseOperatorTokens(own, 'MUSTER_OPERATOR_TOKEN')), ...fromFile];
+  refuseTwoNames(tokens, 'MUSTER_OPERATOR_TOKEN_FILE');
   return tokens.length > 0 ? tokens : undefined;
 }
 

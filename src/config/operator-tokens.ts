@@ -7,7 +7,10 @@ export interface NamedToken {
   readonly token: string;
 }
 
-const NAMED_TOKEN = /^([a-z0-9][a-z0-9-]{0,31}):(.*)$/;
+const LINE = /^(?:([a-z0-9][a-z0-9-]{0,31}):)?([^:]*)$/;
+/** RFC 6750 knows no colon in a bearer token: so a line has one meaning, and a slip in a name makes no token of it. */
+const LINE_RULE = 'must be a token, or name:token with a name of 1 to 32 of a-z, 0-9 and -, and no other colon';
+const TWO_NAMES = 'the same token stands there under two names, or with a name and without one';
 
 /**
  * The tokens of a file, one a line, each valid: a token, or a name, a colon and a token.
@@ -18,11 +21,18 @@ export function parseOperatorTokens(text: string, name: string): readonly NamedT
   const tokens: NamedToken[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line === '') continue;
-    const [, of, token = line] = NAMED_TOKEN.exec(line) ?? [];
-    const rule = operatorToken.safeParse(token).error?.issues[0]?.message;
+    const [, of, token] = LINE.exec(line) ?? [];
+    const rule = token === undefined ? LINE_RULE : operatorToken.safeParse(token).error?.issues[0]?.message;
     if (rule !== undefined) throw new ConfigError(`${name}: line ${index + 1} ${rule}`);
-    tokens.push({ name: of, token });
+    tokens.push({ name: of, token: token ?? '' });
   }
   if (tokens.length === 0) throw new ConfigError(`${name}: no token in it`);
+  refuseTwoNames(tokens, name);
   return tokens;
+}
+
+/** Nobody could tell who acted. @throws ConfigError */
+export function refuseTwoNames(tokens: readonly NamedToken[], variable: string): void {
+  const isTwice = tokens.some(({ name, token }) => tokens.some((one) => one.token === token && one.name !== name));
+  if (isTwice) throw new ConfigError(`${variable}: ${TWO_NAMES}`);
 }

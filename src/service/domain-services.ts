@@ -1,6 +1,6 @@
 import { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { Config } from '../config/config.ts';
-import { auditExport, type AuditedExport } from '../domain/access-audit/audited-exports.ts';
+import { createAuditedExport, type AuditedExport } from '../domain/access-audit/audited-exports.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
 import { createKeyUses, type KeyUses } from '../domain/accounts/key-uses.ts';
@@ -165,7 +165,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     reviewQueue: createReviewQueue(mutations),
     keyRotation: createKeyRotation(foundation),
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
-    auditExport: (...exported) => auditExport({ ...mutations, metrics }, ...exported),
+    auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
   };
 }

@@ -277,6 +277,36 @@ describe('the operator’s tokens', () => {
     );
   });
 
+  const secret = 'hunter2hunter2hunter2hunter2hunter2';
+  test.each([
+    [`Alice:${secret}`, 'a capital'],
+    [`:${secret}`, 'an empty name'],
+    [`-a:${secret}`, 'a hyphen at the beginning'],
+    [`${'n'.repeat(33)}:${secret}`, 'a name of 33 characters'],
+    [`ci:${secret}:${secret}`, 'a colon in the token'],
+  ])('a line whose name is none is refused, without its text, and is no token of its own: %.20s (%s)', (line) => {
+    const words = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\n${line}\n`) });
+    expect(words).toMatch(/line 2 must be a token, or name:token/);
+    expect(words).not.toContain('hunter2');
+    const longest = 'n'.repeat(32);
+    expect(readConfig({ MUSTER_OPERATOR_TOKEN_FILE: file(`${longest}:${secret}`) }).operatorTokens).toEqual([
+      { name: longest, token: secret },
+    ]);
+  });
+
+  test.each<readonly [string, string, string | undefined]>([
+    ['in one file', `ci:${secret}\nnight:${secret}`, undefined],
+    ['once without a name', `${secret}\nnight:${secret}`, undefined],
+    ['in the variable and in the file', `ci:${secret}`, secret],
+  ])('one token under two names is refused, as nobody could tell who acted: %s', (_, lines, own) => {
+    const env = { MUSTER_OPERATOR_TOKEN_FILE: file(lines), ...(own !== undefined && { MUSTER_OPERATOR_TOKEN: own }) };
+    const words = refusal(env);
+    expect(words).toMatch(/the same token stands there under two names/);
+    expect(words).not.toContain('hunter2');
+    const rotated = { MUSTER_OPERATOR_TOKEN_FILE: file(`ci:${secret}\nci:${secret}x`) };
+    expect(readConfig(rotated).operatorTokens).toHaveLength(2);
+  });
+
   test('a line that is none is refused by its number, never by its text', () => {
     const words = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\nhunter2\n`) });
     expect(words).toMatch(/line 2/);

@@ -17,15 +17,14 @@ export const listServiceAudit = route({
   handle: (request, services) => pageOfEntries(OPERATOR_AUDIT, request, services),
 });
 
-/** The first page begins an export, and the others go on with it. */
 async function pageOfEntries(
   accountId: string,
-  { query, origin }: Pick<OperatorRequest<unknown>, 'query' | 'origin'>,
-  { auditEntries, auditExport }: Pick<OperatorServices, 'auditEntries' | 'auditExport'>,
+  { query, exporting }: Pick<OperatorRequest<unknown>, 'query' | 'exporting'>,
+  { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
 ): Promise<Reply> {
   const page = pageOf(query);
   const { items, next } = await auditEntries.list(accountId, page);
-  if (page.after === undefined) await auditExport('audit', origin, { accountId });
+  await exporting('audit', { accountId }, { after: page.after, next });
   const entries = items.map(({ at, actor, action, appId, requestId, detail }) => ({
     at: dateTime(at),
     actor,

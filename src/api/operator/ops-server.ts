@@ -167,6 +167,10 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
         ...ids,
         query,
         accepts: (types) => request.accepts([...types]) || undefined,
+        exporting: async (what, detail, page) => {
+          if (request.method === 'HEAD') return;
+          await deps.services.auditExport(what, exchange.origin(actor), detail, page);
+        },
         inTime: (work) => exchange.inTime(work),
       },
       deps.services,

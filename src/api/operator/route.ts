@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AuditedExport } from '../../domain/access-audit/audited-exports.ts';
+import type { AuditedExport, Export, ExportedPage } from '../../domain/access-audit/audited-exports.ts';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
 import type { AuditEntries } from '../../domain/audit/list.ts';
@@ -63,6 +63,12 @@ export interface OperatorRequest<Body> extends PathIds {
    * The media type among these that the client prefers (RFC 9110, 12.5.1); the first one where it has no preference.
    */
   readonly accepts: (types: readonly string[]) => string | undefined;
+  /**
+   * Tells that data leaves the service (`AuditedExport`); to be awaited before the reply is given. A request for the headers
+   * alone exports nothing.
+   * @throws Busy; StoreUnavailable, but not where the store is full
+   */
+  readonly exporting: (what: Export, detail: Parameters<AuditedExport>[2], page: ExportedPage) => Promise<void>;
   /** Bounds one step of many by the time of a whole request, in a route with a deadline of its own. */
   readonly inTime: InTime;
 }

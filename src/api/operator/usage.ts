@@ -13,11 +13,11 @@ export const readUsage = route({
   method: 'get',
   path: PATH,
   deadlineMs: LIMITS.usageDeadlineMs,
-  async handle({ query, accepts, inTime, origin }, { usages, auditExport }) {
+  async handle({ query, accepts, inTime, exporting }, { usages }) {
     const question = questionOf(query);
-    const { month } = question;
-    if (!query.has('after')) await inTime(auditExport('usage', origin, { month }));
     const usage = await usages.read(question, inTime);
+    const page = { after: query.get('after') ?? undefined, next: usage.next };
+    await inTime(exporting('usage', { month: question.month }, page));
     const type = accepts([JSON_TYPE, CSV_TYPE, EVENTS_TYPE]) ?? JSON_TYPE;
     return { status: 200, headers: headersOf(usage, query, type), body: await bodyOf(usage, type) };
   },

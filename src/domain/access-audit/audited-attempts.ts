@@ -5,10 +5,10 @@ import { generateMarker, type RandomSource } from '../credentials/random-ids.ts'
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { attemptedSchema, type AttemptedRecord, type Attempts } from '../records/attempt-records.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { BadRecord, parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ReplicaRecord } from '../records/replica-records.ts';
-import { TRIED_NAMES_MAX } from './failed-attempts.ts';
+import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
 
 export interface AuditedAttemptsMetrics {
   /** An entry about failed secrets was not written, since the store is too full. */
@@ -22,6 +22,16 @@ export interface AuditedAttemptsDeps {
   readonly metrics: AuditedAttemptsMetrics;
   /** The fence of the leader's term. */
   readonly fence: readonly Expectation[];
+}
+
+/** Replicas of which a record tells what was entered; those that were heard last are kept. */
+const COUNTED_REPLICAS_MAX = 50;
+
+/** What a replica published of an account, and since when it is so, on the monotonic clock. */
+interface Seen {
+  readonly replicaId: string;
+  readonly one: Attempts;
+  readonly changedAt: number;
 }
 
 type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts'>;
@@ -40,6 +50,8 @@ interface Fresh {
  */
 export class AuditedAttempts {
   readonly #deps: AuditedAttemptsDeps;
+  /** What replicas published last, by replica and account: one that has ended since publishes nothing any more. */
+  readonly #published = new Map<string, Seen>();
   /** What this term knows to be entered, or dropped, with the revision of the record. */
   readonly #known = new Map<string, { readonly record: AttemptedRecord; readonly revision: number }>();
 
@@ -47,12 +59,28 @@ export class AuditedAttempts {
     this.#deps = deps;
   }
 
-  /** @throws StoreUnavailable; BadRecord */
+  /** @throws StoreUnavailable */
   async enter(replicas: readonly Published[]): Promise<void> {
-    const published = replicas.flatMap(({ replicaId, attempts = [] }) => attempts.map((one) => ({ replicaId, one })));
-    const byAccount = Map.groupBy(published, ({ one }) => one.of);
+    this.#remember(replicas);
+    const byAccount = Map.groupBy(this.#published.values(), ({ one }) => one.of);
     for (const of of this.#known.keys()) if (!byAccount.has(of)) this.#known.delete(of);
     for (const [of, some] of byAccount) await this.#enterOne(of, some);
+  }
+
+  /** Keeps what a replica published for as long as the replica itself would. */
+  #remember(replicas: readonly Published[]): void {
+    const at = this.#deps.clock.monotonic();
+    for (const { replicaId, attempts = [] } of replicas) {
+      for (const one of attempts) {
+        const key = `${replicaId}/${one.of}`;
+        const before = this.#published.get(key);
+        const isAsBefore = before?.one.since === one.since && before.one.count === one.count;
+        this.#published.set(key, { replicaId, one, changedAt: isAsBefore ? before.changedAt : at });
+      }
+    }
+    for (const [key, { changedAt }] of this.#published) {
+      if (at - changedAt >= FORGOTTEN_AFTER_MS) this.#published.delete(key);
+    }
   }
 
   async #enterOne(of: string, published: readonly { replicaId: string; one: Attempts }[]): Promise<void> {
@@ -85,7 +113,15 @@ export class AuditedAttempts {
 
   async #read(of: string): Promise<{ record: AttemptedRecord; revision: number }> {
     const entry = await this.#deps.store.get(KEYS.attempted(of));
-    return entry ? parseRecord(attemptedSchema, entry) : { record: { at: 0, counted: {} }, revision: ABSENT };
+    const none = { at: 0, counted: {} };
+    if (!entry) return { record: none, revision: ABSENT };
+    try {
+      return parseRecord(attemptedSchema, entry);
+    } catch (error) {
+      // The next entry replaces it: a damaged record must not silence every account.
+      if (error instanceof BadRecord) return { record: none, revision: entry.revision };
+      throw error;
+    }
   }
 }
 
@@ -99,8 +135,13 @@ function freshOf(
     // A count that began anew has nothing of the one before.
     count += one.count - (known?.since === one.since ? Math.min(known.count, one.count) : 0);
   }
+  const now = published.map(({ replicaId, one }) => [replicaId, { since: one.since, count: one.count }] as const);
+  // A replica that is not heard at this moment may be back, and publishes what was entered of it once more.
   const counted = Object.fromEntries(
-    published.map(({ replicaId, one }) => [replicaId, { since: one.since, count: one.count }]),
+    [
+      ...Object.entries(before).filter(([replicaId]) => published.every((one) => one.replicaId !== replicaId)),
+      ...now,
+    ].slice(-COUNTED_REPLICAS_MAX),
   );
   return { count, tried: published.map(({ one }) => one), counted };
 }

@@ -17,8 +17,38 @@ export interface AuditedExportsDeps extends Pick<MutationDeps, 'store' | 'clock'
   readonly metrics: MutationDeps['metrics'] & ExportMetrics;
 }
 
-/** Tells of an export before anything of it leaves the service. */
-export type AuditedExport = (what: Export, origin: Origin, detail: Step<void>['detail']) => Promise<void>;
+/** The place of an answer in a list of several pages: the `after` of the request, and the `next` of the answer. */
+export interface ExportedPage {
+  readonly after: string | undefined;
+  readonly next: string | undefined;
+}
+
+/**
+ * Tells of an export before anything of it leaves the service. A page whose `after` this replica has given to the same
+ * operator goes on with an export that is told already; any other `after` begins one, so that nobody reads on untold.
+ */
+export type AuditedExport = (
+  what: Export,
+  origin: Origin,
+  detail: Step<void>['detail'],
+  page?: ExportedPage,
+) => Promise<void>;
+
+/** Cursors that are remembered; who goes on from an older one begins an export. */
+const CURSORS_MAX = 1000;
+
+/** Creates the tale of exports of this replica; see `AuditedExport`. */
+export function createAuditedExport(deps: AuditedExportsDeps): AuditedExport {
+  const given = new Set<string>();
+  return async (what, origin, detail, { after, next } = { after: undefined, next: undefined }) => {
+    const cursorOf = (cursor: string): string => JSON.stringify([what, origin.actor, detail, cursor]);
+    if (after === undefined || !given.has(cursorOf(after))) await auditExport(deps, what, origin, detail);
+    if (next === undefined) return;
+    given.add(cursorOf(next));
+    const [oldest] = given;
+    if (given.size > CURSORS_MAX && oldest !== undefined) given.delete(oldest);
+  };
+}
 
 /**
  * Writes the entry that somebody takes data away, in the audit of the service, and a line of the log.
@@ -27,7 +57,9 @@ export type AuditedExport = (what: Export, origin: Origin, detail: Step<void>['d
  */
 export async function auditExport(
   deps: AuditedExportsDeps,
-  ...[what, origin, detail]: Parameters<AuditedExport>
+  what: Export,
+  origin: Origin,
+  detail: Step<void>['detail'],
 ): Promise<void> {
   const action = ACTIONS[what];
   const step: Step<void> = {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import type { Attempts } from '../records/attempt-records.ts';
 
 /** What a client tries to get in with. */
@@ -28,13 +29,14 @@ export const TRIED_ACCOUNTS_MAX = 100;
 export const TRIED_NAMES_MAX = 5;
 const NAME_CHARACTERS_MAX = 45;
 /** The leader has entered it long since. */
-const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
+export const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
 
 interface Counted {
   readonly since: number;
   count: number;
-  readonly keyIds: Set<string>;
-  readonly clients: Set<string>;
+  /** When each was tried last, on the monotonic clock; the latest is last. */
+  readonly keyIds: Map<string, number>;
+  readonly clients: Map<string, number>;
   triedAt: number;
 }
 
@@ -53,17 +55,20 @@ export class FailedAttempts {
     const counted = this.#byAccount.get(of) ?? {
       since: this.#clock.now(),
       count: 0,
-      keyIds: new Set<string>(),
-      clients: new Set<string>(),
+      keyIds: new Map<string, number>(),
+      clients: new Map<string, number>(),
       triedAt,
     };
     counted.count += 1;
     counted.triedAt = triedAt;
-    if (keyId !== undefined) add(counted.keyIds, keyId);
-    add(counted.clients, client);
+    if (keyId !== undefined) add(counted.keyIds, keyId, triedAt);
+    add(counted.clients, client, triedAt);
     this.#byAccount.delete(of);
-    const [oldest] = this.#byAccount.keys();
-    if (oldest !== undefined && this.#byAccount.size >= TRIED_ACCOUNTS_MAX) this.#byAccount.delete(oldest);
+    if (this.#byAccount.size >= TRIED_ACCOUNTS_MAX) {
+      // Attempts at many accounts must not hide those at the operator's tokens.
+      const oldest = this.#byAccount.keys().find((one) => one !== OPERATOR_AUDIT);
+      if (oldest !== undefined) this.#byAccount.delete(oldest);
+    }
     this.#byAccount.set(of, counted);
   }
 
@@ -78,13 +83,22 @@ export class FailedAttempts {
       of,
       since,
       count,
-      keyIds: [...keyIds],
-      clients: [...clients],
+      keyIds: namesSince(keyIds, now - HOUR_MS),
+      clients: namesSince(clients, now - HOUR_MS),
     }));
     return { attempts };
   }
 }
 
-function add(names: Set<string>, name: string): void {
-  if (names.size < TRIED_NAMES_MAX) names.add(name.slice(0, NAME_CHARACTERS_MAX));
+/** The one that was tried longest ago makes room. */
+function add(names: Map<string, number>, name: string, triedAt: number): void {
+  const bounded = name.slice(0, NAME_CHARACTERS_MAX);
+  names.delete(bounded);
+  names.set(bounded, triedAt);
+  const [oldest] = names.keys();
+  if (names.size > TRIED_NAMES_MAX && oldest !== undefined) names.delete(oldest);
 }
+
+/** An entry is for the hour since the one before: it must not accuse who tried earlier. The latest is first. */
+const namesSince = (names: ReadonlyMap<string, number>, from: number): string[] =>
+  [...names].flatMap(([name, triedAt]) => (triedAt > from ? [name] : [])).toReversed();

@@ -9,7 +9,7 @@ const attemptsSchema = z.looseObject({
   /** When the count began, on the replica's wall clock. */
   since: z.int(),
   count: z.int().min(0),
-  /** The ids of the keys that were tried, and the addresses of the clients: some of them. */
+  /** The ids of the keys that were tried within the hour, and the addresses of the clients: the latest of them. */
   keyIds: z.array(z.string()),
   clients: z.array(z.string()),
 });
