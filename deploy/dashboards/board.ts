@@ -68,7 +68,6 @@ function variables(): object[] {
     name,
     label,
     datasource: DATASOURCE,
-    definition: query,
     query: { query, refId: name },
     refresh: 2,
     sort: 1,
@@ -84,7 +83,7 @@ function variables(): object[] {
       label: 'Data source',
       query: 'prometheus',
       refresh: 1,
-      current: {},
+      current: { selected: true, text: 'default', value: 'default' },
     },
     choice('cluster', 'Cluster', 'label_values(muster_build_info, cluster)'),
     choice('namespace', 'Namespace', 'label_values(muster_build_info{cluster=~"$cluster"}, namespace)'),
@@ -131,7 +130,7 @@ function panelJson(panel: Panel, id: number, gridPos: object): object {
       {
         title: alert === undefined ? 'Runbook' : `Runbook: ${alert}`,
         url: alert === undefined ? RUNBOOK : `${RUNBOOK}#${alert.toLowerCase()}`,
-        targetBlank: true,
+        ...PLAIN_LINK,
       },
     ],
     fieldConfig: {
@@ -195,6 +194,18 @@ function inColumns({ row, names }: NonNullable<Panel['columns']>): object[] {
 }
 
 const letterOf = (index: number): string => String.fromCodePoint(65 + index);
+
+/** Grafana's schema wants all of them. */
+const PLAIN_LINK = {
+  type: 'link',
+  icon: 'external link',
+  tooltip: '',
+  tags: [],
+  targetBlank: true,
+  asDropdown: false,
+  includeVars: false,
+  keepTime: false,
+};
 
 const LINE_OPTIONS = {
   legend: { displayMode: 'list', placement: 'bottom', showLegend: true },

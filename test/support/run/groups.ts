@@ -125,7 +125,7 @@ export const SYSTEM: readonly string[] = [
   'test/system/**/*.test.ts',
   'test/chaos/{chaos,planted-bugs}.test.ts',
   'test/cluster/**/*.test.ts',
-  'test/monitoring/live.test.ts',
+  'test/monitoring/{live,faults}.test.ts',
 ];
 
 /** Tests on two real nodes and on the image (`npm run test:nodes`). */
