@@ -17,8 +17,11 @@ export const kept: Checker = ({ calls }, { state }) => [
   ...readsAfterWrites(calls),
 ];
 
-/** Whether the other call may have taken effect after this one: calls that overlap have no known order. */
-const mayFollow = (call: Call, other: Call): boolean => other !== call && latestEffect(other) > call.start;
+/**
+ * Whether the other call may have taken effect after this one: calls that overlap have no known order, and those that
+ * meet in one millisecond may overlap.
+ */
+const mayFollow = (call: Call, other: Call): boolean => other !== call && latestEffect(other) >= call.start;
 
 function apps(calls: readonly Call[], { apps: stored }: State): Violation[] {
   const writes = grouped(calls.filter(isWrite), ({ asked, told }) => asked.app ?? told.app);
