@@ -97,7 +97,10 @@ interface Cause {
 
 function causeOf(line: readonly unknown[]): Cause {
   const [fields, message] = typeof line[0] === 'string' ? [{}, line[0]] : [line[0], line[1]];
-  const { reason, loop, action, err, route } = (fields ?? {}) as Readonly<Record<string, unknown>>;
+  const { credential, why, reason, loop, action, err, route } = (fields ?? {}) as Readonly<Record<string, unknown>>;
+  // Junk must not hide secrets that are tried on a key that exists.
+  if (typeof credential === 'string')
+    return { of: String(message), by: `${credential} ${String(why)}`.slice(0, BY_CHARACTERS_MAX) };
   // One fault that a client has found must not hide those of other routes; nor many creates the end of an account.
   const by = reason ?? loop ?? action ?? (err === undefined ? undefined : route);
   return { of: String(message), by: typeof by === 'string' ? by.slice(0, BY_CHARACTERS_MAX) : '' };

@@ -70,6 +70,15 @@ test('causes do not hide each other: message, reason and loop tell them apart', 
   expect(lines.slice(13)).toMatchObject([{ of: 'not enrolled', by: 'unknown_app', leftOut: 40 }]);
 });
 
+test('junk does not hide secrets that are tried on a key that exists', () => {
+  const { log, lines } = observed();
+  const tried = (why: string): void =>
+    log.info({ reason: 'invalid_key', credential: 'api_key', why }, 'not authenticated');
+  repeat(50, () => tried('malformed'));
+  tried('wrong_secret');
+  expect(lines.map((line) => (line as { readonly why?: string }).why).slice(9)).toEqual(['malformed', 'wrong_secret']);
+});
+
 test('neither a flood of changes nor one of faults hides another change or fault', () => {
   const { log, lines } = observed();
   repeat(50, () => log.info({ action: 'app.create' }, 'changed'));

@@ -35,6 +35,7 @@ onEachStore('the uses of keys that replicas note', (stores) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
         await using store = faultyStore(await stores.open());
+        store.isAside = () => false;
         const replicas = [replica(store), replica(store)] as const;
         const expected = new Map<string, number>();
         for (const one of steps) {
@@ -56,6 +57,7 @@ onEachStore('the uses of keys that replicas note', (stores) => {
 
   test('cost no write where nothing was used, and stay noted while none gets through', async () => {
     await using store = faultyStore(await stores.open());
+    store.isAside = () => false;
     const uses = replica(store);
     await uses.flush();
     expect(store.calls.commit).toBe(0);

@@ -29,8 +29,8 @@ interface Trouble {
 }
 interface Faulty extends Tenant, Trouble {}
 
-/** The rate window, and the seals of the audit, which the leader writes at moments of its own. */
-const OF_THE_SERVICE = [KEYS.rateWindows, KEYS.chains, KEYS.seals('').slice(0, -1)];
+/** The rate window, the last uses of keys, and the seals of the audit, which are written at moments of their own. */
+const OF_THE_SERVICE = [KEYS.rateWindows, KEYS.keyUses(''), KEYS.chains, KEYS.seals('').slice(0, -1)];
 
 /** A Muster whose store brings trouble, for all tests on the back-end. */
 function troubled(backend: Backend, options: () => MusterOptions = () => ({})): () => Promise<Faulty> {

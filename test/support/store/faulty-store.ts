@@ -69,10 +69,10 @@ export class FaultyStore implements Store {
   missed = 0;
   /**
    * Names the keys that no plan touches: they are not counted, intercepted, stalled, nor given a fate; `down` is for
-   * all keys. By default these are the shared rate windows, whose reads and writes no test of a request's commit can
-   * plan.
+   * all keys. By default these are the shared rate windows and the last uses of keys, whose reads and writes come at
+   * moments of their own.
    */
-  isAside: (key: string) => boolean = (key) => key.startsWith('rate');
+  isAside: (key: string) => boolean = (key) => key.startsWith('rate') || key.startsWith('used/');
   /** Tells whether plans touch a commit; any other is not recorded, counted, intercepted, stalled, nor given a fate. */
   isPlanned: (change: Change) => boolean = () => true;
   /** Replaces the answer of `head`. */
