@@ -8,6 +8,7 @@ import { findPrometheus, NO_PROMETHEUS } from '../support/monitoring/prometheus-
 import { alerts, records, ruleFiles } from '../support/monitoring/rules.ts';
 import { ALERT_CASES } from './alert-cases/all.ts';
 import type { Situation } from './alert-cases/case.ts';
+import { COURSES } from './alert-cases/ends.ts';
 
 const binaries = findPrometheus();
 if (!binaries) process.stdout.write(`The tests on Prometheus are skipped: ${NO_PROMETHEUS}\n`);
@@ -46,7 +47,8 @@ describe.skipIf(!binaries)('promtool', () => {
       ...[fires, ...alsoFires].map((situation) => testFile(name, situation, [expected(name, labels)])),
       ...quiet.map((situation) => testFile(name, situation, [])),
     ]);
-    allPass = succeeds('test', 'rules', ...files);
+    const courses = Object.keys(COURSES).flatMap((name) => courseFiles(name));
+    allPass = succeeds('test', 'rules', ...files, ...courses);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -77,6 +79,13 @@ describe.skipIf(!binaries)('promtool', () => {
     if (!allPass) expect(promtool('test', 'rules', testFile(name, situation, fires))).toContain('SUCCESS');
   };
 
+  /** One file in which it fires, and one in which it has ended, of the same series. */
+  function courseFiles(name: string): readonly string[] {
+    const course = { why: 'the whole of a fault', ...(COURSES[name] ?? expect.unreachable(name)) };
+    const labels = ALERT_CASES[name]?.labels ?? {};
+    return [testFile(name, { ...course, at: course.fires }, [expected(name, labels)]), testFile(name, course, [])];
+  }
+
   test('takes every file', () => {
     const said = promtool('check', 'rules', ...ruleFiles.map(({ path }) => path));
     expect(said.match(/SUCCESS/g)).toHaveLength(ruleFiles.length);
@@ -86,10 +95,18 @@ describe.skipIf(!binaries)('promtool', () => {
     test.each([fires, ...alsoFires])('fires: $why', { timeout: 240_000 }, (situation) => {
       passes(name, situation, [expected(name, labels)]);
     });
+    test('fires, and ends with its fault', { timeout: 240_000 }, () => {
+      if (allPass) return;
+      for (const file of courseFiles(name)) expect(promtool('test', 'rules', file)).toContain('SUCCESS');
+    });
     test.each(quiet)('does not: $why', { timeout: 240_000 }, (situation) => {
       passes(name, situation, []);
     });
   });
+});
+
+test('every alert has a course in which it fires and ends', () => {
+  expect(Object.keys(COURSES).toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
 });
 
 test('every alert has a situation in which it fires and one in which it does not', () => {
