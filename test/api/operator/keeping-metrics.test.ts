@@ -5,6 +5,7 @@ import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { untilPassing } from '../../support/time/until-passing.ts';
 
 /* What is not backed up, not purged, or on a wrong clock is told by these series. */
 
@@ -22,13 +23,6 @@ async function value({ ops }: Muster, series: string): Promise<number | undefine
   const found = new RegExp(`^${series} (\\S+)$`, 'm').exec((await call(`${ops}/metrics`)).text)?.[1];
   return found === undefined ? undefined : Number(found);
 }
-const untilPassing = (clock: FakeClock, isThere: () => Promise<boolean>): Promise<void> =>
-  until(async () => {
-    if (await isThere()) return true;
-    clock.advance(1000);
-    return false;
-  });
-
 onEachBackend('the age of the last backup', (backend) => {
   test('is 0 before the first one, and then the instant of the newest, over restarts and replicas', async () => {
     const [clock, place] = [new FakeClock(), backend.place()];

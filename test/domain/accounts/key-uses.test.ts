@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKeyUses } from '../../../src/domain/accounts/key-uses.ts';
+import { createKeyUses, KEY_USES_EVERY_MS } from '../../../src/domain/accounts/key-uses.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
@@ -53,6 +53,10 @@ onEachStore('the uses of keys that replicas note', (stores) => {
       }),
       { numRuns: runs(20) },
     );
+  });
+
+  test('are written twice a minute, so that one that is late is less than a minute behind', () => {
+    expect(2 * KEY_USES_EVERY_MS).toBeLessThanOrEqual(60_000);
   });
 
   test('cost no write where nothing was used, and stay noted while none gets through', async () => {
