@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
+import { OperatorClient } from '#client';
 
 /*
  * `npm run bench:scrape [-- FOLDER]`: what a scrape of /metrics costs a replica with 10,000 accounts and 10,000 open
@@ -61,27 +62,16 @@ async function started(root: string): Promise<Replica> {
   };
 }
 
-async function created(url: string, body: object): Promise<Record<string, unknown>> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${TOKEN}` },
-    body: JSON.stringify(body),
-  });
-  if (response.status !== 201) throw new Error(`POST ${url}: ${response.status}`);
-  return (await response.json()) as Record<string, unknown>;
-}
-
-/** Makes the accounts, and opens connections that have authenticated and are idle now. */
+/** Makes the accounts, and opens raw connections that have authenticated and are idle now. */
 async function fill({ api, ops }: Replica): Promise<void> {
-  const accounts = `${ops}/operator/v1/accounts`;
+  const operator = new OperatorClient({ url: ops, token: TOKEN });
   let left = ACCOUNTS;
   let account = '';
   const worker = async (): Promise<void> => {
-    while ((left -= 1) >= 0)
-      account = String((await created(accounts, { name: 'a', entitlement: 'standard' }))['accountId']);
+    while ((left -= 1) >= 0) account = (await operator.createAccount({ name: 'a', entitlement: 'standard' })).accountId;
   };
   await Promise.all(Array.from({ length: 50 }, worker));
-  const key = String((await created(`${accounts}/${account}/api-keys`, {}))['apiKey']);
+  const { apiKey: key } = await operator.createApiKey(account);
   const [host = '', port = ''] = api.split(':');
   for (let opened = 0; opened < CONNECTIONS;) {
     const some = Array.from({ length: Math.min(100, CONNECTIONS - opened) }, async () => {

@@ -1,3 +1,4 @@
+import { DeviceClient } from '#client';
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
 import { generateAccountId, generateAppId, systemRandom } from '../src/domain/credentials/random-ids.ts';
 import { generateApiKey, generateCredential, generateEnrollCode, tokenHash } from '../src/domain/credentials/tokens.ts';
@@ -91,9 +92,7 @@ export interface Polling {
 export async function polls(ports: { device: number }, accounts: readonly Seeded[]): Promise<Polling[]> {
   return await Promise.all(
     accounts.map(async ({ credential }) => {
-      const headers = { authorization: `Bearer ${credential}` };
-      const first = await fetch(`http://127.0.0.1:${ports.device}/device/v1/config`, { headers });
-      const etag = first.headers.get('etag') ?? '';
+      const { etag } = await new DeviceClient({ url: `http://127.0.0.1:${ports.device}`, credential }).pollConfig();
       const again = { Authorization: `Bearer ${credential}`, 'If-None-Match': etag };
       return { credential, etag, bytes: request('GET', '/device/v1/config', again) };
     }),

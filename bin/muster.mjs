@@ -8,10 +8,12 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const MAIN = join(ROOT, 'src/cli/main.ts');
+const OWN = fileURLToPath(import.meta.url);
+// A package of npm has JavaScript; a checkout and the image have TypeScript.
+const MAIN = ['src/cli/main.ts', 'dist/src/cli/main.js'].map((path) => join(ROOT, path)).find(existsSync);
 const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 const NODE_MAJOR = 24;
 
@@ -20,7 +22,7 @@ const NODE_MAJOR = 24;
 process.on('SIGUSR1', () => undefined);
 
 function runWith(node) {
-  const child = spawn(node, ['--disable-sigusr1', MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, ['--disable-sigusr1', OWN, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends its signals to both; what is sent to this process alone is passed on.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
@@ -32,9 +34,17 @@ function runWith(node) {
   });
 }
 
-if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) await import('../src/cli/main.ts');
-else if (existsSync(NODE)) runWith(NODE);
-else {
-  process.stderr.write(`muster: Node ${NODE_MAJOR} is needed. Run \`npm ci\` in ${ROOT}, which installs it.\n`);
+function refuse() {
+  const how = MAIN?.endsWith('.ts') ? ` Run \`npm ci\` in ${ROOT}, which installs it.` : '';
+  process.stderr.write(
+    `muster: Node ${NODE_MAJOR} or newer is needed, and this is Node ${process.versions.node}.${how}\n`,
+  );
   process.exitCode = 1;
 }
+
+if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
+  const { keepCompiled } = await import('./compile-cache.mjs');
+  keepCompiled();
+  await import(pathToFileURL(MAIN).href);
+} else if (existsSync(NODE)) runWith(NODE);
+else refuse();

@@ -11,8 +11,8 @@ export type Done = (reply: Reply | undefined) => void;
 
 /**
  * Requests over a bounded number of keep-alive connections, one in flight on each, the others in their order behind
- * them. They are written and read as bytes: a client must cost less than the service that it drives, and node's own
- * costs more. It understands the answers of Muster alone: HTTP/1.1 with a Content-Length, or without a body.
+ * them. They are written and read as bytes and not by clients/typescript, as everything else here is: a client must cost
+ * less than the service that it drives, and node's own costs more. It understands the answers of Muster alone: HTTP/1.1 with a Content-Length, or without a body.
  */
 export class Connections {
   readonly #host: string;

@@ -1,4 +1,5 @@
-import { insist, type Urls } from '../demo/http.ts';
+import { OperatorClient, OwnerClient } from '#client';
+import type { Urls } from '../src/cli/connection/service-urls.ts';
 import { Connections, headerOf, requestText, type Reply } from './connections.ts';
 import type { Devices } from './devices.ts';
 import { pauseFor } from './pauses.ts';
@@ -86,15 +87,16 @@ function* inTurns(devices: number, accounts: number): Generator<{ readonly devic
 
 /** An Enterprise account with a key, and a configuration for its daemons. */
 async function openAccount({ urls, operatorToken, signal }: Enrolling, number: number): Promise<string> {
-  const accounts = `${urls.ops}/operator/v1/accounts`;
-  const asOperator = { method: 'POST', token: operatorToken, signal };
-  const body = { name: `fleet ${number + 1}`, entitlement: 'enterprise' };
-  const account = await insist(201, accounts, { ...asOperator, body });
-  const key = await insist(201, `${accounts}/${String(account['accountId'])}/api-keys`, { ...asOperator, body: {} });
-  const token = String(key['apiKey']);
+  const operator = new OperatorClient({ url: urls.ops, token: operatorToken });
+  const { accountId } = await operator.createAccount(
+    { name: `fleet ${number + 1}`, entitlement: 'enterprise' },
+    { signal },
+  );
+  const { apiKey } = await operator.createApiKey(accountId, {}, { signal });
+  const owner = new OwnerClient({ url: urls.api, apiKey });
   const config = { enabled: true, endpoint: 'https://otel.example.com', authHeader: 'Bearer fleet' };
-  await insist(200, `${urls.api}/v1/otel-config`, { method: 'PUT', token, body: config, signal });
-  return token;
+  await owner.storeOtelConfig(config, { signal });
+  return apiKey;
 }
 
 interface Plant {

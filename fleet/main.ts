@@ -1,7 +1,8 @@
 import process from 'node:process';
 import { CommanderError } from 'commander';
-import { LiveLine } from '../demo/fleet-counters.ts';
+import { LiveLine } from '../src/cli/simulation/live-line.ts';
 import { createProgress } from '../src/cli/terminal/progress.ts';
+import { screenOf } from '../src/cli/terminal/terminal.ts';
 import { Devices } from './devices.ts';
 import { enrollAll, type Enrolled } from './enrolling.ts';
 import { figuresOf } from './figures.ts';
@@ -28,7 +29,7 @@ async function run(options: FleetOptions, signal: AbortSignal): Promise<void> {
   const before = await figuresOf(target);
   const polls = new Polls();
   {
-    using line = new LiveLine(polls);
+    using line = new LiveLine(polls, screenOf(process.stdout, process.env));
     line.start();
     const { connections, duration: seconds } = options;
     await pollAll({ urls: target.urls, devices, connections, seconds, signal, polls });

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Urls } from '../demo/http.ts';
+import type { Urls } from '../src/cli/connection/service-urls.ts';
 
 export interface FleetOptions {
   readonly devices: number;

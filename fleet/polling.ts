@@ -1,7 +1,7 @@
-import type { Urls } from '../demo/http.ts';
+import type { Urls } from '../src/cli/connection/service-urls.ts';
 import { Connections, headerOf, requestText, type Reply } from './connections.ts';
 import type { Devices } from './devices.ts';
-import { Latencies } from './latencies.ts';
+import { Latencies } from '../src/cli/simulation/latencies.ts';
 import { pauseFor } from './pauses.ts';
 import { Wheel } from './wheel.ts';
 

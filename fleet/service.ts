@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { urlsOf, type Urls } from '../demo/http.ts';
+import { OperatorClient } from '#client';
+import { urlsOf, type Urls } from '../src/cli/connection/service-urls.ts';
 import type { Service } from '../src/service/service.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
@@ -17,7 +17,6 @@ import type { FleetOptions } from './options.ts';
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 /** A million devices soon reach etcd's own bound of 2 GiB, which includes its history. */
 const ETCD_QUOTA_BYTES = 8_589_934_592;
-const READY_EVERY_MS = 50;
 
 /** The service that the fleet enrolls with. */
 export interface Target extends AsyncDisposable {
@@ -37,7 +36,7 @@ export async function openTarget(options: FleetOptions): Promise<Target> {
   const keyFile = join(dataDir, 'keys');
   writeFileSync(keyFile, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
   const operatorToken = randomBytes(32).toString('base64url');
-  const urls = await startService(opened, {
+  const urls = await startService(opened, operatorToken, {
     ...process.env,
     MUSTER_DATA_DIR: dataDir,
     MUSTER_STORE: etcd ? `etcd:${etcd.urls.join(',')}` : `sqlite:${join(dataDir, 'muster.db')}`,
@@ -73,13 +72,14 @@ async function startEtcd(): Promise<EtcdCluster> {
 }
 
 /** Starts the service in a process of its own, so that it is measured without the fleet. */
-async function startService(opened: AsyncDisposableStack, env: NodeJS.ProcessEnv): Promise<Urls> {
+async function startService(opened: AsyncDisposableStack, token: string, env: NodeJS.ProcessEnv): Promise<Urls> {
   // The process has a group of its own: Ctrl-C is for the fleet, which ends the service once it has its figures.
   const child = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', 'inherit'], env, detached: true });
   guard(child);
   opened.defer(() => end(child));
   const urls = await listening(child);
-  while (!(await isReady(urls))) await sleep(READY_EVERY_MS);
+  // It answers 503 until it is ready, which the client waits out.
+  await new OperatorClient({ url: urls.ops, token }).request({ method: 'GET', path: '/readyz' });
   return urls;
 }
 
@@ -95,10 +95,6 @@ async function listening(child: ChildProcess & { readonly stdout: NodeJS.Readabl
   // Its log is not needed here, but must be read, so that a full pipe does not stop the service.
   child.stdout.on('data', () => undefined).resume();
   return urls;
-}
-
-async function isReady({ ops }: Urls): Promise<boolean> {
-  return (await fetch(`${ops}/readyz`)).ok;
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -60,7 +60,8 @@ function integrityOf(name, version) {
 
 let completed = 0;
 for (const [place, entry] of Object.entries(lock.packages)) {
-  if (place === '' || entry.link || entry.integrity) continue;
+  // The workspaces lie in the repository itself.
+  if (!place.startsWith('node_modules/') || entry.link || entry.integrity) continue;
   const integrity = integrityOf(place.split('node_modules/').at(-1), entry.version);
   if (integrity === undefined) console.warn(`no checksum: ${place} ${entry.version}`);
   else {

@@ -1,5 +1,4 @@
-import type * as z from 'zod';
-import { SECTIONS } from '../src/config/environment.ts';
+import { describedVariables, type Described } from '../src/config/described.ts';
 
 const HEAD = `# Configuration
 
@@ -13,34 +12,25 @@ service. The Helm chart sets these variables from its [values](../charts/muster/
 
 /** The text of docs/CONFIGURATION.md, before it is formatted. */
 export function configurationDocument(): string {
-  return [HEAD, ...Object.entries(SECTIONS).map(([title, variables]) => section(title, variables))].join('\n');
+  const sections = Object.entries(Object.groupBy(describedVariables(), ({ section }) => section));
+  return [HEAD, ...sections.map(([title, variables = []]) => section(title, variables))].join('\n');
 }
 
-function section(title: string, variables: Readonly<Record<string, z.ZodType>>): string {
-  const rows = Object.entries(variables).map(([name, schema]) => rowOf(name, schema));
-  return [`## ${title}\n`, ['Variable', 'Default', 'Meaning', 'Rule'], ['---', '---', '---', '---'], ...rows, '']
+function section(title: string, variables: readonly Described[]): string {
+  return [
+    `## ${title}\n`,
+    ['Variable', 'Default', 'Meaning', 'Rule'],
+    ['---', '---', '---', '---'],
+    ...variables.map(rowOf),
+    '',
+  ]
     .map((cells) => (typeof cells === 'string' ? cells : `| ${cells.join(' | ')} |`))
     .join('\n');
 }
 
-/** @throws Error where a variable has no description, or its rule no words */
-function rowOf(name: string, schema: z.ZodType): readonly string[] {
-  const { description, unset = '' } = schema.meta() ?? {};
-  if (description === undefined) throw new Error(`${name} has no description`);
-  return [`\`${name}\``, defaultOf(schema) ?? unset, description, ruleOf(name, schema)];
-}
-
-/** The default as it would stand in the environment. */
-function defaultOf(schema: z.ZodType): string | undefined {
-  const { def } = schema as { def: { type: string; defaultValue?: unknown } };
-  return def.type === 'prefault' ? `\`${String(def.defaultValue)}\`` : undefined;
-}
-
-/**
- * The rule of a variable, in the words of the message for a wrong value; the empty text is wrong for every variable.
- */
-function ruleOf(name: string, schema: z.ZodType): string {
-  const messages = schema.safeParse('').error?.issues.map(({ message }) => message) ?? [];
-  if (messages.length === 0) throw new Error(`${name} takes the empty text`);
-  return messages.map((message) => message.replace(/^must (?:be |have )?/, '')).join('; ');
-}
+const rowOf = ({ name, default: value, unset, meaning, rule }: Described): readonly string[] => [
+  `\`${name}\``,
+  value === undefined ? unset : `\`${value}\``,
+  meaning,
+  rule,
+];

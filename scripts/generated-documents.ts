@@ -1,5 +1,7 @@
 import process from 'node:process';
 import { format, resolveConfig } from 'prettier';
+import { API_NAMES } from '../src/api/openapi/apis.ts';
+import { documentOf } from '../src/api/openapi/document.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
 
@@ -16,12 +18,16 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
   // Some of the client library's own series are there on Linux alone.
   { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },
+  ...API_NAMES.map((name) => ({
+    path: `docs/openapi/${name}.json`,
+    text: async () => await formatted(JSON.stringify(documentOf(name)), 'json'),
+  })),
 ];
 
 /** The documents that can be written in full on this machine. */
 export const GENERATED_HERE = GENERATED.filter(({ platform = process.platform }) => platform === process.platform);
 
-async function formatted(markdown: string): Promise<string> {
+async function formatted(text: string, parser: 'markdown' | 'json' = 'markdown'): Promise<string> {
   const options = await resolveConfig(import.meta.filename);
-  return await format(markdown, { ...options, parser: 'markdown' });
+  return await format(text, { ...options, parser });
 }

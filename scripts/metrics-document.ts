@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { ROUTES as DEVICE_ROUTES } from '../src/api/device/device-plane.ts';
 import { HELD_ROUTE } from '../src/api/device/poll-config.ts';
-import { BACKUP } from '../src/api/operator/backup.ts';
-import { PROBES, ROUTES as OPERATOR_ROUTES } from '../src/api/operator/ops-server.ts';
+import { OPERATIONS, PROBES, PUBLIC } from '../src/api/operator/ops-server.ts';
 import { ROUTES as V1_ROUTES } from '../src/api/v1/gateway.ts';
 import type { Series } from '../src/metrics/instruments.ts';
 import { NODE_SINCE, NODE_UNITS } from '../src/metrics/process-metrics.ts';
@@ -103,8 +102,8 @@ function table([head = [], ...rows]: readonly (readonly string[])[]): readonly s
 const code = (text: string): string => `\`${text}\``;
 
 function routePaths(): readonly string[] {
-  const templates = [...V1_ROUTES, ...OPERATOR_ROUTES, ...PROBES, BACKUP].map(({ path }) => path);
-  return [...templates, ...DEVICE_ROUTES.keys(), HELD_ROUTE];
+  const templates = [...V1_ROUTES, ...OPERATIONS, ...PROBES, ...PUBLIC, ...DEVICE_ROUTES].map(({ path }) => path);
+  return [...templates, HELD_ROUTE];
 }
 
 const registered = z.object({

@@ -6,7 +6,8 @@ cd "$(dirname "$0")/../.."
 .ci/kubernetes/base-image.sh >&2
 . .ci/kubernetes/storage.sh
 
-contents=$(find .dockerignore deploy/Dockerfile .ci/kubernetes/base-image.sh package.json package-lock.json bin src -type f -print0 |
+contents=$(find .dockerignore deploy/Dockerfile .ci/kubernetes/base-image.sh package.json package-lock.json bin src \
+  clients/typescript/package.json clients/typescript/src -type f -print0 |
   LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
 name=localhost/muster:$contents
 archive=$images/muster-$contents.tar

@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { muster } from './program.ts';
-import { failed, stdoutFailed } from './terminal/exit.ts';
+import { runMuster } from './program.ts';
+import { exitCodeOfCommander, stdoutFailed } from './terminal/exit-codes.ts';
 
 /*
  * The command `muster`. Data goes to stdout; progress and messages go to stderr. The process ends by running out of
@@ -10,6 +10,10 @@ import { failed, stdoutFailed } from './terminal/exit.ts';
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(stdoutFailed(error)));
 process.stderr.on('error', () => undefined);
 
-await muster(process.env)
-  .parseAsync(process.argv)
-  .catch((error: unknown) => failed(error));
+await runMuster(process.env, process.argv.slice(2)).catch(async (error: unknown) => {
+  process.exitCode = exitCodeOfCommander(error);
+  if (process.exitCode !== undefined) return;
+  // The words of faults know the whole program; help need not wait until that is loaded.
+  const { failed } = await import('./terminal/exit.ts');
+  failed(error);
+});

@@ -61,6 +61,8 @@ declare module 'zod' {
   interface GlobalMeta {
     /** The effect, in words, when a variable without a default is not set. */
     unset?: string;
+    /** The value opens something: it is never shown. */
+    secret?: true;
   }
 }
 
@@ -125,7 +127,7 @@ const onEtcd = {
   MUSTER_ETCD_USERNAME: words(200).optional().meta({
     description: 'The user of etcd. Set it together with a password.',
   }),
-  MUSTER_ETCD_PASSWORD: words(1024).optional().meta({ description: 'The password of that user.' }),
+  MUSTER_ETCD_PASSWORD: words(1024).optional().meta({ description: 'The password of that user.', secret: true }),
   MUSTER_ETCD_PASSWORD_FILE: file.optional().meta({
     description: 'A file with the password, in place of the variable.',
   }),
@@ -156,6 +158,7 @@ const guarding = {
   MUSTER_OPERATOR_TOKEN: operatorToken.optional().meta({
     unset: 'embedded: generated as `operator-token` in the data directory; etcd: required',
     description: 'The bearer token of the operator API.',
+    secret: true,
   }),
   MUSTER_OPERATOR_TOKEN_FILE: file.optional().meta({
     description:

@@ -1,7 +1,14 @@
 import { VARIABLES } from './environment.ts';
 
 /** Variables that the command reads, and the service does not. */
-const OF_THE_COMMAND = ['MUSTER_OPS_URL'];
+const OF_THE_COMMAND = [
+  'MUSTER_URL',
+  'MUSTER_OPS_URL',
+  'MUSTER_DEVICE_URL',
+  'MUSTER_CONTEXT',
+  'MUSTER_API_KEY',
+  'MUSTER_API_KEY_FILE',
+];
 const KNOWN: readonly string[] = [...VARIABLES, ...OF_THE_COMMAND];
 
 /** A name within so many letters of a known one is a slip of the pen. */
@@ -34,7 +41,8 @@ export function unknownVariables(env: NodeJS.ProcessEnv): readonly UnknownVariab
     .map((name) => ({ name, nearest: nearestOf(name) }));
 }
 
-function nearestOf(name: string): string | undefined {
+/** The known variable that is meant by a name, most likely; the name itself where it is known. */
+export function nearestOf(name: string): string | undefined {
   const near = KNOWN.map((known) => ({ known, letters: lettersApart(name, known) }))
     .filter(({ letters }) => letters <= SLIP_LETTERS_MAX)
     .toSorted((one, other) => one.letters - other.letters);

@@ -29,6 +29,7 @@ import type { Price } from '../domain/metering/prices.ts';
 import { createUsages, type Usages } from '../domain/metering/usage.ts';
 import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
 import { createIdempotencyRecords } from '../domain/mutation/idempotency.ts';
+import { createOperatorCreates } from '../domain/mutation/operator-creates.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
@@ -150,12 +151,18 @@ export function createDomainServices(foundation: Foundation): DomainServices {
   const keysOf = (accountId: string): readonly string[] =>
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
   const keyUses = createKeyUses({ store, clock, log, keysOf });
-  const accounts = createAccounts({ ...mutations, clockWatch });
+  const operatorCreates = createOperatorCreates({ ...mutations, envelope });
+  const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
   return {
     mutations,
     queues,
     accounts,
-    apiKeys: createApiKeys({ ...mutations, keyUses, mayExpire: () => replicas.everyReplicaKnows(API_KEY_EXPIRY) }),
+    apiKeys: createApiKeys({
+      ...mutations,
+      keyUses,
+      operatorCreates,
+      mayExpire: () => replicas.everyReplicaKnows(API_KEY_EXPIRY),
+    }),
     keyUses,
     auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),

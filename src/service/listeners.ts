@@ -20,6 +20,7 @@ import { jitter } from '../time/jitter.ts';
 import { createFailedAttempts } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
+import { referenceFiles } from './reference.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops';
@@ -129,6 +130,7 @@ export async function openListeners(
     unready: () => unreadyReason(core, shared),
     degraded: () => degradedInWords(core, shared),
     services: { ...shared.domain, limitedAccounts },
+    publicFiles: referenceFiles(),
   });
   const certificates: CertificateFiles[] = [];
   const to: ListenTo = { core, bounds, trustedProxies, certificates };

@@ -30,12 +30,17 @@ function misconfigured(error: ConfigError): undefined {
 const OUTDATED =
   'a newer Muster has raised the format of the records in the store, and this program ends: start that version in its place';
 
+export interface RunOptions {
+  /** A start that fails is told in words alone: a person looks on, and nobody gathers the log. */
+  readonly inWords?: boolean;
+}
+
 /**
  * Runs the service until SIGTERM, SIGINT, an uncaught fault, or a store that a newer Muster has taken over; then lets
  * the requests in flight complete and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and where the
  * program is outdated, 2 when the configuration turns out to be wrong.
  */
-export async function run(config: Config, work?: Work): Promise<void> {
+export async function run(config: Config, work?: Work, { inWords = false }: RunOptions = {}): Promise<void> {
   const replicaId = generateMarker(systemRandom());
   const log = createLog(config.logLevel, undefined, { replicaId });
   for (const name of config.unknownVariables)
@@ -61,7 +66,8 @@ export async function run(config: Config, work?: Work): Promise<void> {
     if (ending.signal.aborted && !faulty) return log.info({ err: error }, 'asked to end before it had started');
     if (error instanceof ConfigError) return misconfigured(error);
     process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
-    return failed('muster cannot start', error);
+    process.exitCode = 1;
+    return inWords ? undefined : failed('muster cannot start', error);
   });
   if (!service) return;
   void service.outdated.then((format) => {

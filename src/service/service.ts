@@ -4,6 +4,7 @@ import { runLoop } from '../controller/loop.ts';
 import { KEY_USES_EVERY_MS } from '../domain/accounts/key-uses.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
+import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
 import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
@@ -45,6 +46,8 @@ export interface ServiceOptions extends CoreOptions {
   readonly bounds?: Partial<Record<ListenerName, ListenerBounds>>;
   /** For tests that bring faults to the API server of Kubernetes. */
   readonly wrapKubernetes?: (api: KubeApi) => KubeApi;
+  /** For tests that send more than an account may: no variable widens the window. */
+  readonly wrapRateWindow?: (window: RateWindow) => RateWindow;
   /** For tests: without election every controller works at once and unfenced. */
   readonly election?: boolean;
 }
@@ -76,7 +79,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     core,
     {
       domain,
-      rateWindow: rateWindow.window,
+      rateWindow: options.wrapRateWindow?.(rateWindow.window) ?? rateWindow.window,
       limitedAccounts,
       device,
       leaving: leaving.signal,

@@ -1,29 +1,41 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { muster } from '../../src/cli/program.ts';
 import { EXIT } from '../../src/cli/terminal/exit.ts';
+import { addGlobals, GLOBAL_NAMES } from '../../src/cli/terminal/globals.ts';
 
 /* docs/CLI.md has the commands, arguments, options and exit codes of `muster --help`, and no other. */
 
 const document = readFileSync(resolve(import.meta.dirname, '../../docs/CLI.md'), 'utf8');
 
+/** What only the scripts of shells call. */
+const HIDDEN: ReadonlySet<string> = new Set(['complete']);
+
+type Described = readonly [command: string, flags: readonly string[], globals: readonly string[]];
+
 /** Each command without subcommands, by its line in the document, with the flags of its options. */
-function commandsOf(command: Command, above: readonly string[] = []): (readonly [string, readonly string[]])[] {
+function commandsOf(command: Command, above: readonly string[] = []): Described[] {
   const path = [...above, command.name()];
-  if (command.commands.length > 0) return command.commands.flatMap((sub) => commandsOf(sub, path));
+  const subs = command.commands.filter((sub) => !HIDDEN.has(sub.name()));
+  if (subs.length > 0) return subs.flatMap((sub) => commandsOf(sub, path));
   const names = command.registeredArguments.map((argument) => `<${argument.name()}>`);
-  return [[[...path, ...names].join(' '), command.options.map(({ flags }) => flags)]];
+  const own = command.options.filter(({ helpGroupHeading }) => helpGroupHeading === undefined);
+  const globals = command.options.filter((option) => !own.includes(option));
+  const shortest = globals.map(({ short, long }) => short ?? long ?? '');
+  return [[[...path, ...names].join(' '), own.map(({ flags }) => flags), shortest.toSorted()]];
 }
 
-function commandsTold(): (readonly [string, readonly string[]])[] {
+function commandsTold(): Described[] {
   return document
     .split(/^### /m)
     .slice(1)
     .map((section) => {
       const flags = [...section.matchAll(/^- `([^`]+)`: /gm)].map(([, flags = '']) => flags);
-      return [/^`([^`]+)`/.exec(section)?.[1] ?? section, flags] as const;
+      const [, line = ''] = /^Global options: (.+)\.$/m.exec(section) ?? [];
+      const globals = [...line.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+      return [/^`([^`]+)`/.exec(section)?.[1] ?? section, flags, globals.toSorted()] as const;
     });
 }
 
@@ -31,6 +43,12 @@ test('each command with its options, and no other', () => {
   const commands = commandsOf(muster({}));
   expect(commands.length).toBeGreaterThan(10);
   expect(commandsTold()).toEqual(commands.toSorted(([a], [b]) => order(a) - order(b)));
+});
+
+test('each global option, and no other', () => {
+  const [, section = ''] = /^## Global options$([\s\S]*?)^## /m.exec(document) ?? [];
+  const told = [...section.matchAll(/^- `([^`]+)`: /gm)].map(([, flags = '']) => flags);
+  expect(told).toEqual(addGlobals(new Command(), GLOBAL_NAMES).options.map(({ flags }) => flags));
 });
 
 const order = (command: string): number => commandsTold().findIndex(([told]) => told === command);

@@ -32,7 +32,9 @@ describeOn('image', 'the image', () => {
   test('runs as any user on a read-only file system, and ends with 0 at SIGTERM', async () => {
     const { container, ops } = await running('51234:51234');
     await using _ = container;
-    expect((await fetch(`${ops}/readyz`)).status).toBe(200);
+    for (const path of ['/readyz', '/docs', '/docs/page.js', '/docs/swagger-ui.js', '/docs/swagger-ui.css']) {
+      expect([path, (await fetch(ops + path)).status]).toEqual([path, 200]);
+    }
     expect(await container.exec('node', '--print', 'process.getuid()')).toBe('51234\n');
     await expect(container.exec('node', '--eval', 'fs.writeFileSync("/app/x", "")')).rejects.toThrow('EROFS');
     expect(await container.end('SIGTERM')).toBe(0);
@@ -61,7 +63,8 @@ describeOn('image', 'the image', () => {
 
   test('has the program, and nothing else', async () => {
     const there = ['/app/src/main.ts', '/app/node_modules/etcd3', '/app/node_modules/@kubernetes/client-node'];
-    const absent = ['/app/test', '/app/node_modules/vitest', '/app/node_modules/typescript', '/app/node_modules/node'];
+    const packages = ['vitest', 'typescript', 'node', '@scarf', 'swagger-ui-dist/swagger-ui-bundle.js.map'];
+    const absent = ['/app/test', ...packages.map((name) => `/app/node_modules/${name}`)];
     const managers = ['npm', 'npx', 'corepack', 'yarn'].map((name) => `/usr/local/bin/${name}`);
     const paths = [...there, ...absent, ...managers];
     const script = `process.stdout.write(JSON.stringify(${JSON.stringify(paths)}.filter((p) => fs.existsSync(p))))`;

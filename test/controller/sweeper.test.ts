@@ -150,6 +150,33 @@ onEachStore('the clean-up', (stores) => {
     expect(gone.get('idempotency_records')).toBe(1);
   });
 
+  test("those of the operator's creates go likewise, and their numbers go on", async () => {
+    const answer = { keyNumber: 1, wrappedKey: 'x', box: 'x' };
+    const scopes = ['operator', `operator-${ACCOUNT}`];
+    for (const scope of scopes) {
+      const at = clock.now() - DAY_MS - 5 * MINUTE_MS;
+      for (const [name, slot, later] of [
+        ['old', 0, 0],
+        ['young', 1, 1],
+      ] as const) {
+        await write(KEYS.idempotencyRecord(scope, name), { at: at + later, slot, question: 'q', answer });
+        await write(KEYS.idempotencySlot(scope, slot), { key: name });
+      }
+      await write(KEYS.idempotencyRing(scope), { next: 2 });
+    }
+    await sweeper.reconcile(signal);
+    expect((await left(KEYS.idempotencyRecordsAll)).toSorted()).toEqual(
+      scopes
+        .flatMap((scope) => [
+          KEYS.idempotencyRecord(scope, 'young'),
+          KEYS.idempotencySlot(scope, 1),
+          KEYS.idempotencyRing(scope),
+        ])
+        .toSorted(),
+    );
+    expect(gone.get('idempotency_records')).toBe(2);
+  });
+
   test('a slot that another record has taken stays with that one', async () => {
     const old = clock.now() - 2 * DAY_MS;
     await keep('old', 0, old);

@@ -7,7 +7,6 @@ import { describe, expect, test, vi } from 'vitest';
 import { Connections, headerOf, requestText, type Reply } from '../../fleet/connections.ts';
 import { Devices } from '../../fleet/devices.ts';
 import { accountsFor } from '../../fleet/enrolling.ts';
-import { Latencies } from '../../fleet/latencies.ts';
 import { figuresOf } from '../../fleet/figures.ts';
 import { fleetOptions } from '../../fleet/options.ts';
 import { Polls } from '../../fleet/polling.ts';
@@ -55,16 +54,6 @@ test('a device that is put again comes again', () => {
   }
   expect(seen.filter(([device]) => device === 0).map(([, at]) => at)).toEqual([100, 300, 500, 700]);
   expect(seen.filter(([device]) => device === 1).map(([, at]) => at)).toEqual([150, 350, 550]);
-});
-
-test('latencies are read back within two percent', () => {
-  const latencies = new Latencies();
-  expect(latencies.at(0.5)).toBe(0);
-  for (let ms = 1; ms <= 10_000; ms += 1) latencies.add(ms);
-  for (const share of [0.5, 0.9, 0.99]) {
-    expect(latencies.at(share) / (10_000 * share)).toBeGreaterThan(0.98);
-    expect(latencies.at(share) / (10_000 * share)).toBeLessThan(1.02);
-  }
 });
 
 test('the report names the requests to etcd by method, without those before the polls', () => {

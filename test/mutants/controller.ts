@@ -21,8 +21,8 @@ export const CONTROLLER: readonly Mutant[] = [
   {
     name: 'a failed check of the doctor ends as any failure does',
     file: 'src/cli/commands/doctor/doctor.ts',
-    search: '${fails} checks failed.`, EXIT.bad);',
-    replacement: '${fails} checks failed.`);',
+    search: '${failed} checks failed.`, EXIT.bad);',
+    replacement: '${failed} checks failed.`);',
     rule: 'Command line: the exit code is 3 where a check of the doctor fails.',
     caughtBy: ['test/cli/commands/doctor/doctor.test.ts'],
   },

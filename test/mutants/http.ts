@@ -76,7 +76,7 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'of several Authorization fields the first counts',
-    file: 'src/api/http/bearer.ts',
+    file: 'src/api/http/request-headers.ts',
     search: `const fields = fieldsOf(request, 'authorization');`,
     replacement: `const fields = fieldsOf(request, 'authorization').slice(0, 1);`,
     rule: 'H16: a request with several Authorization fields is refused with 401.',
@@ -112,6 +112,14 @@ export const HTTP: readonly Mutant[] = [
     caughtBy: ['test/api/v1/app-limit.test.ts'],
   },
   {
+    name: "the operator's idempotency records of an API key lie among those of the account's owner",
+    file: 'src/domain/accounts/api-keys.ts',
+    search: 'scope: `${OPERATOR_AUDIT}-${accountId}`,',
+    replacement: 'scope: accountId,',
+    rule: "H19: the operator's records are apart from those of the account's owner.",
+    caughtBy: ['test/domain/accounts/idempotent-creates.test.ts'],
+  },
+  {
     name: 'a request head that comes too late is cut off without an answer',
     file: 'src/api/listener/listener.ts',
     search: `return code === NOT_IN_TIME || code?.startsWith('HPE_') === true;`,
@@ -121,9 +129,9 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'an operator request with an unknown field is carried out',
-    file: 'src/api/operator/route.ts',
-    search: 'definition.body ? { ...definition, body: definition.body.strict() } : definition;',
-    replacement: 'definition;',
+    file: 'src/api/contract/fields.ts',
+    search: 'fields.strict().meta(about)',
+    replacement: 'fields.meta(about) as never',
     rule: 'H5: the operator API refuses fields that an operation does not have.',
     caughtBy: ['test/api/operator/unknown-fields.test.ts'],
   },

@@ -1,4 +1,5 @@
 import { APPS } from './apps.ts';
+import { CLIENTS } from './clients.ts';
 import { CONTROLLER } from './controller.ts';
 import { DEVICES } from './devices.ts';
 import { HTTP } from './http.ts';
@@ -18,4 +19,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...NIGHTS,
   ...STORE,
   ...CONTROLLER,
+  ...CLIENTS,
 ];

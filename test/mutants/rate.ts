@@ -23,6 +23,14 @@ export const RATE: readonly Mutant[] = [
     caughtBy: ['test/domain/rate-window/local-window.test.ts', 'test/domain/rate-window/kept-windows.test.ts'],
   },
   {
+    name: 'a 502 tells of a shared window that was read long ago',
+    file: 'src/domain/rate-window/shared/known-window.ts',
+    search: 'return isKnown ? this.#remaining.at(now) : undefined;',
+    replacement: 'return this.#remaining.at(now);',
+    rule: 'H14: a 502 tells of no window that this replica has not read within the last minute.',
+    caughtBy: ['test/api/v1/unavailable-rate.test.ts'],
+  },
+  {
     name: 'what another boot recorded has an age',
     file: 'src/domain/rate-window/kept-windows.ts',
     search: 'boot !== undefined && record.boot === boot && at <= Math.ceil(now);',

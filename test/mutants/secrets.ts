@@ -76,6 +76,22 @@ export const SECRETS: readonly Mutant[] = [
     caughtBy: ['test/cli/commands/doctor/doctor.test.ts', 'test/config/config.test.ts', 'test/service/process.test.ts'],
   },
   {
+    name: "a context's secret is sent to any address",
+    file: 'src/cli/connection/connection.ts',
+    search: 'if (own !== undefined && isOfContext(plane, address, chosen?.context)) return',
+    replacement: 'if (own !== undefined) return',
+    rule: 'CLI: the secret of a context is sent to its own addresses alone.',
+    caughtBy: ['test/cli/connection/connection.test.ts'],
+  },
+  {
+    name: "this machine's token is sent to another one",
+    file: 'src/cli/connection/connection.ts',
+    search: 'if (!address.isLocal) throw',
+    replacement: 'if (!address.isLocal && chosen) throw',
+    rule: 'CLI: the secret of the data directory is sent to this machine alone.',
+    caughtBy: ['test/cli/connection/connection.test.ts'],
+  },
+  {
     name: 'a failed secret is audited for a key that does not exist',
     file: 'src/api/http/exchange.ts',
     search: "if (reason !== 'wrong_secret') return;",
@@ -142,8 +158,8 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'whoever begins in the middle of a list exports untold',
     file: 'src/domain/access-audit/audited-exports.ts',
-    search: 'if (after === undefined || !given.has(cursorOf(after))) await',
-    replacement: 'if (after === undefined) await',
+    search: 'if (told === undefined || now >= told + EXPORT_MS) {',
+    replacement: 'if (after === undefined) {',
     rule: 'ADR 0032: a page is told of, unless it goes on with an export that is.',
     caughtBy: ['test/domain/access-audit/audited-exports.test.ts'],
   },

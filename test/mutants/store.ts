@@ -94,7 +94,7 @@ export const STORE: readonly Mutant[] = [
     replacement: 'if (trailer.entries !== this.#entries) {',
     rule: 'Backup: a file that was altered is refused, and nothing is written.',
     caughtBy: [
-      'test/cli/commands/backup.test.ts',
+      'test/cli/commands/backup/backup.test.ts',
       'test/domain/backup/file-format.test.ts',
       'test/domain/backup/restore.test.ts',
     ],
@@ -121,7 +121,7 @@ export const STORE: readonly Mutant[] = [
     search: 'return keepCodes ? now(value) : withoutCodes(entry, counters);',
     replacement: 'return now(value);',
     rule: 'Restore: open codes are void after a restore unless they are kept on purpose.',
-    caughtBy: ['test/cli/commands/backup.test.ts', 'test/domain/backup/restore.test.ts'],
+    caughtBy: ['test/cli/commands/backup/backup.test.ts', 'test/domain/backup/restore.test.ts'],
   },
   {
     name: 'every change of a configuration passes on a full store',

@@ -1,15 +1,24 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
 import { afterAll, describe, expect, test } from 'vitest';
-import { circles, importsOf, roomOf, ROOT, sourceTree, testTree } from '../support/repository/source-tree.ts';
+import {
+  circles,
+  clientTree,
+  importsOf,
+  roomOf,
+  ROOT,
+  sourceTree,
+  testTree,
+  withoutComments,
+} from '../support/repository/source-tree.ts';
 
 const tree = sourceTree();
 
 /** From the ground up: a file imports its own room, or one of a lower rank; `import type` counts. */
 const RANKS: readonly (readonly string[])[] = [
-  ['time'],
+  ['time', 'text'],
   [
     'log.ts',
     'version.ts',
@@ -37,12 +46,31 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/resource-bindings',
     'api/listener',
   ],
-  ['domain/review-queue', 'domain/key-rotation', 'api/v1/operations', 'controller/kubernetes/runtime', 'cli/terminal'],
+  ['api/contract'],
+  ['api/contract/v1', 'api/contract/device', 'api/contract/operator'],
+  ['domain/review-queue', 'domain/key-rotation', 'api/v1/operations', 'controller/kubernetes/runtime'],
   ['api/v1', 'api/device', 'api/operator', 'controller', 'controller/kubernetes/resources'],
-  ['controller/kubernetes'],
+  ['controller/kubernetes', 'api/openapi', 'api/openapi/page'],
   ['metrics', 'service/files'],
-  ['service'],
-  ['cli/commands', 'cli/commands/doctor', 'cli/commands/kubernetes'],
+  ['service', 'cli/terminal'],
+  ['cli/output', 'cli/connection', 'cli/agent'],
+  ['cli/simulation'],
+  [
+    'cli/commands',
+    'cli/commands/accounts',
+    'cli/commands/agent',
+    'cli/commands/apps',
+    'cli/commands/audit',
+    'cli/commands/backup',
+    'cli/commands/dev',
+    'cli/commands/completion',
+    'cli/commands/doctor',
+    'cli/commands/keys',
+    'cli/commands/kubernetes',
+    'cli/commands/otel',
+    'cli/commands/service',
+  ],
+  ['cli/declarations'],
   ['cli'],
   ['main.ts'],
 ];
@@ -149,16 +177,23 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   '@kubernetes/client-node': {
     from: ['cli/commands/kubernetes', 'controller/kubernetes/client'],
   },
+  '@bomb.sh/tab': { from: ['cli/commands/completion'] },
   'cli-progress': { from: ['cli/terminal'] },
-  commander: { from: ['cli/program.ts', 'cli/terminal/exit.ts'] },
+  commander: {
+    from: ['cli/program.ts', 'cli/terminal/exit-codes.ts', 'cli/terminal/globals.ts'],
+    types: ['cli/commands/completion', 'cli/declarations'],
+  },
   etcd3: { from: ['store/etcd/wire'], types: ['store/etcd', 'store/etcd/lease'] },
   // Not in the package's index; channel.ts says why it is needed, and the version is pinned.
   'etcd3/lib/connection-pool.js': { from: ['store/etcd/wire/channel.ts'] },
   express: { from: ['api/http/express-app.ts'], types: ['api/v1/gateway.ts', 'api/operator/ops-server.ts'] },
   'node:sqlite': { from: ['store/sqlite'] },
   pino: { from: ['log.ts'] },
+  'zod-openapi': { from: ['api/openapi'] },
   'prom-client': { from: ['metrics'], types: ['api/operator/ops-server.ts'] },
 };
+/** The client of the three APIs, by its name in `imports` of package.json: of all of `src` only the command line uses it. */
+const CLIENT = '#client';
 /** One schema language for all that comes in: any room may use it. */
 const EVERYWHERE = new Set(['zod']);
 const isPackage = (name: string): boolean =>
@@ -170,7 +205,7 @@ describe('packages', () => {
       rooms.includes(roomOf(path)) || rooms.includes(path);
     const misplaced = tree.flatMap(({ path, packages, runs }) =>
       packages
-        .filter((name) => isPackage(name) && !EVERYWHERE.has(name))
+        .filter((name) => isPackage(name) && name !== CLIENT && !EVERYWHERE.has(name))
         .filter((name) => {
           const { from, types = [] } = VENDORS[name] ?? { from: [] };
           return !may(from, path) && (runs.includes(name) || !may(types, path));
@@ -180,6 +215,22 @@ describe('packages', () => {
     expect(misplaced).toEqual([]);
     const used = new Set(tree.flatMap(({ packages }) => packages));
     expect(Object.keys(VENDORS).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  test('the client is imported by the command line alone, and by its name', () => {
+    const users = tree.filter(({ packages }) => packages.some((name) => name.startsWith(CLIENT)));
+    expect(users.map(({ path }) => path).filter((path) => !path.startsWith('cli/'))).toEqual([]);
+    expect(tree.filter(({ text }) => /['"][^'"]*clients\/typescript/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('the reference daemon has the client and the platform alone, as one in another repository would', () => {
+    const daemon = tree.filter(({ path }) => path.startsWith('cli/agent/'));
+    expect(daemon.length).toBeGreaterThan(5);
+    const others = daemon.flatMap(({ path, imports, packages }) => [
+      ...imports.filter((to) => roomOf(to) !== 'cli/agent').map((to) => `${path} → ${to}`),
+      ...packages.filter((name) => name !== CLIENT && isPackage(name)).map((name) => `${path}: ${name}`),
+    ]);
+    expect(others).toEqual([]);
   });
 
   test('each dependency has its line in ADR 0006, and no other has', () => {
@@ -195,9 +246,61 @@ describe('packages', () => {
   });
 });
 
+describe('the client for TypeScript', () => {
+  const client = clientTree();
+
+  test('imports its own files alone: nothing of src, no package, no module of Node', () => {
+    expect(client.length).toBeGreaterThan(10);
+    const foreign = client.flatMap(({ path, imports, packages }) => [
+      ...imports.filter((to) => !client.some(({ path }) => path === to)).map((to) => `${path} → ${to}`),
+      ...packages.map((name) => `${path}: ${name}`),
+    ]);
+    expect(foreign).toEqual([]);
+    expect(circles(client)).toEqual([]);
+  });
+
+  test('is as small in its parts as src', () => {
+    const written = client.filter(({ path }) => !path.startsWith('generated/'));
+    expect(written.filter(({ lines }) => lines > 300).map(({ path }) => path)).toEqual([]);
+    const folders = Object.values(Object.groupBy(client, ({ path }) => dirname(path)));
+    expect(folders.filter((files = []) => files.length > 17)).toEqual([]);
+  });
+
+  test('has no dependency', () => {
+    const told = JSON.parse(readFileSync(join(ROOT, 'clients/typescript/package.json'), 'utf8')) as object;
+    expect(Object.keys(told).filter((field) => /dependencies/i.test(field))).toEqual([]);
+  });
+});
+
+/** Files that send HTTP by themselves, each with its reason; all others use clients/typescript. */
+const OTHER_CLIENTS: Readonly<Record<string, string>> = {
+  'src/cli/connection/while-there.ts': 'is the fetch that the client is given, which knows who does not listen',
+  'src/cli/connection/told.ts': 'asks for metrics, once and without a secret',
+  'src/cli/commands/doctor/service.ts': 'asks a probe, once and without a secret',
+  'src/cli/commands/service/status.ts': 'asks probes and metrics, once and without a secret',
+  'bench/load.ts': 'must cost less than the service that it measures',
+  'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',
+  'fleet/connections.ts': 'must cost less than the service that it drives',
+  'src/service/etcd-address.ts': 'asks which protocol etcd speaks at its address',
+  'fleet/figures.ts': 'scrapes as Prometheus does, etcd as well',
+};
+
+test('no second HTTP client is in the repository', () => {
+  const files = globSync('{src,demo,fleet,bench,scripts,deploy}/**/*.{ts,mjs}', { cwd: ROOT });
+  expect(files.length).toBeGreaterThan(250);
+  const senders = files.filter((path) => {
+    const text = withoutComments(readFileSync(join(ROOT, path), 'utf8'));
+    return /(?<![\w.])fetch\(|import \{[^}]*\b(?:request|connect)\b[^}]*\} from 'node:(?:https?|http2|net|tls)'/.test(
+      text,
+    );
+  });
+  expect(senders.length).toBeGreaterThan(3);
+  expect(senders.filter((path) => !(path in OTHER_CLIENTS))).toEqual([]);
+});
+
 /** Folders of tests that mirror no room of `src`: of whole processes, of what lies outside of `src`, and supports. */
 const FREE =
-  /^test\/(?:system|service\/replicas|repository|chaos|charts|cluster|fleet|monitoring|mutants|nightly|store\/conformance|support)(?:\/|$)/;
+  /^test\/(?:clients|system|service\/replicas|repository|chaos|charts|cluster|fleet|monitoring|mutants|nightly|store\/conformance|support)(?:\/|$)/;
 
 describe('tests', () => {
   const tests = testTree().filter((path) => path.endsWith('.test.ts'));

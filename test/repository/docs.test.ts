@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { API_NAMES, APIS } from '../../src/api/openapi/apis.ts';
 import { ERRORS } from '../../src/api/http/errors.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
@@ -25,6 +26,7 @@ const DOCUMENTS = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'charts/muster/README.md',
+  'clients/typescript/README.md',
   ...markdownIn('docs'),
 ];
 
@@ -59,6 +61,13 @@ test('README.md is one that is read: at most 12 KiB', () => {
   expect(statSync(join(ROOT, 'README.md')).size).toBeLessThanOrEqual(12_288);
 });
 
+test('none runs the command by npx: outside of a checkout that fetches the package of a stranger with its name', () => {
+  const told = [...DOCUMENTS, 'clients/typescript/README.md'].filter((path) =>
+    /\bnp(?:x|m exec)\b[^`\n]*\bmuster\b/.test(textOf(path)),
+  );
+  expect(told).toEqual([]);
+});
+
 test('every document is reached from README.md', () => {
   const reached = new Set(['README.md']);
   for (const path of reached) {
@@ -76,14 +85,30 @@ describe('docs/API.md', () => {
     expect(told.map(([code, status = '']) => `${codesIn(code).join(' ')} ${status}`).sort()).toEqual(errors.sort());
   });
 
-  test('has every operation, and no other', async () => {
-    const operations = [
-      ...(await routesIn('api/v1/operations')),
-      ...(await routesIn('api/operator')),
-      ...devicePaths(),
-    ];
+  test('has every operation, and no other', () => {
+    const operations = API_NAMES.flatMap((name) => APIS[name].operations).map(
+      ({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+    );
+    expect(operations.length).toBeGreaterThan(30);
     const told = rows(api).flatMap(([cell]) => codesIn(cell).filter((code) => /^[A-Z]+ \//.test(code)));
     expect(told.sort()).toEqual(operations.sort());
+  });
+
+  test('has the generators of clients in the versions that .ci/generators pins', () => {
+    const [forPython = 'none'] =
+      /^openapi-python-client==\S+$/m.exec(textOf('.ci/generators/python/requirements.in')) ?? [];
+    expect(textOf('.ci/generators/python/requirements.txt')).toContain(`\n${forPython} \\\n`);
+    expect(api).toContain(`# pip install ${forPython}\n`);
+    const modules = textOf('.ci/generators/go/go.mod');
+    const [, forGo = 'none'] = /^\tgithub\.com\/oapi-codegen\/oapi-codegen\/v2 (v\S+)/m.exec(modules) ?? [];
+    expect(api).toContain(`# go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${forGo}\n`);
+  });
+
+  test('has a pace that the window does not refuse', () => {
+    const [, above = '', pauseMs = ''] = /while more than (\d+) are left, and a request every (\d+) ms/.exec(api) ?? [];
+    // H13: over several replicas a request may count for 62.5 s.
+    const inWindow = LIMITS.requestsPerWindowMax - Number(above) + (LIMITS.rateWindowMs + 2500) / Number(pauseMs);
+    expect(inWindow).toBeLessThan(LIMITS.requestsPerWindowMax);
   });
 
   test('has the limits of the code', () => {
@@ -116,33 +141,12 @@ describe('docs/API.md', () => {
   });
 });
 
-interface Routed {
-  readonly method: string;
-  readonly path: string;
-}
-
-const isRouted = (value: unknown): value is Routed =>
-  typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
-
-/** The routes that the files of a folder export, as a document spells them. */
-async function routesIn(folder: string): Promise<string[]> {
-  const files = readdirSync(join(ROOT, 'src', folder)).map((file) => join(ROOT, 'src', folder, file));
-  const modules = await Promise.all(files.map(async (file) => (await import(file)) as Record<string, unknown>));
-  const routes = modules.flatMap((module) => Object.values(module).filter(isRouted));
-  return routes.map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
-}
-
-function devicePaths(): string[] {
-  const text = textOf('src/api/device/device-plane.ts');
-  const routes = [...text.matchAll(/\['(\/device\/v1\/[a-z/]+)', \{ method: '([A-Z]+)'/g)];
-  return routes.map(([, path = '', method = '']) => `${method} ${path}`);
-}
-
 test('every file that documents and comments of src name is there, but the one of an example', () => {
   const all = [
     'bench',
     'bin',
     'charts',
+    'clients',
     'demo',
     'deploy',
     'docs',

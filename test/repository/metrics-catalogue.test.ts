@@ -49,13 +49,20 @@ test('only a counter ends in _total', () => {
   expect(misnamed.map(({ name }) => name)).toEqual([]);
 });
 
-test('no series is named outside of src/metrics', () => {
+/** They read series that a service exposes, as a scrape does, and declare none. */
+const READERS: ReadonlySet<string> = new Set(['cli/commands/service/status.ts', 'cli/connection/told.ts']);
+
+test('no series is named outside of src/metrics, but by readers of the exposition', () => {
   const names = new Set(own.map(({ name }) => name));
-  const outside = sources.filter(({ path }) => !path.startsWith('metrics/'));
+  const outside = sources.filter(({ path }) => !path.startsWith('metrics/') && !READERS.has(path));
   const named = outside.flatMap(({ path, text }) =>
     [...text.matchAll(/'(muster_[a-z_]+)'/g)].filter(([, name = '']) => names.has(name)).map(() => path),
   );
   expect(named).toEqual([]);
+  const readers = sources.filter(({ path }) => READERS.has(path));
+  const read = readers.flatMap(({ text }) => [...text.matchAll(/'(muster_[a-z_]+)'/g)].map(([, name = '']) => name));
+  expect(readers).toHaveLength(READERS.size);
+  expect(read.filter((name) => !names.has(name))).toEqual([]);
 });
 
 describe('labels', () => {
@@ -80,7 +87,11 @@ describe('labels', () => {
   test('route is the template of every route', () => {
     const paths = sources
       .filter(({ path }) => path.startsWith('api/'))
-      .flatMap(({ text }) => [...text.matchAll(/'(\/(?:v1|operator\/v1|device\/v1)\/[^']+|\/[a-z]+z|\/metrics)'/g)])
+      .flatMap(({ text }) => [
+        ...text.matchAll(
+          /'(\/(?:v1|operator\/v1|device\/v1)\/[^']+|\/[a-z]+z|\/metrics|\/openapi\/[a-z0-9]+\.json|\/docs(?:\/[a-z.-]+)?)'/g,
+        ),
+      ])
       .map(([, path = '']) => path);
     expect(paths.length).toBeGreaterThan(20);
     expect(valuesOf('route')).toEqual([...new Set(['(none)', ...paths])].sort());

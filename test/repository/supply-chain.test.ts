@@ -14,6 +14,7 @@ const entry = z.looseObject({
   version: z.string(),
   integrity: z.string().optional(),
   optional: z.boolean().optional(),
+  link: z.boolean().optional(),
 });
 const { packages } = z
   .looseObject({ packages: z.record(z.string(), entry.partial({ version: true })) })
@@ -26,13 +27,23 @@ const { packages } = z
 const WITHOUT_CHECKSUM = /^node_modules\/@oxlint(?:-tsgolint)?\/(?!.*linux-(?:x64|arm64)(?:-gnu)?$)/;
 
 describe('package-lock.json', () => {
-  const others = Object.entries(packages).filter(([place]) => place !== '');
+  // The root and the workspaces lie in this repository; a workspace has a link in node_modules.
+  const isFetched = ([place, { link }]: [string, { link?: boolean | undefined }]): boolean =>
+    place.startsWith('node_modules/') && link !== true;
+  const others = Object.entries(packages).filter(isFetched);
 
   test('has the checksum of every package, but for the lint tools of other platforms', () => {
     expect(others.length).toBeGreaterThan(200);
     const without = others.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''));
     expect(without.filter(([place]) => !WITHOUT_CHECKSUM.test(place)).map(([place]) => place)).toEqual([]);
     expect(without.filter(([, { optional }]) => optional !== true).map(([place]) => place)).toEqual([]);
+  });
+
+  test('links the workspaces of this repository, and nothing else', () => {
+    const links = Object.entries(packages).filter(([, { link }]) => link === true);
+    expect(links.map(([place, { resolved }]) => `${place} → ${String(resolved)}`)).toEqual([
+      'node_modules/@muster/client → clients/typescript',
+    ]);
   });
 
   test('leaves out no checksum of what is there on this project’s own platforms', () => {
@@ -44,9 +55,27 @@ describe('package-lock.json', () => {
   });
 });
 
-const { scripts } = z
-  .looseObject({ scripts: z.record(z.string(), z.string()) })
+const { scripts, allowScripts, scarfSettings } = z
+  .looseObject({
+    scripts: z.record(z.string(), z.string()),
+    allowScripts: z.record(z.string(), z.boolean()),
+    scarfSettings: z.object({ enabled: z.boolean() }),
+  })
   .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+test('an installation runs no script but that of Node, and tells nobody of itself', () => {
+  const scripted = Object.entries(packages).filter(
+    ([place, entry]) => place !== '' && entry['hasInstallScript'] === true,
+  );
+  const names = scripted.map(([place]) => place.split('node_modules/').at(-1) ?? '');
+  expect(Object.fromEntries(names.map((name) => [name, allowScripts[name]]))).toEqual({
+    '@scarf/scarf': false,
+    node: true,
+    protobufjs: false,
+  });
+  // An npm without `allowScripts` runs them all.
+  expect(scarfSettings.enabled).toBe(false);
+});
 
 interface Checksums {
   readonly version: string;

@@ -136,7 +136,7 @@ describe('SIGUSR1', () => {
     ['deploy/Dockerfile', /^ENTRYPOINT \["node", "--disable-sigusr1", "\/app\/bin\/muster.mjs"\]$/m],
     ['package.json', /"start": "exec node --disable-sigusr1 demo\/start.ts"/],
     ['package.json', /"demo": "exec node --disable-sigusr1 demo\/fleet.ts"/],
-    ['bin/muster.mjs', /spawn\(node, \['--disable-sigusr1', MAIN,/],
+    ['bin/muster.mjs', /spawn\(node, \['--disable-sigusr1', OWN,/],
   ])('%s starts node without it', (path, started) => {
     expect(readFileSync(join(ROOT, path), 'utf8')).toMatch(started);
   });

@@ -1,45 +1,62 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { guard } from '../support/run/guard.ts';
 import { COMPILED } from '../support/service/compiled.ts';
 
-/* `npm start` and `npm run demo`, as programs of their own on ports that they choose. */
+/* `npm start`, `npm run demo` and `muster dev`, as programs of their own on ports that they choose. */
 
-const DEMO = join(import.meta.dirname, '../../demo');
+const ROOT = join(import.meta.dirname, '../..');
 
 interface Demo extends AsyncDisposable {
-  /** All that it wrote up to now. */
+  /** All that it wrote up to now, for people and for programs. */
   readonly output: () => string;
   /** Resolves when the output has it. */
   until(part: string | RegExp): Promise<void>;
+  /** Resolves when it has ended by itself. @returns the exit code */
+  ended(): Promise<number | null>;
   /** Ctrl-C: the terminal's signal, and npm's. @returns the exit code */
   interrupt(): Promise<number | null>;
 }
 
-function start(program: 'start.ts' | 'fleet.ts', dataDir: string): Demo {
-  const child = spawn(process.execPath, [join(DEMO, program)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+function start(
+  words: readonly [program: string, ...args: string[]],
+  dataDir: string,
+  { env = {}, cwd }: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+): Demo {
+  const [program, ...args] = words;
+  const child = spawn(process.execPath, [join(ROOT, program), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...COMPILED,
       MUSTER_DATA_DIR: dataDir,
       MUSTER_API_LISTEN: '127.0.0.1:0',
       MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
       MUSTER_OPS_LISTEN: '127.0.0.1:0',
+      ...env,
     },
+    cwd,
   });
   guard(child);
   const ended = once(child, 'exit');
+  const closed = once(child, 'close');
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
   return {
     output: () => output,
     async until(part) {
-      while (output.search(part) < 0) await Promise.race([once(child.stdout, 'data'), ended.then(endedEarly)]);
+      while (output.search(part) < 0) await Promise.race([more(child), ended.then(endedEarly)]);
+    },
+    async ended() {
+      await closed;
+      return child.exitCode;
     },
     async interrupt() {
       child.kill('SIGINT');
@@ -57,6 +74,9 @@ function start(program: 'start.ts' | 'fleet.ts', dataDir: string): Demo {
   }
 }
 
+const more = ({ stdout, stderr }: ChildProcessByStdio<null, Readable, Readable>): Promise<unknown> =>
+  Promise.race([once(stdout, 'data'), once(stderr, 'data')]);
+
 function dataDirectory(): { readonly path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'muster-demo-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
@@ -66,7 +86,7 @@ const keyIn = (output: string): string => /API key +(mst_live_\w+)/.exec(output)
 
 test('the lines that npm start prints work when pasted, and a second start keeps the key', async () => {
   using directory = dataDirectory();
-  await using demo = start('start.ts', directory.path);
+  await using demo = start(['demo/start.ts'], directory.path);
   await demo.until('Ctrl-C ends it.');
   const lines = demo
     .output()
@@ -87,7 +107,7 @@ test('the lines that npm start prints work when pasted, and a second start keeps
   expect(statSync(join(directory.path, 'demo-api-key')).mode & 0o777).toBe(0o600);
   expect(await demo.interrupt()).toBe(0);
 
-  await using again = start('start.ts', directory.path);
+  await using again = start(['demo/start.ts'], directory.path);
   await again.until('Ctrl-C ends it.');
   expect(keyIn(again.output())).toBe(keyIn(demo.output()));
   expect(await again.interrupt()).toBe(0);
@@ -102,7 +122,7 @@ function commandsOf(document: string, section: string): string {
 
 test('the walk of README.md works word for word, but for the addresses and folders', async () => {
   using directory = dataDirectory();
-  await using demo = start('start.ts', directory.path);
+  await using demo = start(['demo/start.ts'], directory.path);
   await demo.until('Ctrl-C ends it.');
   const [api = '', device = '', ops = ''] = demo.output().match(/http:\/\/127\.0\.0\.1:\d+/g) ?? [];
   const walk = commandsOf('README.md', 'A walk with curl')
@@ -126,9 +146,66 @@ test('the walk of README.md works word for word, but for the addresses and folde
   expect(await demo.interrupt()).toBe(0);
 });
 
+test('the first lines of README.md work word for word, beside npm start on any ports', async () => {
+  using directory = dataDirectory();
+  await using demo = start(['demo/start.ts'], join(directory.path, '.muster'));
+  await demo.until('Ctrl-C ends it.');
+  const [first = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split(/^## /m);
+  const lines = /^```sh\n([\s\S]*?)\n```$/m.exec(first)?.[1] ?? '';
+  expect(lines.split('\n').filter((line) => line.includes('./bin/muster.mjs'))).toHaveLength(4);
+
+  // A checkout, but for its sources.
+  symlinkSync(join(ROOT, 'bin'), join(directory.path, 'bin'));
+  const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...COMPILED };
+  const { stderr } = await promisify(execFile)('sh', ['-c', `set -e\n${lines} --once`], { env, cwd: directory.path });
+  expect(stderr).toMatch(/^Enrolled as \w{20}\.\nConfiguration 1 is applied\.$/m);
+  expect(readFileSync(join(directory.path, 'edge.yaml'), 'utf8')).toContain('endpoint: "https://otel.example.com"\n');
+  expect(await demo.interrupt()).toBe(0);
+});
+
 test('the daemons of npm run demo enroll, receive and acknowledge, and it ends with 0', async () => {
   using directory = dataDirectory();
-  await using demo = start('fleet.ts', directory.path);
+  await using demo = start(['demo/fleet.ts'], directory.path);
   await demo.until(/(?:2[5-9]|[3-9]\d|\d{3,}) acks .* (?:2[5-9]|[3-9]\d|\d{3,}) enrolled/);
   expect(await demo.interrupt()).toBe(0);
+});
+
+test('muster dev has as many daemons as it is told, and the commands that it prints work when pasted', async () => {
+  using directory = dataDirectory();
+  const data = join(directory.path, "its data, isn't it");
+  await using dev = start(['bin/muster.mjs', 'dev', '--agents', '3', '--data-dir', data], directory.path, {
+    cwd: directory.path,
+  });
+  await dev.until('Ctrl-C ends it.');
+  expect(dev.output()).toContain(`its data lies in ${data}.`);
+  expect(dev.output()).not.toContain('mst_live_');
+  await dev.until(/3 acks .* 3 enrolled/);
+  expect(statSync(join(data, 'demo-addresses.json')).mode & 0o777).toBe(0o600);
+
+  const lines = dev
+    .output()
+    .split('\n')
+    .filter((line) => /^\S.*muster(?:\.mjs)?'? (?:env|otel|agent) /.test(line));
+  expect(lines).toHaveLength(3);
+  // Another terminal has none of the variables, and finds the ports all the same.
+  const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...COMPILED };
+  const script = `set -e\n${lines.join('\n')} --once`;
+  const { stderr } = await promisify(execFile)('sh', ['-c', script], { env, cwd: directory.path });
+  expect(stderr).toMatch(/^Enrolled as \w{20}\.\nConfiguration \d+ is applied\.$/m);
+  expect(readFileSync(join(directory.path, 'first.yaml'), 'utf8')).toMatch(
+    /endpoint: "https:\/\/otel.*\.example\.com"/,
+  );
+  expect(await dev.interrupt()).toBe(0);
+  expect(existsSync(join(data, 'demo-addresses.json'))).toBe(false);
+});
+
+test('a second muster dev in the same folder says so in one sentence, and takes nothing from the first', async () => {
+  using directory = dataDirectory();
+  await using first = start(['bin/muster.mjs', 'dev'], directory.path);
+  await first.until('Ctrl-C ends it.');
+  await using second = start(['bin/muster.mjs', 'dev'], directory.path);
+  expect(await second.ended()).toBe(1);
+  expect(second.output()).toMatch(/^muster cannot start: [^\n{]+\n$/);
+  expect(existsSync(join(directory.path, 'demo-addresses.json'))).toBe(true);
+  expect(await first.interrupt()).toBe(0);
 });

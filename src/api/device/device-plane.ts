@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import * as config from '../contract/device/config.ts';
+import { reportDetections as reportDetectionsOperation } from '../contract/device/detections.ts';
+import { enrollDevice as enrollDeviceOperation } from '../contract/device/enrollment.ts';
+import type { Operation } from '../contract/operation.ts';
 import { Exchange } from '../http/exchange.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
 import type { DeviceDeps } from './deps.ts';
@@ -7,32 +11,40 @@ import { enrollDevice } from './enroll.ts';
 import { countRefusedPoll, pollConfig } from './poll-config.ts';
 import { reportDetections } from './report-detections.ts';
 
-interface DeviceRoute {
-  readonly method: 'GET' | 'POST';
+interface DeviceRoute extends Operation {
   readonly handle: (exchange: Exchange, deps: DeviceDeps) => MaybePromise<void>;
   /** Called before the refusal is sent. */
   readonly refused?: (error: unknown, deps: DeviceDeps) => void;
 }
 
-/** The routes of the device plane, by path. */
-export const ROUTES: ReadonlyMap<string, DeviceRoute> = new Map<string, DeviceRoute>([
-  ['/device/v1/config', { method: 'GET', handle: pollConfig, refused: countRefusedPoll }],
-  ['/device/v1/config/ack', { method: 'POST', handle: acknowledgeConfig }],
-  ['/device/v1/detections', { method: 'POST', handle: reportDetections }],
-  ['/device/v1/enroll', { method: 'POST', handle: enrollDevice }],
-]);
+/** The routes of the device plane. */
+export const ROUTES: readonly DeviceRoute[] = [
+  { ...config.pollConfig, handle: pollConfig, refused: countRefusedPoll },
+  { ...config.acknowledgeConfig, handle: acknowledgeConfig },
+  { ...reportDetectionsOperation, handle: reportDetections },
+  { ...enrollDeviceOperation, handle: enrollDevice },
+];
+
+interface Plane {
+  readonly route: DeviceRoute;
+  /** As the request line spells it. */
+  readonly method: string;
+}
+const BY_PATH: ReadonlyMap<string, Plane> = new Map(
+  ROUTES.map((route) => [route.path, { route, method: route.method.toUpperCase() }]),
+);
 
 /** The device plane: four paths, looked up rather than matched, since a fleet's polls are most of all requests. */
 export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const exchange = new Exchange('device', request, response, deps);
     const path = pathOf(request.url ?? '');
-    const route = ROUTES.get(path);
-    if (!route) return exchange.refuse('not_found');
+    const found = BY_PATH.get(path);
+    if (!found) return exchange.refuse('not_found');
     exchange.route = path;
-    const { method } = request;
-    if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
-      return exchange.refuse('not_found', undefined, ['Allow', route.method === 'GET' ? 'GET, HEAD' : route.method]);
+    const { route, method } = found;
+    if (request.method !== method && !(request.method === 'HEAD' && method === 'GET')) {
+      return exchange.refuse('not_found', undefined, ['Allow', method === 'GET' ? 'GET, HEAD' : method]);
     }
     const fail = (error: unknown): void => {
       route.refused?.(error, deps);

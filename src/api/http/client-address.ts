@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { AddressRange } from '../../config/addresses.ts';
-import { fieldsOf } from './exchange.ts';
+import { fieldsOf } from './request-headers.ts';
 
 /** Entries of X-Forwarded-For that are looked at, from the right: a chain of proxies is shorter. */
 const HOPS_MAX = 16;

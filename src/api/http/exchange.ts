@@ -278,14 +278,3 @@ export class Exchange {
 
 const isSendable = (body: Reply['body']): body is string | Buffer | undefined =>
   body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
-
-/** Every field of that name in order; of some fields node itself keeps only the first. The name is in lower case. */
-export function fieldsOf(request: IncomingMessage, name: string): string[] {
-  const { rawHeaders } = request;
-  const fields: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const field = rawHeaders[i];
-    if (field?.length === name.length && field.toLowerCase() === name) fields.push(rawHeaders[i + 1] ?? '');
-  }
-  return fields;
-}

@@ -3,13 +3,17 @@ import { textFault } from './text.ts';
 
 /** A schema for a text of at most so many Unicode code points, without lone surrogates (A1). */
 export const text = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
-  z.string().check((ctx) => {
-    const fault = textFault(ctx.value, { codePointsMax });
-    if (!fault) return;
-    const message =
-      fault === 'too_long' ? `must have at most ${codePointsMax} characters` : 'must not contain lone surrogates';
-    ctx.issues.push({ code: 'custom', message, input: undefined });
-  });
+  z
+    .string()
+    .check((ctx) => {
+      const fault = textFault(ctx.value, { codePointsMax });
+      if (!fault) return;
+      const message =
+        fault === 'too_long' ? `must have at most ${codePointsMax} characters` : 'must not contain lone surrogates';
+      ctx.issues.push({ code: 'custom', message, input: undefined });
+    })
+    // JSON Schema counts code points, too.
+    .meta({ maxLength: codePointsMax });
 
 /** A schema for printable ASCII without control characters. */
 export const asciiText = (charactersMax: number): z.ZodString =>
@@ -17,3 +21,39 @@ export const asciiText = (charactersMax: number): z.ZodString =>
     .string()
     .max(charactersMax)
     .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'must be a text',
+  boolean: 'must be true or false',
+  number: 'must be a number',
+  int: 'must be a whole number',
+  array: 'must be a list',
+  object: 'must be an object',
+  record: 'must be an object',
+};
+const COUNTED: Readonly<Record<string, string>> = { string: 'character', array: 'entry' };
+
+/**
+ * Says what is wrong with a field whose schema has no words of its own: it names the rule, and never the value that
+ * came. The library's own words would name its types and patterns.
+ */
+export function wordsOfIssue(issue: z.core.$ZodRawIssue): string {
+  if (issue.code === 'invalid_type') {
+    return `${issue.input === undefined ? 'is missing: it ' : ''}${TYPES[issue.expected] ?? 'is of another type'}`;
+  }
+  if (issue.code === 'too_small') return `must ${bound('least', issue.origin, issue.minimum)}`;
+  if (issue.code === 'too_big') return `must ${bound('most', issue.origin, issue.maximum)}`;
+  if (issue.code === 'invalid_value') return `must be ${oneOf(issue.values.map(String))}`;
+  return 'has not the form that it must have';
+}
+
+/** Numbers are bounded as they are, texts and lists by how many they have. */
+function bound(side: 'least' | 'most', origin: string, count: number | bigint): string {
+  const counted = COUNTED[origin];
+  if (counted === undefined) return `be at ${side} ${count}`;
+  const plural = counted.endsWith('y') ? `${counted.slice(0, -1)}ies` : `${counted}s`;
+  return `have at ${side} ${count} ${count === 1 ? counted : plural}`;
+}
+
+const oneOf = (values: readonly string[]): string =>
+  values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;

@@ -3,14 +3,22 @@ import { LIMITS } from '../../domain/limits.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { HttpRefusal, type Exchange } from './exchange.ts';
+import { wordsOfIssue } from './fields.ts';
 import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
 
 /** The code with which each field is refused; a field without one does not compile. */
 export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in keyof Shape]: RefusalCode };
 
+/** A body, and the codes of its fields; an operation has both. */
+export interface Judged<Shape extends z.core.$ZodShape> {
+  readonly body: z.ZodObject<Shape>;
+  readonly refuse: FieldCodes<Shape>;
+}
+
 /**
  * Reads and validates a whole body before anything is done with it (H1, H2, H7). An absent body counts as `{}`, so that
  * the fields say what is missing.
+ * `refuse` may be one code for every field.
  * @param broken the code for a body that is no JSON object
  * @param awaited bounds the bodies that are waited for; the exchange's own are those of authenticated requests
  * @throws Refusal for the first wrong field in the order of the shape; HttpRefusal `payload_too_large` or `overloaded`;
@@ -18,8 +26,7 @@ export type FieldCodes<Shape extends z.core.$ZodShape> = { readonly [Field in ke
  */
 export async function readJson<Shape extends z.core.$ZodShape>(
   exchange: Exchange,
-  schema: z.ZodObject<Shape>,
-  codes: FieldCodes<Shape>,
+  { body: schema, refuse: codes }: Pick<Judged<Shape>, 'body'> & { readonly refuse: FieldCodes<Shape> | RefusalCode },
   broken: RefusalCode,
   awaited: AwaitedBodies = exchange.awaitedBodies,
 ): Promise<z.infer<z.ZodObject<Shape>>> {
@@ -45,17 +52,17 @@ export async function readJson<Shape extends z.core.$ZodShape>(
 
 function judge<Shape extends z.core.$ZodShape>(
   schema: z.ZodObject<Shape>,
-  codes: FieldCodes<Shape>,
+  codes: FieldCodes<Shape> | RefusalCode,
   broken: RefusalCode,
   value: Record<string, unknown>,
 ): z.infer<z.ZodObject<Shape>> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: wordsOfIssue });
   if (parsed.success) return parsed.data;
   // O3: the first wrong field in the order of the table is told, which is the order of the shape.
   for (const field of Object.keys(schema.shape)) {
     const issue = parsed.error.issues.find((fault) => fault.path[0] === field);
-    // Zod's own words name the rule and the type that came, never the value.
-    if (issue) throw new Refusal(codes[field as keyof Shape], sentence(field, issue));
+    if (!issue) continue;
+    throw new Refusal(typeof codes === 'string' ? codes : codes[field as keyof Shape], sentence(field, issue));
   }
   const [issue] = parsed.error.issues;
   throw new Refusal(broken, issue?.code === 'unrecognized_keys' ? unknownField(issue.keys) : issue?.message);

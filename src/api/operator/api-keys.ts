@@ -1,8 +1,7 @@
-import * as z from 'zod';
 import type { ApiKey, ListedApiKey } from '../../domain/accounts/api-keys.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import { dateTime } from '../../time/date-time.ts';
-import { text } from '../http/fields.ts';
+import * as operations from '../contract/operator/api-keys.ts';
+import { REPLAYED } from '../http/request-headers.ts';
 import { route } from './route.ts';
 
 const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
@@ -14,44 +13,33 @@ const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
 const listedBody = (key: ListedApiKey) => ({ ...keyBody(key), lastUsedAt: instantOrNull(key.lastUsedAt) });
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
-/** Of the years that a date has four digits for. */
-const expiry = z.iso
-  .datetime('must be a date and time in UTC, such as 2027-01-31T00:00:00.000Z')
-  .transform((text) => Date.parse(text))
-  .nullable()
-  .default(null);
-
-/** POST /operator/v1/accounts/{accountId}/api-keys: the only response that ever holds an API key. */
-export const createApiKey = route({
-  method: 'post',
-  path: '/operator/v1/accounts/:accountId/api-keys',
-  body: z.object({
-    name: text({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
-    expiresAt: expiry,
-  }),
-  async handle({ origin, accountId, body }, { apiKeys }) {
+/** POST /operator/v1/accounts/{accountId}/api-keys: the only response that ever holds an API key, or its repetition. */
+export const createApiKey = route(
+  operations.createApiKey,
+  async ({ origin, accountId, body, idempotencyKey: key }, { apiKeys }) => {
     const { name } = body;
-    const created = await apiKeys.create(origin, accountId, { name, expiresAt: body.expiresAt ?? undefined });
+    const path = `/operator/v1/accounts/${accountId}/api-keys`;
+    const question = JSON.stringify([name, body.expiresAt]);
+    const idempotency = key === undefined ? undefined : { key, path, question };
+    const wanted = { name, expiresAt: body.expiresAt ?? undefined };
+    const created = await apiKeys.create(origin, accountId, wanted, idempotency);
     const { keyId, createdAt, expiresAt } = keyBody(created);
-    return { status: 201, body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt, expiresAt } };
+    return {
+      status: 201,
+      body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt, expiresAt },
+      headers: created.replayed ? REPLAYED : [],
+    };
   },
-});
+);
 
 /** GET /operator/v1/accounts/{accountId}/api-keys. */
-export const listApiKeys = route({
-  method: 'get',
-  path: '/operator/v1/accounts/:accountId/api-keys',
-  async handle({ accountId }, { apiKeys }) {
-    return { status: 200, body: { apiKeys: (await apiKeys.list(accountId)).map(listedBody) } };
-  },
-});
+export const listApiKeys = route(operations.listApiKeys, async ({ accountId }, { apiKeys }) => ({
+  status: 200,
+  body: { apiKeys: (await apiKeys.list(accountId)).map(listedBody) },
+}));
 
 /** DELETE /operator/v1/accounts/{accountId}/api-keys/{keyId}. */
-export const revokeApiKey = route({
-  method: 'delete',
-  path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
-  async handle({ origin, accountId, keyId }, { apiKeys }) {
-    await apiKeys.revoke(origin, accountId, keyId);
-    return { status: 204 };
-  },
+export const revokeApiKey = route(operations.revokeApiKey, async ({ origin, accountId, keyId }, { apiKeys }) => {
+  await apiKeys.revoke(origin, accountId, keyId);
+  return { status: 204 };
 });

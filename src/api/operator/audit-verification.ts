@@ -2,6 +2,7 @@ import type { AuditFault } from '../../domain/audit/faults.ts';
 import type { AuditVerifier } from '../../domain/audit/verify.ts';
 import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
+import * as operations from '../contract/operator/audit.ts';
 import type { Reply } from '../http/exchange.ts';
 import { route } from './route.ts';
 
@@ -20,20 +21,18 @@ const faultBody = ({ what, block, entry, at, says }: AuditFault): object => ({
 const instantText = (at: number): string | null => (Number.isNaN(new Date(at).getTime()) ? null : dateTime(at));
 
 /** Serves `muster audit verify`. Each of its many reads has the deadline of the store. */
-export const verifyAudit = route({
-  method: 'get',
-  path: '/operator/v1/accounts/:accountId/audit/verification',
-  deadlineMs: DEADLINE_MS,
-  handle: ({ accountId }, { auditVerifier }) => verification(accountId, auditVerifier),
-});
+export const verifyAudit = route(
+  operations.verifyAudit,
+  ({ accountId }, { auditVerifier }) => verification(accountId, auditVerifier),
+  DEADLINE_MS,
+);
 
 /** The same for the audit of the service. */
-export const verifyServiceAudit = route({
-  method: 'get',
-  path: '/operator/v1/audit/verification',
-  deadlineMs: DEADLINE_MS,
-  handle: (_request, { auditVerifier }) => verification(OPERATOR_AUDIT, auditVerifier),
-});
+export const verifyServiceAudit = route(
+  operations.verifyServiceAudit,
+  (_request, { auditVerifier }) => verification(OPERATOR_AUDIT, auditVerifier),
+  DEADLINE_MS,
+);
 
 async function verification(accountId: string, auditVerifier: AuditVerifier): Promise<Reply> {
   const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));

@@ -1,21 +1,18 @@
 import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
+import * as operations from '../contract/operator/audit.ts';
 import type { Reply } from '../http/exchange.ts';
 import { pageOf, route, type OperatorRequest, type OperatorServices } from './route.ts';
 
 /** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
-export const listAudit = route({
-  method: 'get',
-  path: '/operator/v1/accounts/:accountId/audit',
-  handle: (request, services) => pageOfEntries(request.accountId, request, services),
-});
+export const listAudit = route(operations.listAudit, (request, services) =>
+  pageOfEntries(request.accountId, request, services),
+);
 
 /** GET /operator/v1/audit: what the operator did with no single account, such as a backup. */
-export const listServiceAudit = route({
-  method: 'get',
-  path: '/operator/v1/audit',
-  handle: (request, services) => pageOfEntries(OPERATOR_AUDIT, request, services),
-});
+export const listServiceAudit = route(operations.listServiceAudit, (request, services) =>
+  pageOfEntries(OPERATOR_AUDIT, request, services),
+);
 
 async function pageOfEntries(
   accountId: string,

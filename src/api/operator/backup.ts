@@ -1,9 +1,7 @@
 import type { Backups } from '../../domain/backup/backup.ts';
 import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
+import { readBackup } from '../contract/operator/service.ts';
 import type { Exchange } from '../http/exchange.ts';
-
-/** The route of a backup. */
-export const BACKUP = { method: 'get', path: '/operator/v1/backup' } as const;
 
 /**
  * Streams a backup; it is no `OperatorRoute` since it has no deadline but `LIMITS.streamStalledMs` for each piece. With
@@ -16,7 +14,9 @@ export async function sendBackup(
   query: URLSearchParams,
   backups: Backups,
 ): Promise<void> {
-  exchange.route = BACKUP.path;
+  exchange.route = readBackup.path;
+  const judged = readBackup.query?.safeParse(Object.fromEntries(query));
+  if (judged?.success === false) return exchange.refuse('invalid_request', 'count: true or false.');
   if (exchange.request.method === 'HEAD') return exchange.reply({ status: 200, headers: CONTENT });
   const backup = await backups.begin({
     counted: query.get('count') === 'true',

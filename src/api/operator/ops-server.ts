@@ -4,19 +4,23 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type * as z from 'zod';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
-import { bearerOf } from '../http/bearer.ts';
+import type { Operation } from '../contract/operation.ts';
+import { readBackup } from '../contract/operator/service.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
-import { readJson, type FieldCodes } from '../http/json-body.ts';
+import { readJson } from '../http/json-body.ts';
+import { bearerOf, idempotencyKeyOf } from '../http/request-headers.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from './accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
-import { BACKUP, sendBackup } from './backup.ts';
+import { sendBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
+import { PUBLIC_PATHS, type PublicFile, type PublicFiles } from './public-files.ts';
 import { readRateLimits } from './rate-limits.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
@@ -33,6 +37,7 @@ export interface OpsDeps extends ExchangeDeps {
   /** Tells in words what is wrong although the replica serves; undefined when nothing is. */
   readonly degraded: () => string | undefined;
   readonly services: OperatorServices;
+  readonly publicFiles: PublicFiles;
 }
 
 /** The operations of `/operator/v1`. */
@@ -57,13 +62,19 @@ export const ROUTES = [
   readRateLimits,
 ] as const;
 
+/** All that the operator API has: a backup is streamed, and is no route like the others. */
+export const OPERATIONS = [...ROUTES, readBackup] as const;
+
 export const PROBES = [
   { method: 'get', path: '/livez' },
   { method: 'get', path: '/readyz' },
   { method: 'get', path: '/metrics' },
 ] as const;
 
-const ALL_ROUTES = [...PROBES, BACKUP, ...ROUTES];
+/** The files that are served without a credential, beside the probes. */
+export const PUBLIC = PUBLIC_PATHS.map((path) => ({ method: 'get', path }) as const);
+
+const ALL_ROUTES = [...PROBES, ...PUBLIC, ...OPERATIONS];
 const templateOf = templateFinder(ALL_ROUTES);
 
 const exchangeOf = (response: Response): Exchange => (response.locals as { exchange: Exchange }).exchange;
@@ -77,8 +88,9 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   app.get('/livez', liveness);
   app.get('/readyz', readiness);
   app.get('/metrics', metrics);
+  for (const { path } of PUBLIC) app.get(path, publicFile(deps.publicFiles[path]));
   app.use(authenticateOperator);
-  app.get(BACKUP.path, backup);
+  app.get(readBackup.path, backup);
   for (const route of ROUTES) app[route.method](route.path, operation(route));
   refuseOtherMethods(app, ALL_ROUTES, exchangeOf);
   app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
@@ -120,6 +132,19 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
       .catch((error: unknown) => exchange.fail(error));
   }
 
+  function publicFile(file: PublicFile) {
+    return (request: Request, response: Response): void => {
+      const exchange = exchangeOf(response);
+      const compressed = request.acceptsEncodings(['gzip', 'identity']) === 'gzip';
+      const headers = ['Content-Type', file.type, 'Vary', 'Accept-Encoding', ...file.headers];
+      if (compressed) headers.push('Content-Encoding', 'gzip');
+      file
+        .content({ compressed })
+        .then((body) => exchange.reply({ status: 200, body, headers }))
+        .catch((error: unknown) => exchange.fail(error));
+    };
+  }
+
   function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
     const { path } = request;
     if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
@@ -137,8 +162,8 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
 
   function backup(request: Request, response: Response): void {
     const exchange = exchangeOf(response);
-    sendBackup(exchange, actorIn(response), queryOf(request), deps.services.backups).catch((error: unknown) =>
-      exchange.fail(error),
+    sendBackup(exchange, actorIn(response), queryOf(request, readBackup), deps.services.backups).catch(
+      (error: unknown) => exchange.fail(error),
     );
   }
 
@@ -159,13 +184,14 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   ) {
     const ids = pathIds(request.params);
     const body = await bodyOf(route, exchange);
-    const query = queryOf(request);
+    const query = queryOf(request, route);
     const reply = route.handle(
       {
         origin: exchange.origin(actor),
         body,
         ...ids,
         query,
+        idempotencyKey: idempotencyKeyOf(request, route.idempotency),
         accepts: (types) => request.accepts([...types]) || undefined,
         exporting: async (what, detail, page) => {
           if (request.method === 'HEAD') return;
@@ -189,11 +215,16 @@ async function bodyOf<Shape extends z.core.$ZodShape>(
   exchange: Exchange,
 ): Promise<z.infer<z.ZodObject<Shape>>> {
   if (!body) return {} as z.infer<z.ZodObject<Shape>>;
-  const codes = Object.fromEntries(Object.keys(body.shape).map((field) => [field, 'invalid_request']));
-  return await readJson(exchange, body, codes as unknown as FieldCodes<Shape>, 'invalid_request');
+  return await readJson(exchange, { body, refuse: 'invalid_request' }, 'invalid_request');
 }
 
-const queryOf = ({ url }: Request): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+/** @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess */
+function queryOf({ url }: Request, { query: declared }: Pick<Operation, 'query'>): URLSearchParams {
+  const query = new URLSearchParams(url.split('?')[1] ?? '');
+  const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);
+  return query;
+}
 
 /**
  * A rendering keeps the event loop for tens of milliseconds, and no token is asked for it: scrapes without end get a

@@ -1,10 +1,8 @@
-import * as z from 'zod';
-import { LIMITS } from '../../domain/limits.ts';
 import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/records/review-records.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewEntry } from '../../domain/review-queue/review-queue.ts';
 import { dateTime } from '../../time/date-time.ts';
-import { text } from '../http/fields.ts';
+import * as operations from '../contract/operator/review-queue.ts';
 import { pageOf, route } from './route.ts';
 
 function entryBody(entry: ReviewEntry): object {
@@ -32,24 +30,16 @@ function statusOf(query: URLSearchParams): ReviewStatus | undefined {
 }
 
 /** GET /operator/v1/accounts/{accountId}/review-queue, page by page. */
-export const listReviewQueue = route({
-  method: 'get',
-  path: '/operator/v1/accounts/:accountId/review-queue',
-  async handle({ accountId, query }, { reviewQueue }) {
-    const { items, next } = await reviewQueue.list(accountId, { ...pageOf(query), status: statusOf(query) });
-    return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } };
-  },
+export const listReviewQueue = route(operations.listReviewQueue, async ({ accountId, query }, { reviewQueue }) => {
+  const { items, next } = await reviewQueue.list(accountId, { ...pageOf(query), status: statusOf(query) });
+  return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } };
 });
 
 /** PATCH /operator/v1/accounts/{accountId}/review-queue/{entryId}. */
-export const decideReview = route({
-  method: 'patch',
-  path: '/operator/v1/accounts/:accountId/review-queue/:entryId',
-  body: z.object({
-    status: z.enum(REVIEW_STATUSES),
-    note: text({ codePointsMax: LIMITS.reviewNoteCodePointsMax }).optional(),
+export const decideReview = route(
+  operations.decideReview,
+  async ({ origin, accountId, entryId, body: { status, note } }, { reviewQueue }) => ({
+    status: 200,
+    body: entryBody(await reviewQueue.decide(origin, accountId, entryId, { status, note })),
   }),
-  async handle({ origin, accountId, entryId, body: { status, note } }, { reviewQueue }) {
-    return { status: 200, body: entryBody(await reviewQueue.decide(origin, accountId, entryId, { status, note })) };
-  },
-});
+);

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { AuditedExport, Export, ExportedPage } from '../../domain/access-audit/audited-exports.ts';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
@@ -11,9 +11,10 @@ import { LIMITS } from '../../domain/limits.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
 import type { Rollouts } from '../../domain/otel-config/rollout.ts';
-import { ENTRY_ID } from '../../domain/records/review-records.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
+import { ACCOUNT_ID, ENTRY_ID, KEY_ID, pageQuery } from '../contract/fields.ts';
+import type { Operation } from '../contract/operation.ts';
 import type { Reply } from '../http/exchange.ts';
 
 /** The services that the operator API uses. */
@@ -32,13 +33,10 @@ export interface OperatorServices {
   readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
 }
 
-/** The shape of an account's id. */
-export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
-
 /** The shapes of the ids in a path, by name; another shape is 404. */
 const PATH_IDS = {
   accountId: ACCOUNT_ID,
-  keyId: /^[a-z0-9]{12}$/,
+  keyId: KEY_ID,
   entryId: ENTRY_ID,
 } as const;
 /** The ids in the path; `''` for a name that the path does not have. */
@@ -59,6 +57,8 @@ export interface OperatorRequest<Body> extends PathIds {
   readonly origin: Origin;
   readonly body: Body;
   readonly query: URLSearchParams;
+  /** The Idempotency-Key field where the operation takes one (H19). */
+  readonly idempotencyKey: string | undefined;
   /**
    * The media type among these that the client prefers (RFC 9110, 12.5.1); the first one where it has no preference.
    */
@@ -74,42 +74,28 @@ export interface OperatorRequest<Body> extends PathIds {
 }
 
 /**
- * One operation of the operator API. Every wrong field is `invalid_request`. Its handler throws Refusal,
+ * An operation of the operator API with its handler. Every wrong field is `invalid_request`. The handler throws Refusal,
  * StoreUnavailable and Busy.
  */
-export interface OperatorRoute<Shape extends z.core.$ZodShape> {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
-  readonly path: string;
-  readonly body?: z.ZodObject<Shape>;
+export interface OperatorRoute<Shape extends z.core.$ZodShape> extends Operation<Shape> {
   /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
   readonly deadlineMs?: number;
   handle(request: OperatorRequest<z.infer<z.ZodObject<Shape>>>, services: OperatorServices): Promise<Reply> | Reply;
 }
 
-/** Gives a route the type of its schema's shape where it is written. A field that the shape lacks is refused. */
-export const route = <Shape extends z.core.$ZodShape>(definition: OperatorRoute<Shape>): OperatorRoute<Shape> =>
-  definition.body ? { ...definition, body: definition.body.strict() } : definition;
-
-const pageSchema = z.object({
-  // Only digits pass: a number of JavaScript may also be 1e2 or 0x10.
-  limit: z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(LIMITS.listPageMax))
-    .default(LIMITS.listPageDefault),
-  after: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,100}$/)
-    .optional(),
-});
+/** The route of an operation. */
+export const route = <Shape extends z.core.$ZodShape>(
+  operation: Operation<Shape>,
+  handle: OperatorRoute<Shape>['handle'],
+  deadlineMs?: number,
+): OperatorRoute<Shape> => ({ ...operation, handle, ...(deadlineMs !== undefined && { deadlineMs }) });
 
 /**
  * Reads `limit` and `after` of a list.
  * @throws Refusal `invalid_request`
  */
 export function pageOf(query: URLSearchParams): { limit: number; after: string | undefined } {
-  const parsed = pageSchema.safeParse(Object.fromEntries(query));
+  const parsed = pageQuery.safeParse(Object.fromEntries(query));
   if (parsed.success) return { limit: parsed.data.limit, after: parsed.data.after };
   const field = parsed.error.issues[0]?.path[0] === 'after' ? 'after' : 'limit';
   throw new Refusal(

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountUsage, Usage } from '../../domain/metering/usage.ts';
 import type { LedgerRecord } from '../../domain/records/metering-records.ts';
+import { csvRow } from '../../text/csv.ts';
 import { dateTime } from '../../time/date-time.ts';
 import { endOfDay } from '../../time/utc-days.ts';
 
@@ -41,22 +42,6 @@ export async function usageCsv({ month, accounts }: Usage): Promise<string> {
     csvRow([month, accountId, name, day, String(activeDaemons), String(late)]),
   );
   return [csvRow(['month', 'accountId', 'name', 'day', 'activeDaemons', 'late']), ...rows, ''].join('\r\n');
-}
-
-const csvRow = (fields: readonly string[]): string => fields.map(csvField).join(',');
-
-/** Matches a text that a spreadsheet takes for a formula, in full width too, also after blanks. */
-const FORMULA = /^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
-/** Matches controls: those of ASCII and Latin 1, ends of lines, and what turns the direction of a line. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/**
- * A name may be anybody's choice and is opened in a spreadsheet, whichever way that splits fields: control characters
- * are left out, and an apostrophe before a formula keeps it a text.
- */
-function csvField(text: string): string {
-  const plain = text.replaceAll(CONTROLS, '');
-  return `"${(FORMULA.test(plain) ? `'${plain}` : plain).replaceAll('"', '""')}"`;
 }
 
 /**

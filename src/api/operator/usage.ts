@@ -1,19 +1,15 @@
-import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Usage, UsageQuestion } from '../../domain/metering/usage.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { monthQuery, readUsage as operation } from '../contract/operator/usage.ts';
 import type { Reply } from '../http/exchange.ts';
-import { ACCOUNT_ID, pageOf, route } from './route.ts';
+import { pageOf, route } from './route.ts';
 import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';
 
-const PATH = '/operator/v1/usage';
-
 /** M5: a month of the ledger, with its amounts of money. */
-export const readUsage = route({
-  method: 'get',
-  path: PATH,
-  deadlineMs: LIMITS.usageDeadlineMs,
-  async handle({ query, accepts, inTime, exporting }, { usages }) {
+export const readUsage = route(
+  operation,
+  async ({ query, accepts, inTime, exporting }, { usages }) => {
     const question = questionOf(query);
     const usage = await usages.read(question, inTime);
     const page = { after: query.get('after') ?? undefined, next: usage.next };
@@ -21,22 +17,19 @@ export const readUsage = route({
     const type = accepts([JSON_TYPE, CSV_TYPE, EVENTS_TYPE]) ?? JSON_TYPE;
     return { status: 200, headers: headersOf(usage, query, type), body: await bodyOf(usage, type) };
   },
-});
-
-const questionSchema = z.object({
-  month: z.string().regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/),
-  accountId: z.string().regex(ACCOUNT_ID).optional(),
-});
+  LIMITS.usageDeadlineMs,
+);
 
 function questionOf(query: URLSearchParams): UsageQuestion {
-  const parsed = questionSchema.safeParse(Object.fromEntries(query));
+  const parsed = monthQuery.safeParse(Object.fromEntries(query));
   if (!parsed.success) {
     const about = parsed.error.issues[0]?.path[0] === 'month' ? 'month: YYYY-MM is required' : 'accountId: no such id';
     throw new Refusal('invalid_request', `${about}, as in ?month=2026-01&accountId=a1b2c3d4e5f6g7h8.`);
   }
   const { month, accountId } = parsed.data;
-  if (accountId !== undefined) return { month, of: { accountId } };
-  return { month, of: query.has('limit') || query.has('after') ? pageOf(query) : 'all' };
+  // Judged beside an account as well, for which it has no effect.
+  const page = query.has('limit') || query.has('after') ? pageOf(query) : 'all';
+  return { month, of: accountId === undefined ? page : { accountId } };
 }
 
 /** The headers carry what the rows and events cannot: whether the month is complete, and the next page. */
@@ -48,7 +41,7 @@ function headersOf({ month, complete, next }: Usage, query: URLSearchParams, typ
     limit: query.get('limit') ?? String(LIMITS.listPageDefault),
     after: next,
   });
-  return [...headers, 'Link', `<${PATH}?${target.toString()}>; rel="next"`];
+  return [...headers, 'Link', `<${operation.path}?${target.toString()}>; rel="next"`];
 }
 
 function bodyOf(usage: Usage, type: string): Promise<string> | NonNullable<Reply['body']> {

@@ -6,7 +6,7 @@ import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Clock } from '../../time/clock.ts';
-import { bearerOf } from '../http/bearer.ts';
+import { bearerOf } from '../http/request-headers.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 
 /** The caller of a request of `/v1`, and the reader that found it. */

@@ -5,9 +5,11 @@ import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { KeyUses } from '../../domain/accounts/key-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { Exchange, fieldsOf, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
+import { APP_ID } from '../contract/fields.ts';
+import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, pathAndQuery, refuseOtherMethods, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
+import { idempotencyKeyOf } from '../http/request-headers.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
 import { createApp } from './operations/create-app.ts';
 import { deleteApp } from './operations/delete-app.ts';
@@ -19,8 +21,8 @@ import { readOtelConfig } from './operations/read-otel-config.ts';
 import { revokeApp } from './operations/revoke-app.ts';
 import type { Route, Services } from './operations/route.ts';
 import { storeOtelConfig } from './operations/store-otel-config.ts';
-import { chargeAccount, type RateLimitDeps } from './rate-limit.ts';
-import { APP_ID, RouteTable, type RouteMatch } from './route-table.ts';
+import { chargeInTime, type RateLimitDeps } from './rate-limit.ts';
+import { RouteTable, type RouteMatch } from './route-table.ts';
 
 /** The services that the gateway uses. */
 export interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
@@ -98,7 +100,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     return andThen(exchange.inTimeIfLate(authenticate(request, deps)), (caller) => {
       exchange.authenticated(caller.account.id);
       deps.keyUses.used(caller.account.id, caller.keyId);
-      return andThen(exchange.inTimeIfLate(chargeAccount(exchange, caller, deps)), () => caller);
+      return andThen(chargeInTime(exchange, caller, deps), () => caller);
     });
   }
 
@@ -130,7 +132,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     if (of.path.includes(':appId') && !APP_ID.test(appId)) throw new Refusal('not_found');
     if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
     return andThen(bodyOf(of, exchange), (body) => {
-      const idempotencyKey = idempotencyKeyOf(of, exchange.request);
+      const idempotencyKey = idempotencyKeyOf(exchange.request, of.idempotency);
       const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
       const reply = of.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
       // A read from memory is complete at once; only a call of the store can be late.
@@ -159,18 +161,5 @@ function bodyOf<Shape extends z.core.$ZodShape>(
   // H2: a body that is no object is refused with the code of the first field.
   const [broken] = Object.values<(typeof refuse)[keyof Shape]>(refuse);
   if (broken === undefined) throw new HttpRefusal('upstream_unavailable');
-  return readJson(exchange, body, refuse, broken);
-}
-
-/** H19: 1 to 255 printable ASCII characters, in one field. */
-function idempotencyKeyOf<Shape extends z.core.$ZodShape>(
-  route: Route<Shape>,
-  request: IncomingMessage,
-): string | undefined {
-  const fields = route.idempotency ? fieldsOf(request, 'idempotency-key') : [];
-  const [key] = fields;
-  if (!route.idempotency || key === undefined) return undefined;
-  if (fields.length === 1 && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  if (route.idempotency.malformed === 'ignored') return undefined;
-  throw new Refusal(route.idempotency.malformed, 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+  return readJson(exchange, { body, refuse }, broken);
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../domain/limits.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
-import type { RateDecision, RateWindow } from '../../domain/rate-window/local-window.ts';
+import type { RateDecision, RateLeft, RateWindow } from '../../domain/rate-window/local-window.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
@@ -25,11 +25,30 @@ export interface RateLimitDeps {
 
 const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;
 
+const headersOf = (window: RateLeft | undefined): readonly string[] => {
+  const policy = ['RateLimit-Policy', POLICY];
+  return window ? [...policy, 'RateLimit', `"account";r=${window.left};t=${window.freesInSeconds}`] : policy;
+};
+
 /**
- * H13, H14: charges the account, and adds the fields of the rate limit to the response of this exchange.
+ * H13, H14: charges the account, and adds the fields of the rate limit to the response of this exchange; where no
+ * decision comes in time, they tell of the window as it is known.
  * @throws HttpRefusal `rate_limited`, with the seconds until a request is free; StoreUnavailable, Busy
  */
-export function chargeAccount(
+export function chargeInTime(
+  exchange: Exchange,
+  caller: Pick<Authenticated, 'account' | 'keyId'>,
+  deps: RateLimitDeps,
+): MaybePromise<undefined> {
+  function failed(error: unknown): never {
+    if (exchange.headers.length === 0) exchange.headers = headersOf(deps.rateWindow.known(caller.account.id));
+    throw error;
+  }
+  const charged = resultOr(failed, () => exchange.inTimeIfLate(chargeAccount(exchange, caller, deps)));
+  return charged instanceof Promise ? charged.catch(failed) : charged;
+}
+
+function chargeAccount(
   exchange: Exchange,
   { account, keyId }: Pick<Authenticated, 'account' | 'keyId'>,
   { clock, rateWindow, limitedAccounts, metrics }: RateLimitDeps,
@@ -38,8 +57,8 @@ export function chargeAccount(
   const seconds = (): number => (clock.monotonic() - startedAt) / 1000;
   function decided(decision: RateDecision): undefined {
     metrics.rateDecided(decision.admitted ? 'admitted' : 'limited', seconds());
-    const { admitted, left, freesInSeconds } = decision;
-    exchange.headers = ['RateLimit-Policy', POLICY, 'RateLimit', `"account";r=${left};t=${freesInSeconds}`];
+    const { admitted, freesInSeconds } = decision;
+    exchange.headers = headersOf(decision);
     if (admitted) return;
     const { route, request } = exchange;
     limitedAccounts.refused({ accountId: account.id, keyId, method: request.method ?? '', route, freesInSeconds });
@@ -49,13 +68,13 @@ export function chargeAccount(
     metrics.rateDecided('unavailable', seconds());
     throw error;
   }
-  const charged = chargedOr(undecided, () => rateWindow.charge(account.id));
+  const charged = resultOr(undecided, () => rateWindow.charge(account.id));
   return charged instanceof Promise ? charged.then(decided, undecided) : decided(charged);
 }
 
-function chargedOr<T>(failed: (error: unknown) => never, charge: () => T): T {
+function resultOr<T>(failed: (error: unknown) => never, work: () => T): T {
   try {
-    return charge();
+    return work();
   } catch (error) {
     return failed(error);
   }

@@ -1,44 +1,91 @@
-import process from 'node:process';
-import { say } from '../terminal/exit.ts';
-import { connectionOf } from '../terminal/service-address.ts';
-import { ServiceClient } from '../terminal/service-client.ts';
-import { table } from '../terminal/table.ts';
-
-interface RateLimits {
-  /** Accounts that were refused in the last minute. */
-  readonly limited: number;
-  readonly accounts: readonly {
-    readonly accountId: string;
-    readonly fill: number;
-    readonly refused: number;
-    readonly refusedBy: readonly { readonly keyId: string; readonly operation: string; readonly refused: number }[];
-    readonly limitedSince: string | null;
-    readonly liftsAt: string | null;
-  }[];
-}
+import type { RateLimits } from '#client';
+import { operatorOf, requestOf } from '../connection/clients.ts';
+import { throughOutages } from '../connection/through-outages.ts';
+import type { Column } from '../output/columns.ts';
+import { printList, refuseEndlessDocument } from '../output/print.ts';
+import { CommandFault } from '../terminal/exit.ts';
+import type { Invocation } from '../terminal/invocation.ts';
+import { onInterruption } from '../terminal/signals.ts';
 
 export interface LimitsOptions {
-  readonly top: string;
-  readonly output: 'table' | 'json';
+  /** So many accounts, 1 to 20. */
+  readonly top: number;
+  readonly watch: boolean;
+  /** Seconds between two looks. */
+  readonly every: number;
 }
+
+type Limited = RateLimits['accounts'][number];
+/** An account has a row for each key and operation that was refused, or one without. */
+type Row = Limited & { readonly by?: Limited['refusedBy'][number] };
+
+const COLUMNS: readonly Column<Row>[] = [
+  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
+  { head: 'FILL', of: ({ fill }) => `${(fill * 100).toFixed(0)} %`, kind: 'number' },
+  {
+    head: 'REFUSED',
+    of: ({ refused }) => refused,
+    kind: 'number',
+    tone: ({ refused }) => (refused > 0 ? 'bad' : undefined),
+  },
+  { head: 'LIMITED SINCE', of: ({ limitedSince }) => limitedSince, kind: 'time' },
+  { head: 'LIFTS AT', of: ({ liftsAt }) => liftsAt, kind: 'time' },
+  { head: 'KEY', name: 'keyId', of: ({ by }) => by?.keyId },
+  { head: 'OPERATION', of: ({ by }) => by?.operation },
+  { head: 'OF IT', of: ({ by }) => by?.refused, kind: 'number' },
+];
+
+/** Puts the cursor to the upper left, and clears what is below. */
+const CLEAR = '\u001b[H\u001b[J';
 
 /**
- * `muster limits`: the accounts that are limited, or near it, and by which key and operation.
- * @throws CommandFault, ConfigError
+ * `muster limits`: the accounts that are limited, or near it, and by which key and operation; with `--watch` again and
+ * again, until somebody stops the command.
+ * @throws CommandFault, ConfigError, MusterError
  */
-export async function limits(env: NodeJS.ProcessEnv, { top, output }: LimitsOptions): Promise<void> {
-  const path = `/operator/v1/rate-limits?${new URLSearchParams({ top }).toString()}`;
-  const found = await new ServiceClient(connectionOf(env)).json<RateLimits>(path);
-  process.stdout.write(output === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : tableOf(found));
-  if (found.accounts.length === 0) say('No account is limited, and none has used a quarter of its requests.');
+export async function limits(call: Invocation, { top, watch, every }: LimitsOptions): Promise<void> {
+  if (watch) refuseEndlessDocument(call, '--watch');
+  using interruption = onInterruption(new CommandFault('interrupted'));
+  const { signal } = interruption;
+  const operator = operatorOf(call, { patient: watch });
+  const read = () => operator.readRateLimits({ top }, { ...requestOf(call), signal });
+  if (!watch) return await print(call, await read());
+  if (call.globals.output !== 'table') return void (await printList(call, { ...SHAPE, items: itemsOfLooks() }));
+  for await (const found of looks()) {
+    if (call.terminal.stdout.isTTY) await call.terminal.stdout.write(CLEAR);
+    await print(call, found);
+  }
+
+  async function* looks(): AsyncGenerator<RateLimits, void> {
+    while (!signal.aborted) {
+      const found = await throughOutages(read, { clock: call.clock, signal, say: call.say }).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+      if (!found) return;
+      yield found;
+      await call.clock.sleep(every * 1000, signal);
+    }
+  }
+  /** One list over all looks: csv has its titles once. */
+  async function* itemsOfLooks(): AsyncGenerator<Row, void> {
+    for await (const found of looks()) yield* itemsOf(call, found);
+  }
 }
 
-/** An account has a row for each key and operation that was refused, or one without. */
-function tableOf({ accounts }: RateLimits): string {
-  const rows = accounts.flatMap(({ accountId, fill, refused, refusedBy, limitedSince, liftsAt }) => {
-    const of = [accountId, `${(fill * 100).toFixed(0)} %`, refused, limitedSince ?? '-', liftsAt ?? '-'];
-    const by = refusedBy.length > 0 ? refusedBy : [{ keyId: '-', operation: '-', refused: 0 }];
-    return by.map((one) => [...of, one.keyId, one.operation, one.refused]);
+const SHAPE = { columns: COLUMNS, id: ({ accountId }: Row): string => accountId };
+
+async function print(call: Invocation, found: RateLimits): Promise<void> {
+  await printList<Row>(call, {
+    ...SHAPE,
+    items: itemsOf(call, found),
+    document: (accounts) => ({ ...found, accounts }),
+    none: 'No account is limited, and none has used a quarter of its requests.',
   });
-  return table(['ACCOUNT', 'FILL', 'REFUSED', 'LIMITED SINCE', 'LIFTS AT', 'KEY', 'OPERATION', 'OF IT'], rows);
 }
+
+function itemsOf({ globals: { output } }: Invocation, { accounts }: RateLimits): readonly Row[] {
+  return output === 'table' || output === 'csv' ? accounts.flatMap(rowsOf) : accounts;
+}
+
+const rowsOf = (account: Limited): readonly Row[] =>
+  account.refusedBy.length === 0 ? [account] : account.refusedBy.map((by) => ({ ...account, by }));

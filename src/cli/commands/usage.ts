@@ -1,70 +1,68 @@
-import process from 'node:process';
+import type { OperatorClient, Usage } from '#client';
 import { minorDigits } from '../../domain/metering/amount.ts';
-import { say } from '../terminal/exit.ts';
-import { connectionOf } from '../terminal/service-address.ts';
-import { ServiceClient } from '../terminal/service-client.ts';
-import { table } from '../terminal/table.ts';
-
-interface Night {
-  readonly day: string;
-  readonly activeDaemons: number;
-  readonly late: boolean;
-}
-
-interface Amount {
-  readonly daemonNights: number;
-  readonly amountMinor: number;
-}
-
-interface Account extends Amount {
-  readonly accountId: string;
-  readonly name: string;
-  readonly nights: readonly Night[];
-}
-
-interface Usage {
-  readonly month: string;
-  readonly currency: string;
-  readonly pricePerDaemonMonth: string | null;
-  readonly complete: boolean;
-  readonly accounts: readonly Account[];
-  readonly total: Amount;
-  readonly next?: string;
-}
+import { accountNamed } from '../connection/accounts.ts';
+import { operatorOf, requestOf } from '../connection/clients.ts';
+import type { Column } from '../output/columns.ts';
+import { printList } from '../output/print.ts';
+import type { Invocation } from '../terminal/invocation.ts';
 
 export interface UsageOptions {
-  readonly month: string;
+  /** `YYYY-MM`; the current one (UTC) without it. */
+  readonly month?: string;
+  /** Its id or its name. */
   readonly account?: string;
-  readonly output: 'table' | 'json' | 'csv';
 }
 
-const PATH = '/operator/v1/usage';
+type Account = Usage['accounts'][number];
+
 const PAGE_ACCOUNTS = 500;
+
+interface Asked {
+  readonly month: string;
+  readonly accountId?: string;
+  readonly limit?: number;
+}
 
 /**
  * `muster usage`: a month of the ledger, for one account or all.
- * @throws CommandFault, ConfigError
+ * @throws CommandFault, ConfigError, MusterError
  */
-export async function usage(env: NodeJS.ProcessEnv, { month, account, output }: UsageOptions): Promise<void> {
-  const client = new ServiceClient(connectionOf(env));
-  const of = account === undefined ? { limit: String(PAGE_ACCOUNTS) } : { accountId: account };
-  const first = `${PATH}?${new URLSearchParams({ month, ...of }).toString()}`;
-  if (output === 'csv') return await writeCsv(client, first);
-  const whole = await readPages(client, first);
-  process.stdout.write(output === 'json' ? `${JSON.stringify(whole, undefined, 2)}\n` : tableOf(whole));
-  if (!whole.complete) say(incomplete(month));
+export async function usage(call: Invocation, options: UsageOptions): Promise<void> {
+  const { month = new Date(call.clock.now()).toISOString().slice(0, 7), account } = options;
+  const operator = operatorOf(call);
+  const of =
+    account === undefined
+      ? { limit: PAGE_ACCOUNTS }
+      : { accountId: (await accountNamed(operator, account, requestOf(call))).accountId };
+  const complete = await (call.globals.output === 'csv' ? writeCsv : printed)(call, operator, { month, ...of });
+  if (!complete) call.say(`${month} is not complete: some of its nights are yet to be metered.`);
 }
 
-const incomplete = (month: string): string => `${month} is not complete: some of its nights are yet to be metered.`;
+async function printed(call: Invocation, operator: OperatorClient, asked: Asked): Promise<boolean> {
+  const { accounts: items, ...rest } = await readPages(call, operator, asked);
+  const { month, currency, total, complete } = rest;
+  const { output } = call.globals;
+  const isTable = output === 'table';
+  const sum = { accountId: 'total', name: '', nights: [], ...total };
+  await printList<Account>(call, {
+    columns: columnsIn(currency, isTable ? sum : undefined),
+    id: ({ accountId }) => accountId,
+    items: isTable ? [...items, sum] : items,
+    // A line stands for itself: what the document says of all accounts, each of them says.
+    ...(output === 'jsonl' && { json: (account) => ({ month, currency, complete, ...account }) }),
+    document: (accounts) => ({ ...rest, accounts, total }),
+  });
+  return complete;
+}
 
 /** Each account is rounded separately, so that the totals of pages add up. */
-async function readPages(client: ServiceClient, first: string): Promise<Usage> {
+async function readPages(call: Invocation, operator: OperatorClient, asked: Asked): Promise<Omit<Usage, 'next'>> {
   const pages: Usage[] = [];
-  let path: string | undefined = first;
-  while (path !== undefined) {
-    const page: Usage = await client.json<Usage>(path);
+  for (let after: string | undefined; ;) {
+    const page = await operator.readUsage({ ...asked, after }, requestOf(call));
     pages.push(page);
-    path = page.next === undefined ? undefined : `${first}&after=${page.next}`;
+    if (page.next === undefined) break;
+    after = page.next;
   }
   const [head, ...others] = pages as [Usage, ...Usage[]];
   const sum = (of: (usage: Usage) => number): number => pages.reduce((sum, page) => sum + of(page), 0);
@@ -80,31 +78,29 @@ async function readPages(client: ServiceClient, first: string): Promise<Usage> {
   };
 }
 
-/** Writes the service's own CSV; pages after the first go without the header line. */
-async function writeCsv(client: ServiceClient, first: string): Promise<void> {
-  let path: string | undefined = first;
-  let complete = true;
-  while (path !== undefined) {
-    const { text, headers } = await client.text(path, { accept: 'text/csv' });
-    process.stdout.write(path === first ? text : text.slice(text.indexOf('\n') + 1));
-    complete &&= headers.get('muster-usage-complete') === 'true';
-    path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+/** Writes the service's own CSV, a row a night; pages after the first go without the header line. */
+async function writeCsv(call: Invocation, operator: OperatorClient, asked: Asked): Promise<boolean> {
+  let allComplete = true;
+  for (let after: string | undefined; ;) {
+    const { text, complete, next } = await operator.readUsageCsv({ ...asked, after }, requestOf(call));
+    await call.terminal.stdout.write(after === undefined ? text : text.slice(text.indexOf('\n') + 1));
+    allComplete &&= complete;
+    if (next === undefined) return allComplete;
+    after = next;
   }
-  if (!complete) say(incomplete(new URLSearchParams(first.split('?')[1]).get('month') ?? ''));
 }
 
-function tableOf({ currency, accounts, total }: Usage): string {
-  const row = (id: string, name: string, nights: readonly Night[], amount: Amount): (string | number)[] => [
-    id,
-    name,
-    nights.length,
-    nights.filter(({ late }) => late).length,
-    amount.daemonNights,
-    money(amount.amountMinor, currency),
+/** @param sum the row of the totals, which has no nights of its own */
+function columnsIn(currency: string, sum: Account | undefined): readonly Column<Account>[] {
+  const unlessSum = (of: (account: Account) => number) => (account: Account) => (account === sum ? '' : of(account));
+  return [
+    { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
+    { head: 'NAME', of: ({ name }) => name, kind: 'text' },
+    { head: 'NIGHTS', of: unlessSum(({ nights }) => nights.length), kind: 'number' },
+    { head: 'LATE', of: unlessSum(({ nights }) => nights.filter(({ late }) => late).length), kind: 'number' },
+    { head: 'DAEMON-NIGHTS', of: ({ daemonNights }) => daemonNights, kind: 'number' },
+    { head: currency, of: ({ amountMinor }) => money(amountMinor, currency), kind: 'number' },
   ];
-  const rows = accounts.map((account) => row(account.accountId, account.name, account.nights, account));
-  const sum = ['total', '', '', '', total.daemonNights, money(total.amountMinor, currency)];
-  return table(['ACCOUNT', 'NAME', 'NIGHTS', 'LATE', 'DAEMON-NIGHTS', currency], [...rows, sum]);
 }
 
 /** A safe integer of minor units as a decimal number. */

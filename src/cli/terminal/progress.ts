@@ -8,9 +8,12 @@ export interface Progress extends Disposable {
   at(value: number): void;
 }
 
-/** @param unit the noun of what is counted, as in `12/30 entries` */
-export function createProgress(unit: string): Progress {
-  const shown = process.stderr.isTTY;
+/**
+ * @param unit the noun of what is counted, as in `12/30 entries`
+ * @param quiet as with `--quiet`: nothing is shown
+ */
+export function createProgress(unit: string, { quiet = false }: { readonly quiet?: boolean } = {}): Progress {
+  const shown = process.stderr.isTTY && !quiet;
   if (!shown) return { shown, total() {}, at() {}, [Symbol.dispose]() {} };
   const bar = new SingleBar(
     {

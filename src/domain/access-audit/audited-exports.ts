@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../store/port.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -25,7 +26,8 @@ export interface ExportedPage {
 
 /**
  * Tells of an export before anything of it leaves the service. A page whose `after` this replica has given to the same
- * operator goes on with an export that is told already; any other `after` begins one, so that nobody reads on untold.
+ * operator, or was asked for by it, goes on with the export that this was of, as when an audit is followed, for an hour
+ * since that was told; any other `after` begins one, so that nobody reads on untold.
  */
 export type AuditedExport = (
   what: Export,
@@ -34,19 +36,31 @@ export type AuditedExport = (
   page?: ExportedPage,
 ) => Promise<void>;
 
-/** Cursors that are remembered; who goes on from an older one begins an export. */
+/** Cursors that are remembered, and how long an export lasts; who goes on from another one begins an export. */
 const CURSORS_MAX = 1000;
+const EXPORT_MS = HOUR_MS;
 
 /** Creates the tale of exports of this replica; see `AuditedExport`. */
 export function createAuditedExport(deps: AuditedExportsDeps): AuditedExport {
-  const given = new Set<string>();
+  /** When the export was told that each cursor is of, in milliseconds; the cursor that was given last is the last. */
+  const toldAt = new Map<string, number>();
   return async (what, origin, detail, { after, next } = { after: undefined, next: undefined }) => {
+    const now = deps.clock.now();
     const cursorOf = (cursor: string): string => JSON.stringify([what, origin.actor, detail, cursor]);
-    if (after === undefined || !given.has(cursorOf(after))) await auditExport(deps, what, origin, detail);
-    if (next === undefined) return;
-    given.add(cursorOf(next));
-    const [oldest] = given;
-    if (given.size > CURSORS_MAX && oldest !== undefined) given.delete(oldest);
+    let told = after === undefined ? undefined : toldAt.get(cursorOf(after));
+    const know = (cursor: string, told: number): void => {
+      toldAt.delete(cursorOf(cursor));
+      toldAt.set(cursorOf(cursor), told);
+      const [oldest] = toldAt.keys();
+      if (toldAt.size > CURSORS_MAX && oldest !== undefined) toldAt.delete(oldest);
+    };
+    if (told === undefined || now >= told + EXPORT_MS) {
+      await auditExport(deps, what, origin, detail);
+      told = now;
+      if (after !== undefined) know(after, told);
+    }
+    // Not the present: who goes from page to page would be told of once, however long that takes.
+    if (next !== undefined) know(next, told);
   };
 }
 

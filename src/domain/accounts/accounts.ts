@@ -1,10 +1,15 @@
+import * as z from 'zod';
 import type { Listed, PageOf } from '../../store/pages.ts';
 import { ABSENT } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
+import { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
+import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
+import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { NO_COUNTERS, type AccountRecord } from '../records/records.ts';
@@ -30,8 +35,16 @@ export interface AccountPatch {
 
 /** The operator's operations on accounts. Times are milliseconds since 1970. */
 export interface Accounts {
-  /** Creates an account under a new id. @throws StoreUnavailable, Busy */
-  create(origin: Origin, account: Pick<AccountRecord, 'name' | 'entitlement'>): Promise<Account>;
+  /**
+   * Creates an account under a new id.
+   * @throws Refusal `invalid_request` where the Idempotency-Key was used with another content (H19); StoreUnavailable,
+   * Busy
+   */
+  create(
+    origin: Origin,
+    account: Pick<AccountRecord, 'name' | 'entitlement'>,
+    idempotency?: IdempotencyKey,
+  ): Promise<Created<Account>>;
   /** @throws Refusal `not_found`; StoreUnavailable */
   read(accountId: string): Promise<Account>;
   /** Lists accounts in the order of their ids. @throws StoreUnavailable also while memory is behind the store */
@@ -43,16 +56,33 @@ export interface Accounts {
   change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
 }
 
-export interface AccountsDeps extends MutationDeps, Pick<TransitionDeps, 'clockWatch'> {}
+export interface AccountsDeps extends MutationDeps, Pick<TransitionDeps, 'clockWatch'> {
+  readonly operatorCreates: OperatorCreates;
+}
+
+/** The answer to a create as it is kept (H19); it has neither of the bindings, which come later. */
+const keptAccount = z.object({
+  accountId: z.string(),
+  name: z.string(),
+  entitlement: z.enum(['standard', 'enterprise']),
+  disabled: z.boolean(),
+  createdAt: z.number(),
+});
 
 /** Creates the operations on accounts; see `Accounts`. */
 export function createAccounts(deps: AccountsDeps): Accounts {
   return {
-    create(origin, { name, entitlement }) {
+    create(origin, { name, entitlement }, idempotency) {
       const accountId = generateAccountId(deps.random);
       // Named one by one: a binding is not the operator's to set, whatever else the object that was handed over has.
       const account = { name, entitlement };
-      return mutate(deps, origin, (reader) => creationStep(deps, reader, accountId, account, origin.at));
+      const creation = {
+        scope: OPERATOR_AUDIT,
+        plan: (reader: FleetReader) => creationStep(deps, reader, accountId, account, origin.at),
+        spell: (created: Account) => new Secret(JSON.stringify(created)),
+        read: (kept: string): Account => keptAccount.parse(JSON.parse(kept)),
+      };
+      return deps.operatorCreates(origin, creation, idempotency);
     },
     async read(accountId) {
       return accountView(await existing(await deps.fleet.current(), accountId));

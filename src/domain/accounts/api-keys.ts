@@ -1,11 +1,15 @@
+import * as z from 'zod';
 import { ABSENT } from '../../store/port.ts';
-import type { Secret } from '../credentials/secret.ts';
+import { Secret } from '../credentials/secret.ts';
 import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
-import type { AccountReader } from '../fleet/reader.ts';
+import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
+import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
+import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ApiKeyRecord } from '../records/records.ts';
@@ -24,6 +28,11 @@ export interface ApiKey {
   readonly expiresAt: number | undefined;
 }
 
+/** A key that was created, with its text. */
+export interface NewlyMadeKey extends ApiKey {
+  readonly apiKey: Secret;
+}
+
 /** A key as it is listed. */
 export interface ListedApiKey extends ApiKey {
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
@@ -37,6 +46,7 @@ export interface NewApiKey {
 
 export interface ApiKeysDeps extends MutationDeps {
   readonly keyUses: Pick<KeyUses, 'lastUses'>;
+  readonly operatorCreates: OperatorCreates;
   /** Whether every live replica knows that keys may expire. */
   readonly mayExpire: () => Promise<boolean>;
 }
@@ -44,11 +54,18 @@ export interface ApiKeysDeps extends MutationDeps {
 /** The operator's operations on the API keys of an account. */
 export interface ApiKeys {
   /**
-   * Creates a key. Its text is in this result alone: the store keeps a hash.
-   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past, and
-   * for any while a replica does not know of it; StoreUnavailable, Busy
+   * Creates a key. Its text is in this result alone: the store keeps a hash, and for an Idempotency-Key the encrypted
+   * answer for 24 hours (H19).
+   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past, for
+   * any while a replica does not know of it, and where the Idempotency-Key was used with another content;
+   * StoreUnavailable, Busy
    */
-  create(origin: Origin, accountId: string, key: NewApiKey): Promise<ApiKey & { readonly apiKey: Secret }>;
+  create(
+    origin: Origin,
+    accountId: string,
+    key: NewApiKey,
+    idempotency?: IdempotencyKey,
+  ): Promise<Created<NewlyMadeKey>>;
   /** Lists the keys, oldest first. @throws Refusal `not_found`; StoreUnavailable */
   list(accountId: string): Promise<readonly ListedApiKey[]>;
   /**
@@ -61,7 +78,7 @@ export interface ApiKeys {
 /** Creates the operations on API keys; see `ApiKeys`. */
 export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
   return {
-    create: (origin, accountId, key) => create(deps, origin, accountId, key),
+    create: (origin, accountId, key, idempotency) => create(deps, origin, accountId, key, idempotency),
     async list(accountId) {
       const account = await existing(await deps.fleet.current(), accountId);
       const uses = await deps.keyUses.lastUses(accountId);
@@ -84,12 +101,37 @@ async function create(
   origin: Origin,
   accountId: string,
   { name, expiresAt }: NewApiKey,
-): Promise<ApiKey & { readonly apiKey: Secret }> {
-  if (expiresAt !== undefined) await refuseExpiry(deps, origin, expiresAt);
+  idempotency: IdempotencyKey | undefined,
+): Promise<Created<NewlyMadeKey>> {
   const { keyId, token } = generateApiKey(deps.random);
   const record = { name, ...keyFields(tokenHash(token.reveal()), expiresAt), createdAt: origin.at };
-  await mutate<void>(deps, origin, async (reader) => keyCreationStep(await existing(reader, accountId), keyId, record));
-  return { keyId, name, apiKey: token, createdAt: origin.at, expiresAt };
+  const result: NewlyMadeKey = { keyId, name, apiKey: token, createdAt: origin.at, expiresAt };
+  const creation = {
+    // Owners have the records under the account's own id.
+    scope: `${OPERATOR_AUDIT}-${accountId}`,
+    async plan(reader: FleetReader): Promise<Step<NewlyMadeKey>> {
+      // In the plan: a replay is given though its key has expired since.
+      if (expiresAt !== undefined) await refuseExpiry(deps, origin, expiresAt);
+      return { ...(await keyCreationStep(await existing(reader, accountId), keyId, record)), result };
+    },
+    spell: (made: NewlyMadeKey) => new Secret(JSON.stringify({ ...made, apiKey: made.apiKey.reveal() })),
+    read: readKey,
+  };
+  return await deps.operatorCreates(origin, creation, idempotency);
+}
+
+const keptKey = z.object({
+  keyId: z.string(),
+  name: z.string(),
+  apiKey: z.string(),
+  createdAt: z.number(),
+  expiresAt: z.number().optional(),
+});
+
+/** Reads a kept answer. */
+function readKey(kept: string): NewlyMadeKey {
+  const { keyId, name, apiKey, createdAt, expiresAt } = keptKey.parse(JSON.parse(kept));
+  return { keyId, name, apiKey: new Secret(apiKey), createdAt, expiresAt };
 }
 
 async function refuseExpiry(deps: ApiKeysDeps, { at }: Origin, expiresAt: number): Promise<void> {

@@ -128,7 +128,8 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
 /** The step with the idempotency record of its answer. */
 async function recording<T extends IssuedCode>(step: CountersStep<T>, record: RecordAnswer): Promise<CountersStep<T>> {
   const answer = new Secret(JSON.stringify({ ...step.result, enrollCode: step.result.enrollCode.reveal() }));
-  const { expect, write, counters } = await record(step.counters, answer);
+  const { expect, write } = await record(step.counters.idempotencyNext, answer);
+  const counters = { ...step.counters, idempotencyNext: step.counters.idempotencyNext + 1 };
   return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], counters };
 }
 

@@ -13,7 +13,13 @@ import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
 import { neverConfigured, newCounters, placementOf, type Counters, type RestoreRules } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 
-export interface RestoreDeps extends RestoreRules {
+/** What the check of a backup depends on. */
+export interface CheckDeps extends RestoreRules {
+  /** Undefined where only damage is looked for, and not who made the backup. */
+  readonly trust: BackupTrust | undefined;
+}
+
+export interface RestoreDeps extends CheckDeps {
   readonly store: Store;
   readonly clock: Clock;
   /** The id of the restored store; a new one where it is undefined, since a copy elsewhere is another store (A14). */
@@ -70,13 +76,30 @@ export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Rest
   return { header, entries: counters.entries, codesVoided: counters.codesVoided, unopened: counters.unopened };
 }
 
+/** What a restore would do. */
+export interface Checked extends Restored {
+  /** SHA-256 of the whole file, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/**
+ * Checks a backup as a restore does before it writes, and writes nothing.
+ * @throws BadBackup; BadRecord
+ */
+export async function checkBackup(deps: CheckDeps, open: OpenBackup): Promise<Checked> {
+  const { header, sum, counters } = await survey(deps, open);
+  const { entries, codesVoided, unopened } = counters;
+  return { header, sha256: sum, entries, codesVoided, unopened };
+}
+
 /** Adds to an error what the operator must do with the store, which holds part of a backup now. */
 function interrupted(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof RestoreFault) return error;
   return new RestoreFault(`${error.message.replace(/\.?$/, '.')} ${EMPTY_IT}`, { cause: error });
 }
 
-async function refuseUnlessEmpty(store: Store): Promise<void> {
+/** @throws RestoreFault where a backup cannot be restored into this store; StoreUnavailable */
+export async function refuseUnlessEmpty(store: Store): Promise<void> {
   if (await store.get(KEYS.restoring)) throw new RestoreFault(`A restore into this store was interrupted. ${EMPTY_IT}`);
   const { entries } = await store.list({ prefix: '', limit: 1, keysOnly: true });
   if (entries.length > 0) {
@@ -92,12 +115,13 @@ interface Surveyed {
 }
 
 /** Checks the whole file, and counts what must be known before anything is written. */
-async function survey(deps: RestoreDeps, open: OpenBackup): Promise<Surveyed> {
-  const { keyRing, sha256 } = deps.trust;
+async function survey(deps: CheckDeps, open: OpenBackup): Promise<Surveyed> {
+  const { keyRing, sha256 } = deps.trust ?? {};
+  const proof = deps.trust && { keyRing, vouched: sha256 !== undefined };
   const counters = newCounters();
   const hash = createHash('sha256');
   let header: BackupHeader | undefined;
-  for await (const piece of readBackup(summed(open(), hash), { keyRing, vouched: sha256 !== undefined })) {
+  for await (const piece of readBackup(summed(open(), hash), proof)) {
     if ('header' in piece) header = readable(piece.header);
     else if ('entry' in piece) placementOf(piece.entry, deps, counters);
   }

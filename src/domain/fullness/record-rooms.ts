@@ -26,6 +26,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'life/*/*/*': 'by commit',
   'idem/*/answer/*': 'by commit',
   'idem/*/slot/*': 'by commit',
+  'idem/*/ring': 'by commit',
   'purge/*': 'by commit',
 
   // A daemon's own state, which it may write as often as it likes.

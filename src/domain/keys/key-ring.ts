@@ -82,5 +82,17 @@ export function parseKeyRing(text: string): KeyRing {
 const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('muster key fingerprint').digest('hex').slice(0, 16);
 
+/**
+ * Generates a key with the number after the greatest one, and adds its line to the text of a key file.
+ * @throws Error as `parseKeyRing`, also where the file would have too many keys
+ */
+export function addedKey(text: string, random: RandomSource): { readonly number: number; readonly text: string } {
+  const number = parseKeyRing(text).newest + 1;
+  const line = `${number}:${random.bytes(KEY_BYTES).toString('base64')}\n`;
+  const longer = `${text}${text.endsWith('\n') ? '' : '\n'}${line}`;
+  parseKeyRing(longer);
+  return { number, text: longer };
+}
+
 /** Generates a key and returns the text of a key file with it. */
 export const newKeyFile = (random: RandomSource): string => `1:${random.bytes(KEY_BYTES).toString('base64')}\n`;

@@ -48,7 +48,9 @@ export function observedLimits(
     limited: {
       accounts: accounts.slice(0, ACCOUNTS_PUBLISHED_MAX),
       ids: accounts.map(({ accountId }) => accountId),
-      fills: near.slice(0, FILLS_PUBLISHED_MAX).map(([accountId, fill]) => [accountId, Math.round(fill * 1e4) / 1e4]),
+      fills: near
+        .slice(0, FILLS_PUBLISHED_MAX)
+        .map(([accountId, fill]) => [accountId, Math.round(Math.min(1, fill) * 1e4) / 1e4]),
     },
   };
 }

@@ -7,8 +7,8 @@ import type { Envelope } from '../keys/envelope.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRecordSchema, idempotencySlotSchema, type CountersRecord } from '../records/records.ts';
-import { Refusal } from '../refusal.ts';
+import { idempotencyRecordSchema, idempotencySlotSchema } from '../records/records.ts';
+import { Refusal, type RefusalCode } from '../refusal.ts';
 
 /** H19: the Idempotency-Key of a request, by which a repetition gets the same answer. */
 export interface IdempotencyKey {
@@ -23,13 +23,14 @@ export interface IdempotencyKey {
 export interface IdempotencyRecords {
   /**
    * Looks for the record of a request that was answered before.
+   * @param scope whose records they are: an account's id, or the name of a ring of the operator's (operator-creates.ts)
    * @param at the instant of the request, in milliseconds since 1970
    * @param reader tells the active key, which seals a new record; the commit then expects that key
    * @returns the recorded answer, or the function that adds a record to a commit
-   * @throws Refusal `invalid_name` where the key was used with another content; StoreUnavailable, BadRecord
+   * @throws Refusal where the key was used with another content; StoreUnavailable, BadRecord
    */
   find(
-    accountId: string,
+    scope: string,
     asked: IdempotencyKey,
     at: number,
     reader: FleetReader,
@@ -38,49 +39,64 @@ export interface IdempotencyRecords {
 
 /**
  * Makes the expectations and writes by which an idempotency record joins the commit of the change that it answers for.
- * The counters number the records of the account.
+ * @param number how many records of this scope were made before; the same commit must count this one
  * @throws StoreUnavailable, BadRecord
  */
 export type RecordAnswer = (
-  counters: CountersRecord,
+  number: number,
   answer: Secret,
-) => Promise<{ expect: readonly Expectation[]; write: readonly Write[]; counters: CountersRecord }>;
+) => Promise<{ expect: readonly Expectation[]; write: readonly Write[] }>;
+
+/** The refusal of a key that was used with another content. */
+export interface OtherContent {
+  readonly code: RefusalCode;
+  readonly says: string;
+}
+
+/** On `/v1` the name is all the content that there is. */
+const OTHER_NAME: OtherContent = {
+  code: 'invalid_name',
+  says: 'This Idempotency-Key was used with another name; use a new key.',
+};
 
 /** The encryption context of a recorded answer. Its text is older than the name and never changes. */
-export const answerContext = (accountId: string, name: string): string => `kept-answer:${accountId}:${name}`;
+export const answerContext = (scope: string, name: string): string => `kept-answer:${scope}:${name}`;
 const nameOf = (asked: IdempotencyKey): string => hash('sha256', `${asked.path}\n${asked.key}`, 'base64url');
 const questionOf = (asked: IdempotencyKey): string => hash('sha256', asked.question, 'base64url');
 
 /** Creates the idempotency records of a store; see `IdempotencyRecords`. */
-export function createIdempotencyRecords(store: Store, envelope: Envelope): IdempotencyRecords {
+export function createIdempotencyRecords(
+  store: Store,
+  envelope: Envelope,
+  otherContent = OTHER_NAME,
+): IdempotencyRecords {
   return {
-    async find(accountId, asked, at, reader) {
+    async find(scope, asked, at, reader) {
       const name = nameOf(asked);
-      const context = answerContext(accountId, name);
-      const entry = await store.get(KEYS.idempotencyRecord(accountId, name));
+      const context = answerContext(scope, name);
+      const entry = await store.get(KEYS.idempotencyRecord(scope, name));
       const found = entry && parseRecord(idempotencyRecordSchema, entry);
       if (found && at < found.record.at + LIMITS.idempotencyKeptMs) {
         const answer = envelope.open(found.record.answer, context);
         // An answer whose key is retired cannot be opened any more: it counts as expired.
         if (answer && found.record.question !== questionOf(asked)) {
-          throw new Refusal('invalid_name', 'This Idempotency-Key was used with another name; use a new key.');
+          throw new Refusal(otherContent.code, otherContent.says);
         }
         if (answer) return { answer: answer.reveal() };
       }
 
-      const record: RecordAnswer = async (counters, answer) => {
-        const slot = counters.idempotencyNext % LIMITS.idempotencyKeptPerAccountMax;
+      const record: RecordAnswer = async (number, answer) => {
+        const slot = number % LIMITS.idempotencyKeptPerAccountMax;
         const key = await sealingKey(reader, envelope);
         const sealed = envelope.seal(answer, context, key.number);
         const written = { at, slot, question: questionOf(asked), answer: sealed };
         return {
-          expect: [{ key: KEYS.idempotencyRecord(accountId, name), revision: found?.revision ?? ABSENT }, key.expect],
+          expect: [{ key: KEYS.idempotencyRecord(scope, name), revision: found?.revision ?? ABSENT }, key.expect],
           write: [
-            put(KEYS.idempotencyRecord(accountId, name), written),
-            put(KEYS.idempotencySlot(accountId, slot), { key: name }),
-            ...(await makeRoom(store, accountId, { slot, name, staleSlot: found?.record.slot })),
+            put(KEYS.idempotencyRecord(scope, name), written),
+            put(KEYS.idempotencySlot(scope, slot), { key: name }),
+            ...(await makeRoom(store, scope, { slot, name, staleSlot: found?.record.slot })),
           ],
-          counters: { ...counters, idempotencyNext: counters.idempotencyNext + 1 },
         };
       };
       return { record };
@@ -93,14 +109,14 @@ export function createIdempotencyRecords(store: Store, envelope: Envelope): Idem
  */
 async function makeRoom(
   store: Store,
-  accountId: string,
+  scope: string,
   taking: { slot: number; name: string; staleSlot: number | undefined },
 ): Promise<readonly Write[]> {
   const { slot, name, staleSlot } = taking;
   const room: Write[] = [];
-  const entry = await store.get(KEYS.idempotencySlot(accountId, slot));
+  const entry = await store.get(KEYS.idempotencySlot(scope, slot));
   const oldest = entry && parseRecord(idempotencySlotSchema, entry).record.key;
-  if (oldest !== undefined && oldest !== name) room.push({ remove: KEYS.idempotencyRecord(accountId, oldest) });
-  if (staleSlot !== undefined && staleSlot !== slot) room.push({ remove: KEYS.idempotencySlot(accountId, staleSlot) });
+  if (oldest !== undefined && oldest !== name) room.push({ remove: KEYS.idempotencyRecord(scope, oldest) });
+  if (staleSlot !== undefined && staleSlot !== slot) room.push({ remove: KEYS.idempotencySlot(scope, staleSlot) });
   return room;
 }

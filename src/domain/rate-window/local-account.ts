@@ -2,7 +2,7 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
 import { Busy } from '../refusal.ts';
-import type { RateDecision } from './rate-decision.ts';
+import type { RateDecision, RateLeft } from './rate-decision.ts';
 import { RECENT_MS, sliceUnits } from './slice-size.ts';
 import { TimestampRing } from './timestamp-ring.ts';
 
@@ -51,6 +51,13 @@ export class LocalAccount {
     return this.#decide() ?? this.#wait();
   }
 
+  /** The window now, without a charge. */
+  left(): RateLeft {
+    const now = this.#deps.clock.monotonic();
+    this.countAt(now);
+    return this.#leftAt(now);
+  }
+
   /** How many units count now. */
   countAt(now: number): number {
     return countAt(this.#spent, now);
@@ -89,9 +96,13 @@ export class LocalAccount {
       this.#left -= 1;
       this.#spent.push(now);
     }
-    const freesInMs = LIMITS.rateWindowMs - (now - this.#spent.oldest());
+    return { admitted, ...this.#leftAt(now) };
+  }
+
+  /** The window without the instants that left it, which must have been removed. */
+  #leftAt(now: number): RateLeft {
+    const freesInMs = this.#spent.size === 0 ? 0 : LIMITS.rateWindowMs - (now - this.#spent.oldest());
     return {
-      admitted,
       left: LIMITS.requestsPerWindowMax - this.#spent.size,
       freesInSeconds: Math.max(1, Math.ceil(freesInMs / 1000)),
     };

@@ -2,9 +2,9 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
 import { LocalAccount, type KeptWindow } from './local-account.ts';
-import type { RateDecision } from './rate-decision.ts';
+import type { RateDecision, RateLeft } from './rate-decision.ts';
 
-export type { RateDecision } from './rate-decision.ts';
+export type { RateDecision, RateLeft } from './rate-decision.ts';
 
 /** H13: at most 600 requests of an account in any 60 s, on one process or over all replicas. */
 export interface RateWindow {
@@ -13,6 +13,11 @@ export interface RateWindow {
    * @throws StoreUnavailable; Busy when the decision comes too late, or too many requests of the account wait for it
    */
   charge(accountId: string): MaybePromise<RateDecision>;
+  /**
+   * The window without a charge, for the answer to a request that could not be decided (H14), as far as this replica
+   * knows; undefined where it knows nothing of the last minute. It asks nobody.
+   */
+  known(accountId: string): RateLeft | undefined;
   /** How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1, by account. */
   fills(): ReadonlyMap<string, number>;
 }
@@ -74,6 +79,9 @@ export function createLocalRateWindow(clock: Pick<Clock, 'monotonic'>, keeper = 
 
   return {
     charge: (accountId) => accountOf(accountId).charge(),
+
+    // Whoever has no window here has spent nothing: those of the process before were restored.
+    known: (accountId) => accounts.get(accountId)?.left() ?? { left: LIMITS.requestsPerWindowMax, freesInSeconds: 1 },
 
     fills() {
       const now = clock.monotonic();

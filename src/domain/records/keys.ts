@@ -82,9 +82,12 @@ export const KEYS = {
   bindings: 'kubernetes/',
   binding: (uid: string) => `kubernetes/${uid}`,
 
-  idempotencyRecord: (accountId: string, name: string) => `idem/${accountId}/answer/${name}`,
+  /** By account; those of the operator's creates by `operator`, or `operator-` and the account of an API key. */
+  idempotencyRecord: (scope: string, name: string) => `idem/${scope}/answer/${name}`,
   idempotencyRecordsAll: 'idem/',
-  idempotencySlot: (accountId: string, slot: number) => `idem/${accountId}/slot/${slot}`,
+  idempotencySlot: (scope: string, slot: number) => `idem/${scope}/slot/${slot}`,
+  /** Numbers the records of the operator's creates; those of an account are numbered by its counters. */
+  idempotencyRing: (scope: string) => `idem/${scope}/ring`,
 
   purges: 'purge/',
   purge: (marker: string) => `purge/${marker}`,

@@ -140,7 +140,7 @@ export const auditSchema = z.looseObject({
 });
 export type AuditRecord = z.infer<typeof auditSchema>;
 
-/** H19: the answer to a request with an Idempotency-Key, kept for a day. It is encrypted, since it holds a code. */
+/** H19: the answer to a request with an Idempotency-Key, kept for a day. It is encrypted, since it holds a code or an API key. */
 export const idempotencyRecordSchema = z.looseObject({
   at: instant,
   slot: z.int().min(0),
@@ -150,6 +150,8 @@ export const idempotencyRecordSchema = z.looseObject({
 });
 /** A slot in the ring of an account's idempotency records: it names the record that has the slot. */
 export const idempotencySlotSchema = z.looseObject({ key: z.string() });
+/** How many idempotency records of the operator's a scope has had: the next one's slot follows from it. */
+export const idempotencyRingSchema = z.looseObject({ next: z.int().min(0) });
 
 /** Leads from a key id, or from the hash of a credential, to its account. */
 export const keyLocatorSchema = z.looseObject({ accountId: z.string() });

@@ -40,7 +40,7 @@ export interface BoundAccount extends NewAccount {
   readonly managedBy: Owner;
 }
 
-export interface BoundAccountsDeps extends AccountsDeps {
+export interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
   readonly store: Store;
 }
 

@@ -280,7 +280,7 @@ onEachBackend('the configuration poll', (backend) => {
       ['GET', '/v1/apps', null],
       ['GET', '/', null],
     ])('%s %s → 404, Allow: %s', async (method, path, allow) => {
-      const answer = await call(muster.device + path, { method });
+      const answer = await call(muster.device + path, { method, undocumented: 'another listener' });
       expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
       expect(answer.headers.get('allow')).toBe(allow);
     });

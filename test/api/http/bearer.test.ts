@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connectRaw, type RawConnection } from '../../support/http/raw-http.ts';
 import { call, createApp, enroll, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
-/* The last bearer of a connection is cached (`api/http/bearer.ts`), for requests with the same field alone. */
+/* The last bearer of a connection is cached (`api/http/request-headers.ts`), for requests with the same field alone. */
 
 let muster: Muster;
 beforeEach(async () => {

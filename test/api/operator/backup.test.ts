@@ -46,6 +46,15 @@ onEachBackend('GET /operator/v1/backup', (backend) => {
     expect([head.status, head.text]).toEqual([200, '']);
     expect((await call(`${muster.ops}${PATH}`, { method: 'POST', token: OPERATOR_TOKEN })).status).toBe(404);
   });
+
+  test('takes true and false for count, and nothing else', async () => {
+    await using muster = await backend.fresh();
+    expect((await asked(muster, '?count=false')).status).toBe(200);
+    for (const count of ['', 'TRUE', '1']) {
+      const { status, text } = await asked(muster, `?count=${count}`);
+      expect([status, text]).toEqual([400, expect.stringContaining('"invalid_request"')]);
+    }
+  });
 });
 
 test('a backup waits for its client with little in memory, is one at a time, and is over when the client goes', async () => {

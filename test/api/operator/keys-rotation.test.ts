@@ -59,6 +59,22 @@ const createKept = ({ muster, account }: Started, key: string) =>
     headers: { 'idempotency-key': key },
   });
 
+/** What the operator made once: an account, and an API key of the account of the test. */
+const createKeptByOperator = ({ muster, account }: Started) =>
+  Promise.all(
+    [
+      ['/accounts', { name: 'once', entitlement: 'standard' }] as const,
+      [`/accounts/${account.accountId}/api-keys`, { name: 'once' }] as const,
+    ].map(([path, body]) =>
+      call(`${muster.ops}/operator/v1${path}`, {
+        method: 'POST',
+        token: OPERATOR_TOKEN,
+        body,
+        headers: { 'idempotency-key': 'once' },
+      }),
+    ),
+  );
+
 async function otelOf({ store, account }: Started): Promise<ReturnType<typeof otelSchema.parse>> {
   const entry = await store.get(KEYS.otel(account.accountId));
   if (!entry) throw new Error('no configuration is stored');
@@ -117,15 +133,16 @@ onEachBackend('key rotation', (backend) => {
     const { muster, account } = started;
     await putHeader(started, SECRET);
     const first = await createKept(started, 'one');
+    const made = await createKeptByOperator(started);
     const app = await createApp(muster, account.apiKey);
     const credential = await enroll(muster, app);
     const before = await poll(muster, credential);
     expect(before.text).toContain('collector-secret-4711');
-    expect(await keysOf(muster)).toMatchObject({ writing: 1, known: [1], sealedUnder: { 1: 2 }, removable: [] });
+    expect(await keysOf(muster)).toMatchObject({ writing: 1, known: [1], sealedUnder: { 1: 4 }, removable: [] });
     const { config: _, ...was } = await otelOf(started);
 
     await rotateTo(started, 1, 2);
-    expect(await keysOf(muster)).toMatchObject({ writing: 2, known: [1, 2], sealedUnder: { 2: 2 }, removable: [1] });
+    expect(await keysOf(muster)).toMatchObject({ writing: 2, known: [1, 2], sealedUnder: { 2: 4 }, removable: [1] });
     await forget(started, 2);
 
     const { config, ...is } = await otelOf(started);
@@ -138,6 +155,9 @@ onEachBackend('key rotation', (backend) => {
     const again = await createKept(started, 'one');
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect([again.status, again.text]).toEqual([first.status, first.text]);
+    const madeAgain = await createKeptByOperator(started);
+    expect(madeAgain.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(['true', 'true']);
+    expect(madeAgain.map(({ text }) => text)).toEqual(made.map(({ text }) => text));
   });
 
   test('a purged secret is beyond recovery once the old line is gone, and is counted until then', async () => {

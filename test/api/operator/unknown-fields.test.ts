@@ -26,6 +26,16 @@ describe('a field that an operation of the operator does not have is refused by 
     ]);
   });
 
+  test.each([
+    ['/operator/v1/accounts?limit=1&limit=2', 400],
+    ['/operator/v1/accounts?limit=1&other=1&other=2', 200],
+    ['/operator/v1/backup?count=x&count=true', 400],
+    ['/operator/v1/usage?month=2026-01&month=2026-02', 400],
+    ['/operator/v1/usage?month=2026-01', 200],
+  ])('GET %s is %i: a parameter that is there twice is no choice of the service', async (path, status) => {
+    expect((await call(muster.ops + path, { token: OPERATOR_TOKEN })).status).toBe(status);
+  });
+
   test('nothing of the request is done, and without the field it is', async () => {
     expect((await send('PATCH', account, { name: 'new', nmae: 'x' })).status).toBe(400);
     expect((await call(`${muster.ops}/operator/v1/accounts${account}`, { token: OPERATOR_TOKEN })).body['name']).toBe(

@@ -139,8 +139,11 @@ onEachBackend('usage, as it is asked for', (backend) => {
       expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     });
 
-    test.each(['limit=0', 'limit=1001', 'limit=x', 'after=%2F'])('%s', async (query) => {
+    test.each(['limit=0', 'limit=1001', 'limit=x', 'after=%2F', 'after='])('%s', async (query) => {
       expect(await billed.usage(`?month=2026-01&${query}`)).toMatchObject(INVALID_REQUEST);
+      // The page has no effect on one account, and is judged all the same.
+      const ofOne = `?month=2026-01&accountId=${'b'.repeat(16)}&${query}`;
+      expect(await billed.usage(ofOne)).toMatchObject(INVALID_REQUEST);
     });
 
     test('another method, and another token', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readDocument } from '../../support/openapi/documents.ts';
+import { Schemas } from '../../support/openapi/schemas.ts';
 import { Muster, tenant, type Answer } from '../../support/service/muster.ts';
 import { asCaller, expectRefusal, type Ask, type V1Code } from '../../support/service/v1.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -7,6 +9,35 @@ import endpoints from '../../vectors/endpoint.json' with { type: 'json' };
 import puts from '../../vectors/otel-put.json' with { type: 'json' };
 
 const OLD = { enabled: true, endpoint: 'https://old.example.com', evidenceLevel: 'redacted' };
+
+describe('the schema of the document', () => {
+  const schemas = new Schemas(readDocument('v1'), 'open');
+  const fits = (body: object): boolean =>
+    schemas.faultOf('/components/schemas/StoreOtelConfigRequest', body) === undefined;
+
+  test.each(endpoints.filter(({ accept }) => accept))('takes endpoint $id: $why', ({ endpoint }) => {
+    expect(fits({ enabled: true, endpoint })).toBe(true);
+  });
+
+  test.each(authHeaders)('takes authHeader $id as the rule does: $why', ({ value, result }) => {
+    expect(fits({ ...OLD, authHeader: value })).toBe(result !== 'reject');
+  });
+
+  test.each(puts.filter(({ code }) => code === null))('takes body $id: $why', ({ body }) => {
+    expect(fits(body)).toBe(true);
+  });
+
+  test.each([
+    'https://c.example.com/?',
+    'https://c.example.com/#',
+    'c.example.com',
+    'https://',
+    'https://a b',
+    'ftp://a',
+  ])('refuses the endpoint %j', (endpoint) => {
+    expect(fits({ enabled: true, endpoint })).toBe(false);
+  });
+});
 
 describe('the vectors, through PUT /v1/otel-config', () => {
   const clock = new FakeClock();

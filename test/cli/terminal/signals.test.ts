@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { onInterruption } from '../../../src/cli/terminal/signals.ts';
 import { BackupWriter } from '../../../src/domain/backup/file-format.ts';
 import { signer } from '../../support/records/backups.ts';
-import { connectedTo, MAIN, musterProcess } from '../../support/service/muster-command.ts';
+import { connectedTo, MAIN, musterHere, musterProcess, ownedBy } from '../../support/service/muster-command.ts';
 import { KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
 /* The end of a command whose reader closes early, or whose person stops it. */
@@ -43,27 +44,57 @@ describe('where nobody reads stdout', () => {
   });
   afterAll(() => muster[Symbol.asyncDispose]());
 
+  /** Runs the command with such a stdout. */
+  async function ended(
+    what: string,
+    words: readonly string[],
+    env = connectedTo(muster),
+  ): Promise<readonly [code: number, stderr: string]> {
+    const stdout = unread(what);
+    const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', stdout, 'pipe'], env });
+    closeSync(stdout);
+    const closed = once(child, 'close') as Promise<[number]>;
+    const [stderr, [code]] = await Promise.all([child.stderr ? text(child.stderr) : '', closed]);
+    return [code, stderr];
+  }
+
   test.each([
     ['a list is cut off, and nothing is amiss', ['audit', 'list', '-a', 'ACCOUNT'], 0],
-    ['a backup has failed', ['backup', '-'], 1],
+    ['a backup has failed', ['backup', 'create', '-'], 1],
     ['the checks have no verdict', ['doctor'], 1],
     ['nor is the audit', ['audit', 'verify'], 1],
   ])('%s: muster %j', async (what, args, code) => {
-    const stdout = unread(what);
     const words = args.map((word) => (word === 'ACCOUNT' ? accountId : word));
-    const stdio = ['ignore', stdout, 'pipe'] as const;
-    const child = spawn(process.execPath, [MAIN, ...words], { stdio: [...stdio], env: connectedTo(muster) });
-    closeSync(stdout);
-    const closed = once(child, 'close') as Promise<[number]>;
-    const [stderr, [ended]] = await Promise.all([child.stderr ? text(child.stderr) : '', closed]);
-    expect([ended, stderr]).toEqual([code, code === 0 ? '' : 'muster: stdout: nobody reads it to its end\n']);
+    const said = code === 0 ? '' : 'muster: stdout: nobody reads it to its end\n';
+    expect(await ended(what, words)).toEqual([code, said]);
+  });
+
+  test('what was made, and has a secret that nobody sees, is told by its id, also where it is quiet', async () => {
+    const owner = await tenant(muster);
+    const made = ['-a', owner.accountId, '--quiet'];
+    const [code, said] = await ended('key', ['api-keys', 'create', ...made]);
+    const listed = await musterHere(['api-keys', 'list', ...made, '-o', 'id'], connectedTo(muster));
+    const keyId = listed.stdout.split('\n').find((id) => id !== '' && id !== owner.keyId);
+    expect([code, said]).toEqual([
+      1,
+      `muster: stdout: nobody reads it to its end. The key ${keyId} was created, and its text could not be saved: ` +
+        `\`muster api-keys revoke ${keyId} -a ${owner.accountId}\` revokes it.\n`,
+    ]);
+    const env = ownedBy(muster, owner.apiKey);
+    const app = await ended('app', ['apps', 'create', '--quiet'], env);
+    const appId = (await musterHere(['apps', 'list', '-o', 'id'], env)).stdout.trimEnd();
+    expect(app).toEqual([1, expect.stringContaining(`The app ${appId} was created, and its code could not be saved:`)]);
+    expect(await ended('code', ['apps', 'code', appId, '--quiet'], env)).toEqual([
+      1,
+      expect.stringContaining(`A code of the app ${appId} was issued, and could not be saved: issue another one.`),
+    ]);
   });
 });
 
-test('a restore that is stopped ends in words', async () => {
+test('a restore that is stopped ends in words: a dry run, since only that reads a pipe', async () => {
   const path = fifo('endless');
   writeFileSync(join(root, 'keys'), KEY_FILE_TEXT);
-  const { child, ended } = musterProcess(['restore', path], {
+  const { child, ended } = musterProcess(['restore', path, '--dry-run'], {
     MUSTER_DATA_DIR: join(root, 'data'),
     MUSTER_KEY_FILE: join(root, 'keys'),
     MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
@@ -81,4 +112,17 @@ test('a restore that is stopped ends in words', async () => {
   }
   await backup.close();
   expect(await ended).toEqual({ code: 1, stdout: '', stderr: 'muster: interrupted.\n' });
+});
+
+test('a signal that arrives twice, from the terminal and from the process above, is one', () => {
+  const before = process.listenerCount('SIGINT');
+  {
+    using interruption = onInterruption(new Error('interrupted'));
+    process.emit('SIGINT', 'SIGINT');
+    process.emit('SIGINT', 'SIGINT');
+    expect(interruption.signal.aborted).toBe(true);
+    // Without a listener, the next one would kill the process.
+    expect(process.listenerCount('SIGINT')).toBe(before + 1);
+  }
+  expect(process.listenerCount('SIGINT')).toBe(before);
 });

@@ -10,6 +10,7 @@ import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { countNight, type ChangedSince } from '../../../src/domain/metering/count-active.ts';
 import { createAccountQueues } from '../../../src/domain/mutation/account-queue.ts';
 import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
+import { createOperatorCreates } from '../../../src/domain/mutation/operator-creates.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
@@ -88,10 +89,13 @@ class World implements AsyncDisposable {
     const metrics = createMetrics('test');
     const random = systemRandom();
     const deps = { store, fleet, clock, clockWatch, log, random, metrics };
-    const idempotency = createIdempotencyRecords(store, createEnvelope(parseKeyRing(KEY_FILE_TEXT), random));
-    this.#accounts = createAccounts(deps);
+    const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), random);
+    const idempotency = createIdempotencyRecords(store, envelope);
+    const operatorCreates = createOperatorCreates({ ...deps, envelope });
+    this.#accounts = createAccounts({ ...deps, operatorCreates });
     this.#apiKeys = createApiKeys({
       ...deps,
+      operatorCreates,
       keyUses: { lastUses: async () => new Map() },
       mayExpire: async () => true,
     });

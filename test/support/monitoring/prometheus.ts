@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
+import { killAtExit } from '../run/guard.ts';
 import { freePorts } from '../service/free-ports.ts';
 
 const sample = z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) });
@@ -71,9 +72,7 @@ export class Prometheus implements AsyncDisposable {
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    const kill = (): void => void child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
+    killAtExit(child);
     await new Promise<void>((resolve, reject) => {
       const log: string[] = [];
       child.once('error', reject);

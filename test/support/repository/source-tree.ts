@@ -19,11 +19,16 @@ export interface SourceFile {
 const IMPORT = /^\s*(?:import|export)\s+(type\s)?(?:[^;']*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
 
 /** Every file of `src`. */
-export function sourceTree(): readonly SourceFile[] {
-  return globSync('**/*.ts', { cwd: join(ROOT, 'src') })
+export const sourceTree = (): readonly SourceFile[] => treeOf('src');
+
+/** Every file of the client for TypeScript; its paths are relative to the client's own `src`. */
+export const clientTree = (): readonly SourceFile[] => treeOf('clients/typescript/src');
+
+function treeOf(folder: string): readonly SourceFile[] {
+  return globSync('**/*.ts', { cwd: join(ROOT, folder) })
     .toSorted()
     .map((path) => {
-      const text = readFileSync(join(ROOT, 'src', path), 'utf8');
+      const text = readFileSync(join(ROOT, folder, path), 'utf8');
       return { path, text, lines: text.trimEnd().split('\n').length, ...importsOf(path, text) };
     });
 }

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import process from 'node:process';
 
 /** Kills the child when this process is gone, however it went: the pipe to the watcher closes with it. */
 export function guard(child: ChildProcess): void {
@@ -10,4 +11,20 @@ export function guard(child: ChildProcess): void {
   watcher.unref();
   // From then on the number may be somebody else's.
   child.once('exit', () => watcher.kill('SIGKILL'));
+}
+
+const ending = new Set<ChildProcess>();
+
+/** Kills a child that is left when this process ends by itself. One listener for all: many commands run side by side. */
+export function killAtExit(child: ChildProcess): void {
+  if (ending.size === 0) process.once('exit', killAll);
+  ending.add(child);
+  child.once('exit', () => {
+    ending.delete(child);
+    if (ending.size === 0) process.off('exit', killAll);
+  });
+}
+
+function killAll(): void {
+  for (const child of ending) child.kill('SIGKILL');
 }

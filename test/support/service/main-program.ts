@@ -6,14 +6,14 @@ import { COMPILED } from './compiled.ts';
 import type { Addresses } from './muster-process.ts';
 import { OPERATOR_TOKEN } from './muster.ts';
 
-const MAIN = join(import.meta.dirname, '../../../src/main.ts');
+const MAIN = [join(import.meta.dirname, '../../../src/main.ts')];
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** `node src/main.ts` with all that it says and how it ends, whether it comes to listen or not. */
+/** `node src/main.ts`, or another program that serves, with all that it says and how it ends, whether it comes to listen or not. */
 export class MainProgram implements AsyncDisposable {
   readonly stdout: string[] = [];
   /** Rejects where it ends before. */
@@ -22,8 +22,8 @@ export class MainProgram implements AsyncDisposable {
   stderr = '';
   readonly #child: ChildProcess;
 
-  constructor(env: Readonly<Record<string, string>>, nodeArguments: readonly string[] = []) {
-    const child = spawn(process.execPath, [...nodeArguments, MAIN], {
+  constructor(env: Readonly<Record<string, string>>, nodeArguments: readonly string[] = [], program = MAIN) {
+    const child = spawn(process.execPath, [...nodeArguments, ...program], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...COMPILED,

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
-import { muster } from '../../../src/cli/program.ts';
+import { runMuster } from '../../../src/cli/program.ts';
 import { failed } from '../../../src/cli/terminal/exit.ts';
+import { killAtExit } from '../run/guard.ts';
 import { COMPILED } from './compiled.ts';
 import { OPERATOR_TOKEN, type Muster } from './muster.ts';
 
@@ -16,24 +17,30 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** `muster …` as a process of its own, with nothing in its environment that it reads but what is given. */
+/**
+ * `muster …` as a process of its own, with nothing in its environment that it reads but what is given.
+ * @param stdin all of its input; without it there is none
+ */
 export function musterProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  { stdin }: { readonly stdin?: string } = {},
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...COMPILED, ...env },
   });
-  const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
+  // A command that does not read it may have ended before it is written.
+  child.stdin.on('error', () => undefined).end(stdin);
+  killAtExit(child);
   const closed = new Promise<number | string | null>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal));
   });
-  const ended = Promise.all([text(child.stdout), text(child.stderr), closed]).then(([stdout, stderr, code]) => {
-    process.off('exit', kill);
-    return { code, stdout, stderr };
-  });
+  const ended = Promise.all([text(child.stdout), text(child.stderr), closed]).then(([stdout, stderr, code]) => ({
+    code,
+    stdout,
+    stderr,
+  }));
   return { child, ended };
 }
 
@@ -50,9 +57,7 @@ export async function musterHere(args: readonly string[], env: Readonly<Record<s
   using stderr = caught(process.stderr);
   try {
     process.exitCode = 0;
-    await muster(env)
-      .parseAsync(args, { from: 'user' })
-      .catch((error: unknown) => failed(error));
+    await runMuster(env, args).catch((error: unknown) => failed(error));
     return { code: process.exitCode, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     process.exitCode = before;
@@ -75,4 +80,10 @@ function caught(stream: NodeJS.WriteStream): Disposable & { readonly text: () =>
 export const connectedTo = ({ ops }: Pick<Muster, 'ops'>): Record<string, string> => ({
   MUSTER_OPS_URL: ops,
   MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+});
+
+/** The environment that leads the command to `/v1` of a running service, by an owner's key. */
+export const ownedBy = ({ api }: Pick<Muster, 'api'>, apiKey: string): Record<string, string> => ({
+  MUSTER_URL: api,
+  MUSTER_API_KEY: apiKey,
 });

@@ -9,6 +9,7 @@ import { startService, type Service, type ServiceOptions } from '../../../src/se
 import type { Store } from '../../../src/store/port.ts';
 import type { Boot } from '../../../src/time/boot.ts';
 import type { Clock } from '../../../src/time/clock.ts';
+import { judgeAnswer, type Undocumented } from '../openapi/judge-answer.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
 import { until } from '../time/until.ts';
 
@@ -138,10 +139,16 @@ export interface Call {
   readonly body?: object | string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Why the answer is in no document, by a name of the list. */
+  readonly undocumented?: Undocumented;
 }
 
-/** One request by `fetch`. */
-export async function call(url: string, { method = 'GET', token, body, headers, signal }: Call = {}): Promise<Answer> {
+/**
+ * One request by `fetch`.
+ * @throws Error where the answer is not what the document of its API says
+ */
+export async function call(url: string, request: Call = {}): Promise<Answer> {
+  const { method = 'GET', token, body, headers, signal, undocumented } = request;
   const response = await fetch(url, {
     method,
     headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
@@ -151,6 +158,8 @@ export async function call(url: string, { method = 'GET', token, body, headers, 
     ...(signal && { signal }),
   });
   const text = await response.text();
+  if (undocumented === undefined)
+    judgeAnswer({ method, url }, { status: response.status, headers: response.headers, text });
   return {
     status: response.status,
     headers: response.headers,

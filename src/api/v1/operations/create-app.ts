@@ -1,18 +1,12 @@
-import * as z from 'zod';
-import { LIMITS } from '../../../domain/limits.ts';
 import { dateTime } from '../../../time/date-time.ts';
-import { text } from '../../http/fields.ts';
-import { REPLAYED, route } from './route.ts';
+import * as operations from '../../contract/v1/apps.ts';
+import { REPLAYED } from '../../http/request-headers.ts';
+import { route } from './route.ts';
 
 /** Section 4.1: POST /v1/apps. */
-export const createApp = route({
-  method: 'post',
-  path: '/v1/apps',
-  body: z.object({ name: text({ codePointsMax: LIMITS.nameCodePointsMax }).optional() }),
-  refuse: { name: 'invalid_name' },
-  idempotency: { malformed: 'invalid_name' },
-
-  async handle({ caller, body: { name = '' }, idempotencyKey: key }, { apps }) {
+export const createApp = route(
+  operations.createApp,
+  async ({ caller, body: { name = '' }, idempotencyKey: key }, { apps }) => {
     const idempotency = key === undefined ? undefined : { key, path: '/v1/apps', question: name };
     const created = await apps.create(caller, name, idempotency);
     return {
@@ -27,4 +21,4 @@ export const createApp = route({
       headers: created.replayed ? REPLAYED : [],
     };
   },
-});
+);

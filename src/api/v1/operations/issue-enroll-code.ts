@@ -1,13 +1,12 @@
 import { dateTime } from '../../../time/date-time.ts';
-import { REPLAYED, route } from './route.ts';
+import * as operations from '../../contract/v1/apps.ts';
+import { REPLAYED } from '../../http/request-headers.ts';
+import { route } from './route.ts';
 
 /** Section 4.4: POST /v1/apps/{appId}/enroll-code. */
-export const issueEnrollCode = route({
-  method: 'post',
-  path: '/v1/apps/:appId/enroll-code',
-  idempotency: { malformed: 'ignored' },
-
-  async handle({ caller, appId, idempotencyKey: key }, { apps }) {
+export const issueEnrollCode = route(
+  operations.issueEnrollCode,
+  async ({ caller, appId, idempotencyKey: key }, { apps }) => {
     const idempotency = key === undefined ? undefined : { key, path: `/v1/apps/${appId}/enroll-code`, question: '' };
     const { enrollCode, expiresAt, replayed } = await apps.issueCode(caller, appId, idempotency);
     return {
@@ -16,4 +15,4 @@ export const issueEnrollCode = route({
       headers: replayed ? REPLAYED : [],
     };
   },
-});
+);

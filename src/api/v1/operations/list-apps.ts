@@ -1,5 +1,6 @@
 import { andThen, type MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
+import * as operations from '../../contract/v1/apps.ts';
 import { appJson } from './app-view.ts';
 import { route } from './route.ts';
 
@@ -8,12 +9,9 @@ const CACHED_BYTES_MAX = 64 * 1024 * 1024;
 const ENTRY_BYTES = 300;
 
 /** Section 4.2: GET /v1/apps. */
-export const listApps = route({
-  method: 'get',
-  path: '/v1/apps',
-
-  handle: ({ account }) => andThen(bodyCache.of(account), (body) => ({ status: 200, body })),
-});
+export const listApps = route(operations.listApps, ({ account }) =>
+  andThen(bodyCache.of(account), (body) => ({ status: 200, body })),
+);
 
 interface CachedBody {
   readonly version: number;

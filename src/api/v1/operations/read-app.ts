@@ -1,16 +1,13 @@
 import { andThen } from '../../../concurrency/maybe-promise.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import * as operations from '../../contract/v1/apps.ts';
 import { cachedAppJson } from './app-view.ts';
 import { route } from './route.ts';
 
 /** Section 4.3: GET /v1/apps/{appId}. */
-export const readApp = route({
-  method: 'get',
-  path: '/v1/apps/:appId',
-
-  handle: ({ account, appId }) =>
-    andThen(account.app(appId), (app) => {
-      if (!app) throw new Refusal('not_found');
-      return andThen(account.lastSeen(), (seen) => ({ status: 200, body: cachedAppJson(app, seen) }));
-    }),
-});
+export const readApp = route(operations.readApp, ({ account, appId }) =>
+  andThen(account.app(appId), (app) => {
+    if (!app) throw new Refusal('not_found');
+    return andThen(account.lastSeen(), (seen) => ({ status: 200, body: cachedAppJson(app, seen) }));
+  }),
+);

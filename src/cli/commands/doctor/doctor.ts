@@ -1,33 +1,59 @@
-import process from 'node:process';
 import { ConfigError, readConfig, type Config } from '../../../config/config.ts';
+import type { Column } from '../../output/columns.ts';
+import { printList, refuseId } from '../../output/print.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
 import { printable } from '../../terminal/printable.ts';
+import { checkThroughService } from './deep.ts';
 import { finding, type Finding, type Report } from './finding.ts';
 import { checkMachine } from './machine.ts';
 import { checkService } from './service.ts';
 import { checkStore } from './store.ts';
 
+export interface DoctorOptions {
+  /** The service is known to run elsewhere, as in a cluster: it must respond, and its ports are not here. */
+  readonly running: boolean;
+  /** What takes as long as the store is large is checked, too. */
+  readonly deep: boolean;
+}
+
+const COLUMNS: readonly Column<Finding>[] = [
+  { head: 'LEVEL', of: ({ level }) => level },
+  { head: 'WHAT', of: ({ what }) => what },
+  { head: 'SAYS', of: ({ says }) => says },
+];
+
 /**
  * `muster doctor`: checks, and changes no setting and no data. An embedded store is opened as a start opens it, which
  * puts the files beside it in order and removes what an ended process held.
- * @param running the service is known to run elsewhere, as in a cluster: it must respond, and its ports are not here
- * @throws CommandFault with exit code 3 where a check fails
+ * @throws CommandFault with exit code 3 where a check fails, and 2 for `-o id`, before any
  */
-export async function doctor(env: NodeJS.ProcessEnv, { running }: { readonly running: boolean }): Promise<void> {
+export async function doctor(call: Invocation, { running, deep }: DoctorOptions): Promise<void> {
+  refuseId(call.globals.output, { columns: COLUMNS });
   requireWholeStdout();
+  const isTable = call.globals.output === 'table';
   const found: Finding[] = [];
+  // People see each finding at once, since some take long.
   const report = (finding: Finding): void => {
     found.push(finding);
-    process.stdout.write(`${finding.level.padEnd(4)}  ${finding.what.padEnd(13)}  ${printable(finding.says)}\n`);
+    const { level, what, says } = finding;
+    if (isTable) void call.terminal.stdout.write(`${level.padEnd(4)}  ${what.padEnd(13)}  ${printable(says)}\n`);
   };
-  const config = configured(env, report);
-  const service = await checkService(env, running, report);
+  const config = configured({ ...call.env }, report);
+  const service = await checkService(call, running, report);
   if (config) {
-    const keyRing = await checkMachine(config, running || service.runs, report);
-    await checkStore(config, { keyRing, serviceRuns: running || service.runs }, report);
+    const serviceRuns = running || service.runs;
+    const keyRing = await checkMachine(config, serviceRuns, report);
+    await checkStore(call, config, { keyRing, serviceRuns, serviceResponds: service.runs, deep }, report);
   }
-  const fails = found.filter(({ level }) => level === 'fail').length;
-  if (fails > 0) throw new CommandFault(fails === 1 ? '1 check failed.' : `${fails} checks failed.`, EXIT.bad);
+  if (deep && service.runs) await checkThroughService(call, report);
+  else if (deep && running) report(finding('audit').warn('not verified: the service cannot be reached'));
+  const failed = found.filter(({ level }) => level === 'fail').length;
+  const warned = found.filter(({ level }) => level === 'warn').length;
+  if (!isTable) {
+    await printList(call, { columns: COLUMNS, items: found, document: (findings) => ({ failed, warned, findings }) });
+  }
+  if (failed > 0) throw new CommandFault(failed === 1 ? '1 check failed.' : `${failed} checks failed.`, EXIT.bad);
 }
 
 function configured(env: NodeJS.ProcessEnv, report: Report): Config | undefined {

@@ -1,7 +1,9 @@
 import { systemClock } from '../../../time/clock.ts';
+import { addressOf, trustAuthority, type Address } from '../../connection/address.ts';
+import { operatorOf } from '../../connection/clients.ts';
+import { unreachable } from '../../connection/unreachable.ts';
 import { wordsOf } from '../../terminal/exit.ts';
-import { connectionOf, opsUrl } from '../../terminal/service-address.ts';
-import { ServiceClient, unreachable } from '../../terminal/service-client.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
 import { finding, type Report } from './finding.ts';
 
 const CHECK_MS_MAX = 5000;
@@ -15,31 +17,45 @@ const DATE_ROUNDING_MS = 1000;
  * @param mustRun it is a fault when the service cannot be reached
  */
 export async function checkService(
-  env: NodeJS.ProcessEnv,
+  call: Invocation,
   mustRun: boolean,
   report: Report,
 ): Promise<{ readonly runs: boolean }> {
   const service = finding('service');
-  let url: string;
+  let address: Address;
   try {
-    url = opsUrl(env);
+    address = addressOf('ops', call);
+    trustAuthority(address);
   } catch (error) {
     report(service.fail(wordsOf(error)));
     return { runs: false };
   }
-  const asked = systemClock.now();
-  const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CHECK_MS_MAX) }).catch((error: unknown) => {
-    report(service[mustRun ? 'fail' : 'warn'](unreachable(url, error)));
+  const { url } = address;
+  const askedAt = systemClock.now();
+  const ready = await fetch(`${url}/readyz`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(CHECK_MS_MAX),
+  }).catch((error: unknown) => {
+    report(service[mustRun ? 'fail' : 'warn'](unreachable(address, error)));
   });
   if (!ready) return { runs: false };
-  const answer = ((await ready.json().catch(() => undefined)) ?? {}) as { reason?: unknown; degraded?: unknown };
-  const { reason, degraded } = answer;
-  if (ready.status === 200 && typeof degraded === 'string') report(service.warn(`${url} is ready, but ${degraded}`));
-  else if (ready.status === 200) report(service.ok(`${url} is ready`));
-  else if (typeof reason === 'string') report(service.fail(`${url} is not ready: ${reason}`));
-  else report(service.fail(`${url} answers ${ready.status}, and not as Muster does: check MUSTER_OPS_URL`));
-  checkClock(ready.headers.get('date'), asked, report);
-  await checkToken(env, report);
+  const answer = ((await ready.json().catch(() => undefined)) ?? {}) as {
+    status?: unknown;
+    reason?: unknown;
+    degraded?: unknown;
+  };
+  const { status, reason, degraded } = answer;
+  if (status === 'ready' && typeof degraded === 'string') report(service.warn(`${url} is ready, but ${degraded}`));
+  else if (status === 'ready') report(service.ok(`${url} is ready`));
+  else if (status === 'not ready' && typeof reason === 'string') {
+    report(service.fail(`${url} is not ready: ${reason}`));
+  } else {
+    report(service.fail(`${url} answers ${ready.status}, and not as Muster does: check ${address.from}`));
+    // A stranger is handed no token, and says nothing about the store and the ports of this machine.
+    return { runs: false };
+  }
+  checkClock(ready.headers.get('date'), askedAt, report);
+  await checkToken(call, report);
   return { runs: true };
 }
 
@@ -57,12 +73,11 @@ function checkClock(date: string | null, asked: number, report: Report): void {
   else report(clock.ok('the service has the same time as this machine'));
 }
 
-async function checkToken(env: NodeJS.ProcessEnv, report: Report): Promise<void> {
+async function checkToken(call: Invocation, report: Report): Promise<void> {
   const token = finding('token');
   const keys = finding('keys');
   try {
-    const client = new ServiceClient(connectionOf(env));
-    const { writing, known } = await client.json<{ writing: number; known: number[] }>('/operator/v1/keys');
+    const { writing, known } = await operatorOf(call).readKeys({ timeoutMs: CHECK_MS_MAX });
     report(token.ok('the service takes the operator token'));
     if (known.includes(writing)) report(keys.ok(`key ${writing} is active, and the service knows it`));
     else report(keys.fail(`key ${writing} is active, and the service's key file does not have it: add its line`));

@@ -13,26 +13,37 @@ import { openConfiguredStore } from '../../../service/open-store.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { wordsOf } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+import { checkThroughStore } from './deep.ts';
 import { finding, type Report } from './finding.ts';
 import { madeAtStart } from './machine.ts';
 
 const FULLNESS_WARN = 0.7;
 const UNKNOWN_FULLNESS =
   'it cannot be told how full the store is: let the user ask etcd for its status, or open /metrics of etcd to Muster';
+const HELD = 'held by the running service: its findings above tell of the store';
+const UNREAD = 'not read: the service may hold it, and cannot be reached; leave out --running where none runs';
 /** A replica announces its clock every few seconds, so that its record may be that old. */
 const CLOCK_FAIL_MS = 30_000;
 
 interface Known {
   readonly keyRing: KeyRing | undefined;
+  /** It responds, or it is said to run elsewhere. */
   readonly serviceRuns: boolean;
+  /** It responds, so that its own findings are there. */
+  readonly serviceResponds: boolean;
+  /** Every record is read, and where no service runs, every audit verified. */
+  readonly deep: boolean;
 }
 
 /** Checks the store itself; an embedded one only while no service holds it. */
-export async function checkStore(config: Config, known: Known, report: Report): Promise<void> {
+export async function checkStore(call: Invocation, config: Config, known: Known, report: Report): Promise<void> {
   const found = finding('store');
   const { store: choice } = config;
   if (choice.kind === 'sqlite' && known.serviceRuns) {
-    return report(found.ok('held by the running service: its findings above tell of the store'));
+    report(known.serviceResponds ? found.ok(HELD) : found.warn(UNREAD));
+    if (known.deep) report(finding('records').warn('not read: stop the service, and run this again'));
+    return;
   }
   if (choice.kind === 'sqlite' && !existsSync(choice.path)) {
     return report(found.ok(`${choice.path} is made at the first start`));
@@ -41,6 +52,7 @@ export async function checkStore(config: Config, known: Known, report: Report): 
     const warn = (message: string): void => report(found.warn(message));
     await using store = await openConfiguredStore(config, warn, { checked: true });
     await checkOpened(store, config, known, report);
+    if (known.deep) await checkThroughStore(call, store, { audits: !known.serviceRuns }, report);
   } catch (error) {
     report(found.fail(wordsOf(error)));
   }

@@ -138,9 +138,9 @@ export class AccountWindow {
     await this.#running;
   }
 
-  /** Returns how much of the window is used, 0 to 1, as far as this replica knows. */
-  fill(now: number): number {
-    return Math.min(1, 1 - this.#window.left(now) / this.#deps.rules.requestsMax);
+  /** The window as this replica knows it. */
+  get known(): Pick<KnownWindow, 'fill' | 'remaining'> {
+    return this.#window;
   }
 
   /** Whether nothing is under way, leased or counted any more. */

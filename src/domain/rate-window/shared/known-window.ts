@@ -1,6 +1,7 @@
 import { ABSENT, type Entry } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { RateDecision } from '../local-window.ts';
+import { LIMITS } from '../../limits.ts';
+import type { RateDecision, RateLeft } from '../local-window.ts';
 import {
   NO_LEASES,
   reconciled,
@@ -33,6 +34,8 @@ export class KnownWindow {
   readonly #deps: KnownWindowDeps;
   readonly #remaining: RemainingUnits;
   #known: Known | undefined;
+  /** When the record was last learnt, on the monotonic clock; what was learnt may have been forgotten since. */
+  #learntAt = Number.NEGATIVE_INFINITY;
   /** The revision that `known` has or had: an entry of an older one is no news. */
   #reached = ABSENT;
   /** The last entry that the watch brought; it is parsed when it is needed. */
@@ -91,6 +94,7 @@ export class KnownWindow {
   /** After the machine stood still: for others the own lease may have ended. */
   voidLeases(): void {
     this.leases = withoutUse(this.leases);
+    this.#learntAt = Number.NEGATIVE_INFINITY;
   }
 
   takeNewer(): void {
@@ -154,9 +158,21 @@ export class KnownWindow {
     return this.#remaining.left(now);
   }
 
+  /** Returns how much of the window is used, 0 to 1. */
+  fill(now: number): number {
+    return Math.min(1, 1 - this.left(now) / this.#deps.rules.requestsMax);
+  }
+
+  /** What is left, also by a record that was forgotten; undefined where none was learnt within the last minute. */
+  remaining(now: number): RateLeft | undefined {
+    const isKnown = this.#deps.clock.monotonic() - this.#learntAt < LIMITS.rateWindowMs;
+    return isKnown ? this.#remaining.at(now) : undefined;
+  }
+
   #learn(known: Known): Known {
     const { replicaId, clock, rules } = this.#deps;
     this.#known = known;
+    this.#learntAt = clock.monotonic();
     this.#reached = known.revision;
     this.leases = reconciled(this.leases, known, replicaId);
     const { lease } = this.leases;

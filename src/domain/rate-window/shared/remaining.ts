@@ -1,4 +1,4 @@
-import type { RateDecision } from '../local-window.ts';
+import type { RateDecision, RateLeft } from '../local-window.ts';
 import { ofOthers } from './count.ts';
 import { settled, type OwnLease } from './own-lease.ts';
 import type { OwnUsage } from './own-usage.ts';
@@ -36,8 +36,12 @@ export class RemainingUnits {
   }
 
   answer(admitted: boolean, now: number): RateDecision {
-    const freesInSeconds = Math.max(1, Math.ceil((this.freesAt(now) - now) / 1000));
-    return { admitted, left: admitted ? this.left(now) : 0, freesInSeconds };
+    const { left, freesInSeconds } = this.at(now);
+    return { admitted, left: admitted ? left : 0, freesInSeconds };
+  }
+
+  at(now: number): RateLeft {
+    return { left: this.left(now), freesInSeconds: Math.max(1, Math.ceil((this.freesAt(now) - now) / 1000)) };
   }
 
   /** Units that are neither spent nor leased by others, as far as this replica knows. */

@@ -88,9 +88,11 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   return {
     charge: (accountId) => windowOf(accountId).charge(),
 
+    known: (accountId) => accounts.get(accountId)?.known.remaining(now()),
+
     fills() {
       const at = now();
-      return filled(accounts, (window) => window.fill(at));
+      return filled(accounts, (window) => window.known.fill(at));
     },
 
     run: async (signal) => void (await Promise.all([watch.run(signal), rounds(signal)])),

@@ -52,9 +52,30 @@ test('a place where nothing was started yet is well; only the service is missing
   ]);
 });
 
+test('findings have no ids: -o id is refused before anything is checked', async () => {
+  let asked = 0;
+  await using server = createHttpServer((_request, response) => {
+    asked += 1;
+    response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const MUSTER_OPS_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await musterHere(['doctor', '-o', 'id'], { ...env, MUSTER_OPS_URL })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'muster: This has no id: choose another form than -o id.\n',
+  });
+  expect(asked).toBe(0);
+  await musterHere(['doctor', '-o', 'json'], { ...env, MUSTER_OPS_URL });
+  expect(asked).toBeGreaterThan(0);
+});
+
 test('where the service must run, it is a fault that it cannot be reached; what it would hold is left alone', async () => {
-  const { code, stdout } = await musterCommand(['doctor', '--running'], env);
+  const { code, stdout } = await musterCommand(['doctor', '--running', '--deep'], env);
   expect(code).toBe(3);
+  expect(stdout).toMatch(/^warn {2}store +not read: the service may hold it, and cannot be reached; /m);
+  expect(stdout).toMatch(/^warn {2}audit +not verified: the service cannot be reached$/m);
+  expect(stdout).not.toContain('held by the running service');
   expect(stdout).toMatch(/^fail {2}service .*127\.0\.0\.1:9 cannot be reached/m);
   expect(stdout).not.toMatch(/^\w+ +port /m);
 });
@@ -90,7 +111,7 @@ test('a running service is asked: it is ready, takes the token, knows its key, a
     /service .* is ready/,
     /token .* takes/,
     /keys .* key 1 is active/,
-    /store .* held by the running/,
+    /^ok .*store .* held by the running service: its findings above/,
   ]) {
     expect(findings.filter((line) => says.test(line))).toHaveLength(1);
   }
@@ -105,9 +126,30 @@ test('a wrong token is told, and never shown', async () => {
   expect(diagnosis.findings.join('\n')).not.toContain(token);
 });
 
+test.each(['<html>', '{"reason":"closed"}'])(
+  'a stranger that answers %s is no service, and is handed no token',
+  async (text) => {
+    const asked: (string | undefined)[] = [];
+    await using server = createHttpServer(({ url, headers }, response) => {
+      asked.push(url, headers.authorization);
+      response.writeHead(200, { Connection: 'close' }).end(text);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const MUSTER_OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
+    const diagnosis = await diagnosed({ MUSTER_OPS_URL: `http://127.0.0.1:${port}`, MUSTER_OPERATOR_TOKEN });
+    expect(diagnosis.code).toBe(3);
+    expect(failsOf(diagnosis)).toEqual([expect.stringMatching(/service .* answers 200, and not as Muster does/)]);
+    expect(diagnosis.findings.join('\n')).not.toContain('held by the running service');
+    expect(asked).toEqual(['/readyz', undefined]);
+  },
+);
+
 test('a clock that is off by more than half a minute is told', async () => {
   await using server = createHttpServer((_request, response) => {
-    response.writeHead(200, { Date: new Date(Date.UTC(2001, 1, 1)).toUTCString(), Connection: 'close' }).end('{}');
+    response
+      .writeHead(200, { Date: new Date(Date.UTC(2001, 1, 1)).toUTCString(), Connection: 'close' })
+      .end('{"status":"ready"}');
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;

@@ -1,0 +1,99 @@
+/* Written by `npm run client` from docs/openapi/device.json: do not edit. */
+
+/** How many detections were taken. */
+export interface AcceptedDetections {
+  /** The number of events in the request, repeats included. */
+  readonly accepted: number;
+}
+
+/** The outcome of a revision on one machine. */
+export interface AcknowledgeConfigRequest {
+  /** The revision that the daemon applied, or could not; one that it was never given is 400. */
+  readonly revision: number;
+  /** How it went. */
+  readonly status: 'applied' | 'failed';
+  /** What went wrong; cut after 512 characters. No secret belongs here. */
+  readonly error?: string | undefined;
+}
+
+/** The configuration of a daemon. */
+export interface DeviceConfig {
+  /** The revision of the configuration, which each change of it raises; 0 for the one that was never stored. */
+  readonly revision: number;
+  /** Seconds from one poll of this app’s daemon to the next; it has a spread of its own, so that a fleet does not poll in step. */
+  readonly pollIntervalSeconds: number;
+  /** The export configuration. */
+  readonly otel: {
+    /** Whether to export at all. */
+    readonly enabled: boolean;
+    /** The OTLP/HTTP address of the collector; empty where none is set. */
+    readonly endpoint: string;
+    /** The headers to send to the collector, secrets among them. */
+    readonly headers: Readonly<Record<string, string>>;
+    /** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */
+    readonly evidenceLevel: 'hashes' | 'redacted' | 'full';
+  };
+}
+
+/** What a daemon shows to enroll. */
+export interface EnrollDeviceRequest {
+  /** The id of the app that the daemon enrolls as. One of another form is as wrong as an unknown one. */
+  readonly appId: string;
+  /** An open enrollment code of the app, a secret. It is used up. One of another form is as wrong as an unknown one. */
+  readonly enrollCode: string;
+  /** The platform of the machine; printable ASCII. */
+  readonly platform?: string | undefined;
+  /** The version of the daemon; printable ASCII. */
+  readonly agentVersion?: string | undefined;
+  /** Only a `cloud` daemon of an Enterprise account receives the configuration; a `private` one, as without this field, is configured locally. */
+  readonly connection?: 'cloud' | 'private' | undefined;
+  /** The SHA-256 of a credential that the daemon made itself, in 64 hex digits. Without it the service makes one, and an answer that is lost costs the code. */
+  readonly credentialHash?: string | undefined;
+}
+
+/** An enrolled daemon. */
+export interface EnrolledDevice {
+  /** The id of the app. */
+  readonly appId: string;
+  /** The status of the app from now on. */
+  readonly status: 'active';
+  /** Seconds from one poll of this app’s daemon to the next; it has a spread of its own, so that a fleet does not poll in step. */
+  readonly pollIntervalSeconds: number;
+  /** The credential that the service made, a secret that no other answer shows; absent where the daemon sent a hash. */
+  readonly credential?: string | undefined;
+}
+
+/** An error. */
+export interface Error {
+  /** What is wrong. */
+  readonly error: {
+    /** Tells the error apart, for programs. */
+    readonly code: string;
+    /** Says what is wrong and what to do, for people. */
+    readonly message: string;
+  };
+}
+
+/** Detections of one machine. */
+export interface ReportDetectionsRequest {
+  /** The detections, at most 100. */
+  readonly events: readonly {
+    /** An id that never repeats for this app: random rather than counted, printable ASCII. */
+    readonly id: string;
+    /** When it happened, not before 1970, with `Z` or an offset. */
+    readonly at: string;
+    /** The rule that found it, printable ASCII. */
+    readonly rule: string;
+    /** How grave it is. */
+    readonly severity: 'low' | 'medium' | 'high' | 'critical';
+    /** What was found. The service cuts what is above the account’s `evidenceLevel` before it stores anything. */
+    readonly evidence: {
+      /** A hash of what was found, printable ASCII. */
+      readonly hash: string;
+      /** What was found, without what is private; cut after 2048 characters. */
+      readonly redacted?: string | undefined;
+      /** All that was found; cut after 4096 characters. */
+      readonly full?: string | undefined;
+    };
+  }[];
+}

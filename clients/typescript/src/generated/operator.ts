@@ -1,0 +1,336 @@
+/* Written by `npm run client` from docs/openapi/operator.json: do not edit. */
+
+/** An account: an owner of apps. */
+export interface Account {
+  /** The id of the account. */
+  readonly accountId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
+  readonly entitlement: 'standard' | 'enterprise';
+  /** Whether every key and every daemon of the account is refused. */
+  readonly disabled: boolean;
+  /** When the account was created. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** The FleetAccount that may adopt the account, once. */
+  readonly adoptableBy?: string | undefined;
+  /** The FleetAccount that manages the account. */
+  readonly managedBy?: string | undefined;
+}
+
+/** A page of accounts. */
+export interface AccountPage {
+  /** The accounts of the page. */
+  readonly accounts: readonly Account[];
+  /** The value of `after` for the next page; absent on the last one. */
+  readonly next?: string | undefined;
+}
+
+/** An API key, without its text. */
+export interface ApiKey {
+  /** The id of the API key; it is no secret. */
+  readonly keyId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** When the key was created. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
+  readonly expiresAt: string | null;
+  /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
+  readonly lastUsedAt: string | null;
+}
+
+/** The API keys of an account. */
+export interface ApiKeyList {
+  /** The keys, oldest first. */
+  readonly apiKeys: readonly ApiKey[];
+}
+
+/** An entry of an audit. */
+export interface AuditEntry {
+  /** When it happened. UTC with milliseconds. */
+  readonly at: string;
+  /** Who did it: `key:ID`, `operator`, `operator:NAME`, `device:ID` or the service. */
+  readonly actor: string;
+  /** What was done. */
+  readonly action: string;
+  /** The app that it was done to; absent where it was none. */
+  readonly appId?: string | undefined;
+  /** The `X-Request-Id` of the request. */
+  readonly requestId: string;
+  /** More of it, by names that depend on the action; never a secret. */
+  readonly detail: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A page of an audit. */
+export interface AuditPage {
+  /** The entries, oldest first. */
+  readonly entries: readonly AuditEntry[];
+  /** The value of `after` for the next page; absent on the last one. */
+  readonly next?: string | undefined;
+}
+
+/** The result of a verification of the audit. */
+export interface AuditVerification {
+  /** The account, or `operator`. */
+  readonly accountId: string;
+  /** How many sealed entries exist. */
+  readonly entries: number;
+  /** How many blocks the chain has. */
+  readonly blocks: number;
+  /** The number of the first block: above 1 where the retention has cut the beginning. */
+  readonly firstBlock: number;
+  /** How many entries are new; they are sealed within seconds. */
+  readonly unsealed: number;
+  /** The newest block, absent where there is none: keep it elsewhere, and compare. */
+  readonly head?:
+    | {
+        /** The number of the newest block. */
+        readonly number: number;
+        /** Its digest, SHA-256 in base64url. */
+        readonly digest: string;
+        /** When it was sealed. UTC with milliseconds. */
+        readonly at: string;
+      }
+    | undefined;
+  /** At most 100 faults. */
+  readonly faults: readonly {
+    /** The kind of the fault. */
+    readonly what: 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
+    /** The number of the block; absent where no block has the entry. */
+    readonly block?: number | undefined;
+    /** The name of the entry; absent for a fault of the chain. */
+    readonly entry?: string | undefined;
+    /** The instant that the entry claims; null where no date has it. UTC with milliseconds. */
+    readonly at?: string | null | undefined;
+    /** A sentence for people. */
+    readonly says: string;
+  }[];
+  /** The number of all faults. */
+  readonly faultCount: number;
+}
+
+/** The fields to change. */
+export interface ChangeAccountRequest {
+  /** A name for people, 1 to 200 characters; it need not be unique. */
+  readonly name?: string | undefined;
+  /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
+  readonly entitlement?: 'standard' | 'enterprise' | undefined;
+  /** Whether every key and every daemon of the account is refused. */
+  readonly disabled?: boolean | undefined;
+  /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. */
+  readonly adoptableBy?: string | null | undefined;
+}
+
+/** An account to create. */
+export interface CreateAccountRequest {
+  /** A name for people, 1 to 200 characters; it need not be unique. */
+  readonly name: string;
+  /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
+  readonly entitlement: 'standard' | 'enterprise';
+}
+
+/** An API key to create. */
+export interface CreateApiKeyRequest {
+  /** A name for people, at most 200 characters. */
+  readonly name?: string | undefined;
+  /** When the key ends to be valid, in UTC and in the future; it does not expire without this. */
+  readonly expiresAt?: string | null | undefined;
+}
+
+/** A new API key with its text. */
+export interface CreatedApiKey {
+  /** The id of the API key; it is no secret. */
+  readonly keyId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** The key, a secret: keep it now. */
+  readonly apiKey: string;
+  /** When the key was created. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
+  readonly expiresAt: string | null;
+}
+
+/** A decision on a detection. */
+export interface DecideReviewRequest {
+  /** The decision. */
+  readonly status: 'open' | 'confirmed' | 'dismissed';
+  /** A note, at most 500 characters; without it the stored one stays, an empty one removes it. */
+  readonly note?: string | undefined;
+}
+
+/** An error. */
+export interface Error {
+  /** What is wrong. */
+  readonly error: {
+    /** Tells the error apart, for programs. */
+    readonly code: string;
+    /** Says what is wrong and what to do, for people. */
+    readonly message: string;
+  };
+}
+
+/** The active key, and the one before. */
+export interface KeyRotation {
+  /** The number of the active key now. */
+  readonly writing: number;
+  /** The number of the active key before. */
+  readonly before: number;
+}
+
+/** The state of the key-encryption keys. */
+export interface KeyStatus {
+  /** The number of the active key. */
+  readonly writing: number;
+  /** The keys in the key file of the replica that answers. */
+  readonly known: readonly number[];
+  /** The live replicas. */
+  readonly replicas: readonly {
+    /** The id of a live replica. */
+    readonly replicaId: string;
+    /** The keys that it knows. */
+    readonly keyNumbers: readonly number[];
+  }[];
+  /** How many headers and idempotency records each key seals, by the number of the key. */
+  readonly sealedUnder: Readonly<Record<string, number>>;
+  /** False where there were more idempotency records than were counted. */
+  readonly countedAll: boolean;
+  /** How many purged secrets logs and backups may still hold, by the number of the key. */
+  readonly awaitingRetirement: Readonly<Record<string, number>>;
+  /** The keys whose lines may be removed from every key file. */
+  readonly removable: readonly number[];
+}
+
+/** The accounts that are limited, or near it. */
+export interface RateLimits {
+  /** Accounts that were refused in the last 60 s. */
+  readonly limited: number;
+  /** The most refused first, then the fullest. */
+  readonly accounts: readonly {
+    /** The id of the account. */
+    readonly accountId: string;
+    /** How full the window is, 0 to 1. */
+    readonly fill: number;
+    /** Requests refused in the last 60 s. */
+    readonly refused: number;
+    /** The same by key and operation, the most first. */
+    readonly refusedBy: readonly {
+      /** The API key. */
+      readonly keyId: string;
+      /** The method and the template of the path. */
+      readonly operation: string;
+      /** Requests refused in the last 60 s. */
+      readonly refused: number;
+    }[];
+    /** Since when it is limited; null where it is not. UTC with milliseconds. */
+    readonly limitedSince: string | null;
+    /** When its next request is free; null where it is not limited. UTC with milliseconds. */
+    readonly liftsAt: string | null;
+  }[];
+}
+
+/** A detection in the review queue. */
+export interface ReviewEntry {
+  /** The id of the entry of the review queue. */
+  readonly entryId: string;
+  /** The id of the app. */
+  readonly appId: string;
+  /** When the daemon says that it happened. UTC with milliseconds. */
+  readonly at: string;
+  /** When the service received it. UTC with milliseconds. */
+  readonly receivedAt: string;
+  /** The rule that found it. */
+  readonly rule: string;
+  /** How grave it is. */
+  readonly severity: 'low' | 'medium' | 'high' | 'critical';
+  /** The evidence that the account’s level allowed when it came. */
+  readonly evidence: {
+    /** A hash of what was found. */
+    readonly hash: string;
+    /** What was found, without what is private. */
+    readonly redacted?: string | undefined;
+    /** All that was found. */
+    readonly full?: string | undefined;
+  };
+  /** What was decided; `open` until then. */
+  readonly status: 'open' | 'confirmed' | 'dismissed';
+  /** The note of the decision. */
+  readonly note?: string | undefined;
+  /** When it left `open`. UTC with milliseconds. */
+  readonly decidedAt?: string | undefined;
+}
+
+/** A page of the review queue. */
+export interface ReviewPage {
+  /** The entries of the page. */
+  readonly entries: readonly ReviewEntry[];
+  /** The value of `after` for the next page; absent on the last one. */
+  readonly next?: string | undefined;
+}
+
+/** The rollout of a configuration. */
+export interface Rollout {
+  /** The revision of the configuration, or of its purge; 0 where none was stored. */
+  readonly revision: number;
+  /** The daemons that receive the configuration. */
+  readonly devices: number;
+  /** Those that applied the revision. */
+  readonly applied: number;
+  /** Those that could not apply it. */
+  readonly failed: number;
+  /** Those that have not acknowledged it yet. */
+  readonly pending: number;
+  /** Those that have been silent for three poll intervals, and for two minutes at least. */
+  readonly stale: number;
+  /** The newest 20 failures. */
+  readonly failures: readonly {
+    /** The app of the daemon. */
+    readonly appId: string;
+    /** What the daemon said. */
+    readonly error: string;
+    /** When it said so. UTC with milliseconds. */
+    readonly at: string;
+  }[];
+}
+
+/** The usage of a month. */
+export interface Usage {
+  /** The month. */
+  readonly month: string;
+  /** The currency of the amounts, ISO 4217. */
+  readonly currency: string;
+  /** The price of a daemon for a month; null where the nights have different prices. */
+  readonly pricePerDaemonMonth: string | null;
+  /** Every night of the month that has ended is metered. */
+  readonly complete: boolean;
+  /** In the order of the ids; also accounts without nights. */
+  readonly accounts: readonly {
+    /** The id of the account. */
+    readonly accountId: string;
+    /** The name of the account. */
+    readonly name: string;
+    /** Its nights, in order. */
+    readonly nights: readonly {
+      /** The UTC day. */
+      readonly day: string;
+      /** Active daemons at its end. */
+      readonly activeDaemons: number;
+      /** Metered more than an hour after its midnight. */
+      readonly late: boolean;
+    }[];
+    /** The sum of its active daemons over the nights. */
+    readonly daemonNights: number;
+    /** The amount in minor units of the currency, such as cents. */
+    readonly amountMinor: number;
+  }[];
+  /** The sums. */
+  readonly total: {
+    /** Over all accounts of the answer. */
+    readonly daemonNights: number;
+    /** The amount in minor units of the currency, such as cents. */
+    readonly amountMinor: number;
+  };
+  /** The value of `after` for the next page; absent on the last one. */
+  readonly next?: string | undefined;
+}

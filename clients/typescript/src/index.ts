@@ -1,0 +1,60 @@
+/** The client of Muster's three APIs: one class for each. */
+export { DeviceClient } from './device.ts';
+export type { DeviceClientOptions, EnrollOptions, Poll, PollOptions } from './device.ts';
+export { MusterError } from './errors.ts';
+export type { ClientCode } from './errors.ts';
+export { OperatorClient } from './operator.ts';
+export type { BackupStream, OperatorClientOptions, PageQuery, ReviewQuery, UsageQuery, UsageText } from './operator.ts';
+export type {
+  CallOptions,
+  ClientOptions,
+  CreateOptions,
+  GenericAnswer,
+  GenericRequest,
+  RetryEvent,
+  SecretSource,
+} from './options.ts';
+export { OwnerClient } from './owner.ts';
+export type { OwnerClientOptions } from './owner.ts';
+export type { Timing } from './timing.ts';
+export type { AppEvent, WatchOptions } from './watch.ts';
+export type {
+  App,
+  AppList,
+  CreateAppRequest,
+  CreatedApp,
+  IssuedEnrollCode,
+  OtelConfig,
+  PurgedOtelConfig,
+  RevokedApp,
+  StoreOtelConfigRequest,
+} from './generated/v1.ts';
+export type {
+  AcceptedDetections,
+  AcknowledgeConfigRequest,
+  DeviceConfig,
+  EnrollDeviceRequest,
+  EnrolledDevice,
+  ReportDetectionsRequest,
+} from './generated/device.ts';
+export type {
+  Account,
+  AccountPage,
+  ApiKey,
+  ApiKeyList,
+  AuditEntry,
+  AuditPage,
+  AuditVerification,
+  ChangeAccountRequest,
+  CreateAccountRequest,
+  CreateApiKeyRequest,
+  CreatedApiKey,
+  DecideReviewRequest,
+  KeyRotation,
+  KeyStatus,
+  RateLimits,
+  ReviewEntry,
+  ReviewPage,
+  Rollout,
+  Usage,
+} from './generated/operator.ts';

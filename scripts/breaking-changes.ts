@@ -1,0 +1,146 @@
+import { schemaChanges, type Schema, type Schemas } from './schema-changes.ts';
+
+/*
+ * What a newer OpenAPI document breaks for clients of an older one. It knows the part of OpenAPI and JSON Schema that our
+ * documents use; what it cannot compare, such as two patterns, it tells as a change.
+ */
+
+export interface Header {
+  readonly $ref?: string;
+  readonly required?: boolean;
+  readonly schema?: Schema;
+}
+export type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
+export interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+export interface Answer {
+  readonly headers?: Readonly<Record<string, Header>>;
+  readonly content?: Content;
+  readonly 'x-error-codes'?: readonly string[];
+}
+export interface Operation {
+  readonly operationId: string;
+  readonly security?: unknown;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+export interface Document {
+  readonly security?: unknown;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components?: { readonly schemas?: Schemas; readonly headers?: Readonly<Record<string, Header>> };
+}
+
+/** One version of something beside the next. */
+interface Pair<Part> {
+  readonly before: Part;
+  readonly after: Part;
+}
+
+/** The breaking changes from one document to the next, each in words; none where clients of the older one go on. */
+export function breakingChanges(before: Document, after: Document): readonly string[] {
+  const documents = { before, after };
+  return Object.entries(before.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) => {
+      const next = after.paths[path]?.[method];
+      const changes = next ? operationChanges({ before: operation, after: next }, documents) : ['it is removed'];
+      return changes.map((change) => `${method.toUpperCase()} ${path}: ${change}`);
+    }),
+  );
+}
+
+function operationChanges(pair: Pair<Operation>, documents: Pair<Document>): string[] {
+  const { before, after } = pair;
+  const security = (operation: Operation, document: Document): string =>
+    JSON.stringify(operation.security ?? document.security);
+  return [
+    ...said(before.operationId !== after.operationId, `its id is ${after.operationId}, and was ${before.operationId}`),
+    ...said(security(before, documents.before) !== security(after, documents.after), 'its security is another one'),
+    ...parameterChanges(pair, documents),
+    ...bodyChanges(pair, documents),
+    // docs/API.md promises further codes of a status that an operation has, and no further status.
+    ...Object.keys(after.responses)
+      .filter((status) => !(status in before.responses))
+      .map((status) => `answer ${status}: it is new`),
+    ...Object.entries(before.responses).flatMap(([status, answer]) => {
+      const next = after.responses[status];
+      const changes = next ? answerChanges({ before: answer, after: next }, documents) : ['it is removed'];
+      return changes.map((change) => `answer ${status}: ${change}`);
+    }),
+  ];
+}
+
+function parameterChanges({ before, after }: Pair<Operation>, documents: Pair<Document>): string[] {
+  const nameOf = (parameter: Parameter): string => `${parameter.in} parameter ${parameter.name}`;
+  // The names of headers are not told apart by their case.
+  const keyOf = (parameter: Parameter): string =>
+    parameter.in === 'header' ? nameOf(parameter).toLowerCase() : nameOf(parameter);
+  const known = new Map((before.parameters ?? []).map((parameter) => [keyOf(parameter), parameter]));
+  const next = new Map((after.parameters ?? []).map((parameter) => [keyOf(parameter), parameter]));
+  return [
+    ...[...known].filter(([key]) => !next.has(key)).map(([, parameter]) => `${nameOf(parameter)}: it is removed`),
+    ...[...next].flatMap(([key, parameter]) => {
+      const old = known.get(key);
+      const isNewlyRequired = parameter.required === true && old?.required !== true;
+      const changes = [
+        ...said(isNewlyRequired, 'it is required from now on'),
+        ...(old ? schemaChanges(old.schema, parameter.schema, use('request', documents)) : []),
+      ];
+      return changes.map((change) => `${nameOf(parameter)}: ${change}`);
+    }),
+  ];
+}
+
+function bodyChanges({ before, after }: Pair<Operation>, documents: Pair<Document>): string[] {
+  const [old, next] = [before.requestBody, after.requestBody];
+  const changes = [
+    ...said(old !== undefined && next === undefined, 'it is removed'),
+    ...said(next?.required === true && old?.required !== true, 'it is required from now on'),
+    ...(old && next ? contentChanges({ before: old.content, after: next.content }, 'request', documents) : []),
+  ];
+  return changes.map((change) => `request body: ${change}`);
+}
+
+function answerChanges({ before, after }: Pair<Answer>, documents: Pair<Document>): string[] {
+  const codes = new Set(after['x-error-codes']);
+  const lost = (before['x-error-codes'] ?? []).filter((code) => !codes.has(code));
+  return [
+    ...lost.map((code) => `the code ${code} is removed`),
+    ...Object.entries(before.headers ?? {}).flatMap(([name, header]) => {
+      const next = after.headers?.[name];
+      const changes = next ? headerChanges({ before: header, after: next }, documents) : ['it is removed'];
+      return changes.map((change) => `header ${name}: ${change}`);
+    }),
+    ...contentChanges({ before: before.content ?? {}, after: after.content ?? {} }, 'answer', documents),
+  ];
+}
+
+function headerChanges({ before, after }: Pair<Header>, documents: Pair<Document>): string[] {
+  const inFull = (header: Header, { components }: Document): Header =>
+    header.$ref === undefined ? header : (components?.headers?.[header.$ref.split('/').at(-1) ?? ''] ?? {});
+  const [old, next] = [inFull(before, documents.before), inFull(after, documents.after)];
+  return [
+    ...said(old.required === true && next.required !== true, 'it may be absent from now on'),
+    ...schemaChanges(old.schema ?? {}, next.schema ?? {}, use('answer', documents)),
+  ];
+}
+
+function contentChanges({ before, after }: Pair<Content>, direction: Direction, documents: Pair<Document>): string[] {
+  return Object.entries(before).flatMap(([type, { schema = {} }]) => {
+    const next = after[type];
+    return next ? schemaChanges(schema, next.schema ?? {}, use(direction, documents)) : [`${type} is removed`];
+  });
+}
+
+type Direction = 'request' | 'answer';
+const use = (direction: Direction, { before, after }: Pair<Document>) => ({
+  direction,
+  before: before.components?.schemas ?? {},
+  after: after.components?.schemas ?? {},
+});
+
+const said = (holds: boolean, words: string): string[] => (holds ? [words] : []);

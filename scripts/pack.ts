@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import * as z from 'zod';
+
+/*
+ * `npm run pack [-- FOLDER]` makes the package @muster/muster: src and the client compiled to JavaScript, and the
+ * command. It writes the tarball into the folder (dist-pack by default) and prints its path; nothing is published.
+ * test/system/packages/package.test.ts installs it.
+ */
+
+const ROOT = resolve(import.meta.dirname, '..');
+const NAME = '@muster/muster';
+
+const own = z
+  .object({ version: z.string(), description: z.string(), dependencies: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+const destination = resolve(process.argv[2] ?? join(ROOT, 'dist-pack'));
+const staged = mkdtempSync(join(tmpdir(), 'muster-pack-'));
+try {
+  compile(join(staged, 'dist'));
+  cpSync(join(ROOT, 'bin'), join(staged, 'bin'), { recursive: true });
+  cpSync(join(ROOT, 'docs/PACKAGE.md'), join(staged, 'README.md'));
+  for (const name of ['CHANGELOG.md', 'LICENSE']) {
+    if (existsSync(join(ROOT, name))) cpSync(join(ROOT, name), join(staged, name));
+  }
+  writeJson(join(staged, 'package.json'), manifest());
+  mkdirSync(destination, { recursive: true });
+  process.stdout.write(`${join(destination, pack())}\n`);
+} finally {
+  rmSync(staged, { recursive: true });
+}
+
+function compile(dist: string): void {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [compiler, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', dist], {
+    stdio: ['ignore', 2, 'inherit'],
+  });
+  for (const file of globSync('src/**/*.{html,css,js,svg}', { cwd: ROOT })) {
+    mkdirSync(dirname(join(dist, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(dist, file));
+  }
+  // It stands where package.json of the repository stands beside src: src/version.ts reads it, and Node the imports.
+  writeJson(join(dist, 'package.json'), {
+    type: 'module',
+    version: own.version,
+    imports: { '#client': './clients/typescript/src/index.js' },
+  });
+}
+
+/** What npm is told: no script that runs at an installation, and none of what only the repository needs. */
+function manifest(): object {
+  const client = './dist/clients/typescript/src/index';
+  return {
+    name: NAME,
+    version: own.version,
+    description: own.description,
+    type: 'module',
+    engines: { node: '>=24' },
+    bin: { muster: 'bin/muster.mjs' },
+    exports: {
+      './client': { types: `${client}.d.ts`, default: `${client}.js` },
+      './package.json': './package.json',
+    },
+    files: ['bin', 'dist', 'CHANGELOG.md'],
+    dependencies: own.dependencies,
+  };
+}
+
+/** @returns the name of the tarball */
+function pack(): string {
+  const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', destination], {
+    cwd: staged,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    shell: process.platform === 'win32',
+  });
+  const packed = z.array(z.looseObject({ filename: z.string() })).min(1);
+  return packed.parse(JSON.parse(output))[0]?.filename ?? '';
+}
+
+function writeJson(path: string, value: object): void {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,136 @@
+import * as z from 'zod';
+import { LIMITS } from '../../domain/limits.ts';
+
+/* The fields that several operations have. Each has a description and an example, from which the examples are made. */
+
+/** The shapes of the ids, wherever they stand. */
+export const APP_ID = /^[a-z0-9]{20}$/;
+export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
+export const KEY_ID = /^[a-z0-9]{12}$/;
+export const ENTRY_ID = /^[a-z0-9]{20}-[0-9a-f]{32}$/;
+
+/**
+ * The schema with what the document says of it.
+ * @param example is checked against the schema by a test; undefined where that of the parts is enough
+ */
+export const described = <Schema extends z.ZodType>(schema: Schema, description: string, example: unknown): Schema =>
+  schema.meta({
+    description,
+    ...(example !== undefined && {
+      examples: [example],
+      // Zod drops the examples of what is transformed; they are those of the input.
+      override: ({ jsonSchema }: { jsonSchema: { examples?: unknown[] } }) => {
+        jsonSchema.examples ??= [example];
+      },
+    }),
+  });
+
+const EXAMPLE_APP_ID = 'k3v9x0q2m7t5b8n1c4d6';
+
+export const appId = described(z.string().regex(APP_ID), 'The id of the app.', EXAMPLE_APP_ID);
+export const accountId = described(z.string().regex(ACCOUNT_ID), 'The id of the account.', 'a1b2c3d4e5f6g7h8');
+export const keyId = described(z.string().regex(KEY_ID), 'The id of the API key; it is no secret.', 'n4c8r2w6y1z5');
+export const entryId = described(
+  z.string().regex(ENTRY_ID),
+  'The id of the entry of the review queue.',
+  `${EXAMPLE_APP_ID}-0f1e2d3c4b5a69788796a5b4c3d2e1f0`,
+);
+
+/** The parameters of a path, by name. */
+export const PATH_IDS: Readonly<Record<string, z.ZodString>> = { appId, accountId, keyId, entryId };
+
+/** The body of a request of the operator API: a field that it lacks is refused (H5). */
+export const closedBody = <Shape extends z.core.$ZodShape>(
+  fields: z.ZodObject<Shape>,
+  about: { readonly id: string; readonly description: string },
+): z.ZodObject<Shape, z.core.$strict> => fields.strict().meta(about);
+
+const ANSWERED = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  .meta({ format: 'date-time' });
+
+/** An instant of an answer: UTC with milliseconds and `Z`. */
+export const instant = (description: string, example = '2026-01-31T09:30:00.000Z'): z.ZodString =>
+  described(ANSWERED, `${description} UTC with milliseconds.`, example);
+
+/** The same, or null. */
+export const instantOrNull = (description: string, example = '2026-01-31T09:30:00.000Z'): z.ZodNullable<z.ZodString> =>
+  described(ANSWERED.nullable(), `${description} UTC with milliseconds.`, example);
+
+export const count = (description: string, example: number): z.ZodInt =>
+  described(z.int().min(0), description, example);
+
+/**
+ * Any number. The format says how exact it is: generators take 32 bits without one. In a union it also keeps the types
+ * apart as `anyOf`: as a mere list of types, which says the same, the usual generator for Go refuses them.
+ */
+export const double = z.number().meta({ format: 'double' });
+
+export const evidenceLevel = described(
+  z.enum(['hashes', 'redacted', 'full']),
+  'How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it.',
+  'hashes',
+);
+
+export const entitlement = described(
+  z.enum(['standard', 'enterprise']),
+  'What the account has bought; the OpenTelemetry configuration needs `enterprise`.',
+  'enterprise',
+);
+
+export const next = described(
+  z.string(),
+  'The value of `after` for the next page; absent on the last one.',
+  'a1b2c3d4e5f6g7h8',
+).optional();
+
+/**
+ * A number from 1 in a query, which is text. Only digits pass: a number of JavaScript may also be 1e2 or 0x10.
+ * @param most at most 999 999
+ * @param fallback where the query does not have it
+ */
+export const numberInQuery = (most: number, fallback: number, description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(most))
+    .default(fallback)
+    .meta({
+      description,
+      override({ jsonSchema }) {
+        // It is documented as the number that it is, which has no pattern.
+        delete jsonSchema.pattern;
+        const number = { type: 'integer', minimum: 1, maximum: most, default: fallback, examples: [fallback] };
+        Object.assign(jsonSchema, number);
+      },
+    });
+
+const limit = numberInQuery(
+  LIMITS.listPageMax,
+  LIMITS.listPageDefault,
+  `The most entries of the page; ${LIMITS.listPageDefault} without it.`,
+);
+const after = described(
+  z.string().regex(/^[A-Za-z0-9-]{1,100}$/),
+  'Begins after this place: the `next` of the page before.',
+  'a1b2c3d4e5f6g7h8',
+).optional();
+
+/** The query of a list that comes in pages. */
+export const pageQuery = z.object({ limit, after });
+
+/** The body of every error. The codes of an operation stand with its answers. */
+export const errorBody = z
+  .object({
+    error: described(
+      z.object({
+        code: described(z.string(), 'Tells the error apart, for programs.', 'rate_limited'),
+        message: described(z.string(), 'Says what is wrong and what to do, for people.', 'Too many requests.'),
+      }),
+      'What is wrong.',
+      undefined,
+    ),
+  })
+  .meta({ id: 'Error', description: 'An error.' });

@@ -1,0 +1,70 @@
+import type * as z from 'zod';
+import type { RefusalCode } from '../../domain/refusal.ts';
+import type { ErrorCode } from '../http/errors.ts';
+import type { FieldCodes, Judged } from '../http/json-body.ts';
+
+/*
+ * An operation says what a request and its answers look like, and nothing of how the service makes them. The routes add
+ * the handlers; the OpenAPI documents, the reference page and the clients come from the operations alone.
+ */
+
+/** The headers of an answer that is no error, beside those that every answer of its API has. */
+export type AnswerHeader = 'ETag' | 'Idempotency-Replayed' | 'Link' | 'Muster-Usage-Complete' | 'Retry-After';
+
+/** An answer that is no error. */
+export interface Success {
+  readonly status: 200 | 201 | 202 | 204 | 304;
+  /** One sentence. */
+  readonly description: string;
+  /** The JSON of the answer; absent where it has no body. */
+  readonly schema?: z.ZodType;
+  /** Bodies in other formats than JSON, by media type, each with an example. */
+  readonly otherTypes?: Readonly<Record<string, string>>;
+  readonly headers?: readonly AnswerHeader[];
+}
+
+/** The headers that a request may have, beside the bearer and `X-Request-Id`, which every request may have. */
+export type RequestHeader = 'If-None-Match' | 'Prefer' | 'Muster-Platform' | 'Muster-Agent-Version' | 'Accept';
+
+/** One operation of an API. */
+export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
+  /** The operation's id in the document, and the name of its method in the clients. */
+  readonly id: string;
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** With its parameters as Express spells them: `/v1/apps/:appId`. */
+  readonly path: string;
+  /** A heading of a few words, as an instruction. */
+  readonly summary: string;
+  /** Markdown, in whole sentences. */
+  readonly description: string;
+  readonly body?: z.ZodObject<Shape>;
+  /** The code of each field of the body, in the order in which the fields are judged. */
+  readonly refuse?: FieldCodes<Shape>;
+  readonly query?: z.ZodObject;
+  readonly headers?: readonly RequestHeader[];
+  /** The entitlement without which it is 403, before the body is read (H1). */
+  readonly requires?: 'enterprise';
+  /**
+   * The treatment of a malformed Idempotency-Key: refused with this code, or ignored; absent where the operation takes
+   * none (H19).
+   */
+  readonly idempotency?: { readonly malformed: RefusalCode | 'ignored' };
+  /** Works without a credential; `optional` where a bearer changes what it does. */
+  readonly credential?: 'optional';
+  /** Optional fields of the body that its example and the samples leave out: with the others they would do harm, or lie. */
+  readonly exampleWithout?: readonly string[];
+  readonly answers: readonly [Success, ...Success[]];
+  /** Its errors, beside those that follow from the API, the path, the body and the entitlement. */
+  readonly errors?: readonly ErrorCode[];
+  /** The arguments of the command `muster` that do the same with the example; a value of it stands as `{field}`. */
+  readonly command?: string;
+}
+
+/** Gives an operation the type of its body's shape where it is written. */
+export function operation<Shape extends z.core.$ZodShape>(
+  definition: Operation<Shape> & Judged<Shape>,
+): Operation<Shape> & Judged<Shape>;
+export function operation<Shape extends z.core.$ZodShape>(definition: Operation<Shape>): Operation<Shape>;
+export function operation<Shape extends z.core.$ZodShape>(definition: Operation<Shape>): Operation<Shape> {
+  return definition;
+}

@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { text } from '../../http/fields.ts';
+import { accountId, closedBody, described, entitlement, instant, next, pageQuery } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+const name = described(
+  text({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1),
+  `A name for people, 1 to ${LIMITS.accountNameCodePointsMax} characters; it need not be unique.`,
+  'Example Ltd',
+);
+const disabled = described(z.boolean(), 'Whether every key and every daemon of the account is refused.', false);
+const RESOURCE = 'production/example';
+
+const account = z
+  .object({
+    accountId,
+    name: described(z.string().max(LIMITS.accountNameCodePointsMax), 'The name for people.', 'Example Ltd'),
+    entitlement,
+    disabled,
+    createdAt: instant('When the account was created.', '2026-01-01T00:00:00.000Z'),
+    adoptableBy: described(z.string(), 'The FleetAccount that may adopt the account, once.', RESOURCE).optional(),
+    managedBy: described(z.string(), 'The FleetAccount that manages the account.', RESOURCE).optional(),
+  })
+  .meta({ id: 'Account', description: 'An account: an owner of apps.' });
+
+export const createAccount = operation({
+  id: 'createAccount',
+  method: 'post',
+  path: '/operator/v1/accounts',
+  summary: 'Create an account',
+  description:
+    'Creates an account without keys. Its owner needs an API key next. Send an `Idempotency-Key` where an answer may be ' +
+    'lost: for 24 hours the same key gets the same answer.',
+  body: closedBody(z.object({ name, entitlement }), {
+    id: 'CreateAccountRequest',
+    description: 'An account to create.',
+  }),
+  idempotency: { malformed: 'invalid_request' },
+  answers: [
+    { status: 201, description: 'The account was created.', schema: account, headers: ['Idempotency-Replayed'] },
+  ],
+  command: 'accounts create --name {name} --entitlement {entitlement}',
+});
+
+export const listAccounts = operation({
+  id: 'listAccounts',
+  method: 'get',
+  path: '/operator/v1/accounts',
+  summary: 'List the accounts',
+  description: 'Lists the accounts by their ids, page by page.',
+  query: pageQuery,
+  answers: [
+    {
+      status: 200,
+      description: 'A page of accounts.',
+      schema: z
+        .object({ accounts: described(z.array(account), 'The accounts of the page.', undefined), next })
+        .meta({ id: 'AccountPage', description: 'A page of accounts.' }),
+    },
+  ],
+  command: 'accounts list',
+});
+
+export const readAccount = operation({
+  id: 'readAccount',
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId',
+  summary: 'Read an account',
+  description: 'Reads one account.',
+  answers: [{ status: 200, description: 'The account.', schema: account }],
+  command: 'accounts get {accountId}',
+});
+
+const adoptableBy = z
+  .string()
+  .max(507)
+  .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-a-z0-9.]*$/, 'must be a FleetAccount, as namespace/name, or null');
+
+export const changeAccount = operation({
+  id: 'changeAccount',
+  method: 'patch',
+  path: '/operator/v1/accounts/:accountId',
+  summary: 'Change an account',
+  description: 'Changes the fields that the body has. A disabled account is refused at once, on every listener.',
+  body: closedBody(
+    z.object({
+      name: name.optional(),
+      entitlement: entitlement.optional(),
+      disabled: disabled.optional(),
+      adoptableBy: described(
+        adoptableBy.nullable(),
+        'The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it.',
+        RESOURCE,
+      ).optional(),
+    }),
+    { id: 'ChangeAccountRequest', description: 'The fields to change.' },
+  ),
+  // A sample that is pasted for a new name neither enables the account nor gives it away.
+  exampleWithout: ['entitlement', 'disabled', 'adoptableBy'],
+  answers: [{ status: 200, description: 'The account as it is now.', schema: account }],
+  command: 'accounts update {accountId} --name {name}',
+});

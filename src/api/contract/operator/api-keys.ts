@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { text } from '../../http/fields.ts';
+import { closedBody, described, instant, instantOrNull, keyId } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+const name = described(z.string(), 'The name for people.', 'ci');
+const createdAt = instant('When the key was created.');
+const expiresAt = instantOrNull('When the key ends to be valid; null where it does not.', '2027-01-31T00:00:00.000Z');
+
+/** The instant at which a key ends, in a year of four digits. */
+const expiry = z.iso
+  .datetime('must be a date and time in UTC, such as 2027-01-31T00:00:00.000Z')
+  .transform((text) => Date.parse(text))
+  .nullable()
+  .default(null);
+
+export const createApiKey = operation({
+  id: 'createApiKey',
+  method: 'post',
+  path: '/operator/v1/accounts/:accountId/api-keys',
+  summary: 'Create an API key',
+  description:
+    `Creates an API key of the account, which has at most ${LIMITS.apiKeysPerAccountMax}. No other answer shows the key, ` +
+    'but a repetition: for 24 hours the same `Idempotency-Key` gets the same answer.',
+  body: closedBody(
+    z.object({
+      name: described(
+        text({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
+        `A name for people, at most ${LIMITS.accountNameCodePointsMax} characters.`,
+        'ci',
+      ),
+      expiresAt: described(
+        expiry,
+        'When the key ends to be valid, in UTC and in the future; it does not expire without this.',
+        '2027-01-31T00:00:00.000Z',
+      ),
+    }),
+    { id: 'CreateApiKeyRequest', description: 'An API key to create.' },
+  ),
+  // Every instant of an example is past some day, and would be refused.
+  exampleWithout: ['expiresAt'],
+  idempotency: { malformed: 'invalid_request' },
+  answers: [
+    {
+      status: 201,
+      description: 'The key was created.',
+      schema: z
+        .object({
+          keyId,
+          name,
+          apiKey: described(
+            z.string().regex(/^mst_live_[a-z0-9]{12}_[0-9A-Za-z]{49}$/),
+            'The key, a secret: keep it now.',
+            `mst_live_n4c8r2w6y1z5_${'0'.repeat(43)}1jxTqE`,
+          ),
+          createdAt,
+          expiresAt,
+        })
+        .meta({ id: 'CreatedApiKey', description: 'A new API key with its text.' }),
+      headers: ['Idempotency-Replayed'],
+    },
+  ],
+  command: 'api-keys create --account {accountId} --name {name}',
+});
+
+export const listApiKeys = operation({
+  id: 'listApiKeys',
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId/api-keys',
+  summary: 'List the API keys',
+  description: 'Lists the keys of the account, oldest first, without their text.',
+  answers: [
+    {
+      status: 200,
+      description: 'All keys of the account.',
+      schema: z
+        .object({
+          apiKeys: described(
+            z.array(
+              z
+                .object({
+                  keyId,
+                  name,
+                  createdAt,
+                  expiresAt,
+                  lastUsedAt: instantOrNull(
+                    'When a request was last authenticated by it, at most a minute behind; null where none was.',
+                  ),
+                })
+                .meta({ id: 'ApiKey', description: 'An API key, without its text.' }),
+            ),
+            'The keys, oldest first.',
+            undefined,
+          ),
+        })
+        .meta({ id: 'ApiKeyList', description: 'The API keys of an account.' }),
+    },
+  ],
+  command: 'api-keys list --account {accountId}',
+});
+
+export const revokeApiKey = operation({
+  id: 'revokeApiKey',
+  method: 'delete',
+  path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
+  summary: 'Revoke an API key',
+  description: 'Revokes the key: every request that begins after the answer is refused.',
+  answers: [{ status: 204, description: 'The key is revoked.' }],
+  command: 'api-keys revoke {keyId} --account {accountId} --yes',
+});

@@ -1,0 +1,116 @@
+import * as z from 'zod';
+import { count, described, double, instant, instantOrNull, next, pageQuery } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+const entry = z.object({
+  at: instant('When it happened.'),
+  actor: described(
+    z.string(),
+    'Who did it: `key:ID`, `operator`, `operator:NAME`, `device:ID` or the service.',
+    'operator',
+  ),
+  action: described(z.string(), 'What was done.', 'app.created'),
+  appId: described(
+    z.string(),
+    'The app that it was done to; absent where it was none.',
+    'k3v9x0q2m7t5b8n1c4d6',
+  ).optional(),
+  requestId: described(z.string(), 'The `X-Request-Id` of the request.', 'deploy-42'),
+  detail: described(
+    z.record(z.string(), z.union([z.string(), double, z.boolean()])),
+    'More of it, by names that depend on the action; never a secret.',
+    { keyId: 'n4c8r2w6y1z5' },
+  ),
+});
+
+const page = z
+  .object({
+    entries: described(
+      z.array(entry.meta({ id: 'AuditEntry', description: 'An entry of an audit.' })),
+      'The entries, oldest first.',
+      undefined,
+    ),
+    next,
+  })
+  .meta({ id: 'AuditPage', description: 'A page of an audit.' });
+
+const fault = z.object({
+  what: described(
+    z.enum(['removed', 'changed', 'added', 'backdated', 'chain_broken']),
+    'The kind of the fault.',
+    'removed',
+  ),
+  block: described(z.int(), 'The number of the block; absent where no block has the entry.', 3).optional(),
+  entry: described(z.string(), 'The name of the entry; absent for a fault of the chain.', '0mhx4k1qz-3f9a').optional(),
+  at: instantOrNull('The instant that the entry claims; null where no date has it.').optional(),
+  says: described(z.string(), 'A sentence for people.', 'An entry of block 3 is missing.'),
+});
+
+const verification = z
+  .object({
+    accountId: described(z.string(), 'The account, or `operator`.', 'a1b2c3d4e5f6g7h8'),
+    entries: count('How many sealed entries exist.', 1200),
+    blocks: count('How many blocks the chain has.', 14),
+    firstBlock: count('The number of the first block: above 1 where the retention has cut the beginning.', 1),
+    unsealed: count('How many entries are new; they are sealed within seconds.', 2),
+    head: described(
+      z.object({
+        number: count('The number of the newest block.', 14),
+        digest: described(
+          z.string(),
+          'Its digest, SHA-256 in base64url.',
+          'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg',
+        ),
+        at: instant('When it was sealed.'),
+      }),
+      'The newest block, absent where there is none: keep it elsewhere, and compare.',
+      undefined,
+    ).optional(),
+    faults: described(z.array(fault), 'At most 100 faults.', undefined),
+    faultCount: count('The number of all faults.', 1),
+  })
+  .meta({ id: 'AuditVerification', description: 'The result of a verification of the audit.' });
+
+const VERIFICATION = 'Finds entries that were removed, added or changed. It takes up to two minutes for a large audit.';
+
+export const listAudit = operation({
+  id: 'listAudit',
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId/audit',
+  summary: 'List the audit of an account',
+  description: 'Lists the entries of an account, oldest first, page by page. The export is an entry itself.',
+  query: pageQuery,
+  answers: [{ status: 200, description: 'A page of entries.', schema: page }],
+  command: 'audit list --account {accountId}',
+});
+
+export const verifyAudit = operation({
+  id: 'verifyAudit',
+  method: 'get',
+  path: '/operator/v1/accounts/:accountId/audit/verification',
+  summary: 'Verify the audit of an account',
+  description: VERIFICATION,
+  answers: [{ status: 200, description: 'What the verification found.', schema: verification }],
+  command: 'audit verify --account {accountId}',
+});
+
+export const listServiceAudit = operation({
+  id: 'listServiceAudit',
+  method: 'get',
+  path: '/operator/v1/audit',
+  summary: 'List the audit of the service',
+  description: 'Lists what concerns no single account, such as a backup, oldest first, page by page.',
+  query: pageQuery,
+  answers: [{ status: 200, description: 'A page of entries.', schema: page }],
+  command: 'audit list --account operator',
+});
+
+export const verifyServiceAudit = operation({
+  id: 'verifyServiceAudit',
+  method: 'get',
+  path: '/operator/v1/audit/verification',
+  summary: 'Verify the audit of the service',
+  description: VERIFICATION,
+  answers: [{ status: 200, description: 'What the verification found.', schema: verification }],
+  command: 'audit verify --account operator',
+});

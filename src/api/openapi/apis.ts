@@ -1,0 +1,108 @@
+import { ROUTES as DEVICE_ROUTES } from '../device/device-plane.ts';
+import { ERRORS, type ErrorCode } from '../http/errors.ts';
+import { OPERATIONS as OPERATOR_OPERATIONS } from '../operator/ops-server.ts';
+import { ROUTES as V1_ROUTES } from '../v1/gateway.ts';
+import type { Operation } from '../contract/operation.ts';
+
+/* The three APIs as their documents present them, and which errors each of their operations may have. */
+
+export const API_NAMES = ['v1', 'device', 'operator'] as const;
+export type ApiName = (typeof API_NAMES)[number];
+
+export interface Api {
+  readonly title: string;
+  readonly description: string;
+  readonly operations: readonly Operation[];
+  /** The address of a service on this machine; the operator's document is served where its API is. */
+  readonly server: { readonly url: string; readonly description: string };
+  readonly credential: { readonly name: string; readonly format: string; readonly description: string };
+  /**
+   * The names of its client's class and of its option for the secret, and the variables that the samples take: an
+   * address, and the path of a file with the secret, as `muster env` sets them.
+   */
+  readonly sample: {
+    readonly client: string;
+    readonly secret: string;
+    readonly url: string;
+    readonly variable: string;
+    /** The file may have several secrets, each as `name:secret`; any is taken. */
+    readonly isNamed?: true;
+  };
+}
+
+const COMMON =
+  'Times are UTC with milliseconds and `Z`. Every answer carries `X-Request-Id`. An error is a JSON object with a `code` ' +
+  'for programs and a `message` for people; what is no HTTP request gets one as well (400, on the API listener 404). ' +
+  'Fields may be added to answers: ignore those that you do not know. ' +
+  'docs/API.md has the prose: limits and pacing, idempotency, consistency, versions.';
+
+export const APIS: Readonly<Record<ApiName, Api>> = {
+  v1: {
+    title: 'Muster API',
+    description: `The API of account owners: apps with their enrollment codes, and one OpenTelemetry export configuration for the fleet. ${COMMON}`,
+    operations: V1_ROUTES,
+    server: { url: 'http://127.0.0.1:8080', description: 'A service on this machine.' },
+    credential: {
+      name: 'apiKey',
+      format: 'mst_live_…',
+      description: 'An API key of the account. The operator creates it; it is shown once.',
+    },
+    sample: { client: 'OwnerClient', secret: 'apiKey', url: 'MUSTER_URL', variable: 'MUSTER_API_KEY_FILE' },
+  },
+  device: {
+    title: 'Muster device plane',
+    description: `The API of daemons: enrollment, polls of the configuration, acknowledgements and detections. ${COMMON}`,
+    operations: DEVICE_ROUTES,
+    server: { url: 'http://127.0.0.1:8081', description: 'A service on this machine.' },
+    credential: {
+      name: 'deviceCredential',
+      format: 'mst_dev_…',
+      description: 'The credential with which the daemon enrolled, or which the service made for it.',
+    },
+    sample: {
+      client: 'DeviceClient',
+      secret: 'credential',
+      url: 'MUSTER_DEVICE_URL',
+      variable: 'MUSTER_CREDENTIAL_FILE',
+    },
+  },
+  operator: {
+    title: 'Muster operator API',
+    description: `The API of the platform team: accounts, API keys, audit, review queue, usage, keys and backups. ${COMMON}`,
+    operations: OPERATOR_OPERATIONS,
+    server: { url: '/', description: 'The listener that serves this document.' },
+    credential: {
+      name: 'operatorToken',
+      format: 'opaque',
+      description: 'The operator token of the installation, the secret of the platform team.',
+    },
+    sample: {
+      client: 'OperatorClient',
+      secret: 'token',
+      url: 'MUSTER_OPS_URL',
+      variable: 'MUSTER_OPERATOR_TOKEN_FILE',
+      isNamed: true,
+    },
+  },
+};
+
+/** The errors of an operation, in the order of the table. */
+export function errorsOf(api: ApiName, operation: Operation): readonly ErrorCode[] {
+  const codes = new Set<ErrorCode>([...ofApi(api, operation), ...(operation.errors ?? [])]);
+  const { path, body, refuse, query, requires, idempotency } = operation;
+  if (path.includes(':')) codes.add('not_found');
+  if (requires) codes.add('enterprise_required');
+  if (body) codes.add('payload_too_large');
+  if (body && api !== 'v1') codes.add('invalid_request');
+  if (query) codes.add('invalid_request');
+  for (const code of Object.values(refuse ?? {})) codes.add(code);
+  if (idempotency && idempotency.malformed !== 'ignored') codes.add(idempotency.malformed);
+  return (Object.keys(ERRORS) as ErrorCode[]).filter((code) => codes.has(code));
+}
+
+function ofApi(api: ApiName, { credential }: Operation): readonly ErrorCode[] {
+  if (api === 'v1') return ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'];
+  if (api === 'operator') return ['invalid_token', 'overloaded', 'upstream_unavailable'];
+  const authenticated: readonly ErrorCode[] = ['invalid_credential', 'account_disabled', 'rate_limited'];
+  return ['overloaded', 'upstream_unavailable', ...(credential === 'optional' ? [] : authenticated)];
+}

@@ -1,0 +1,209 @@
+import * as z from 'zod';
+import {
+  createDocument,
+  type ZodOpenApiHeaderObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
+import { VERSION } from '../../version.ts';
+import { errorBody as errorSchema, PATH_IDS } from '../contract/fields.ts';
+import type { Operation, Success } from '../contract/operation.ts';
+import { ERRORS, type ErrorCode } from '../http/errors.ts';
+import { APIS, errorsOf, type Api, type ApiName } from './apis.ts';
+import { exampleOf, type JsonSchema, type Schemas } from './example.ts';
+import { ANSWER_HEADERS, errorHeaders, requestHeaders, successHeaders } from './headers.ts';
+import { samplesOf } from './samples.ts';
+import { tagOf, tagsOf } from './tags.ts';
+
+/*
+ * The OpenAPI 3.1 document of each API, made from its operations and from nothing else. Two fields are our own:
+ * `x-error-codes`, the codes that an error of this status may have, and `x-codeSamples`, which reference pages show.
+ */
+
+/** Makes the document of an API: plain JSON. */
+export function documentOf(name: ApiName): object {
+  const api = APIS[name];
+  const document = createDocument(
+    {
+      openapi: '3.1.1',
+      info: { title: api.title, version: VERSION, description: api.description },
+      servers: [api.server],
+      security: [{ [api.credential.name]: [] }],
+      tags: tagsOf(api.operations),
+      paths: pathsOf(name, api),
+      components: {
+        headers: headersOf(name, api),
+        securitySchemes: {
+          [api.credential.name]: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: api.credential.format,
+            description: api.credential.description,
+          },
+        },
+      },
+    },
+    {
+      // A client must not stumble over a field that a later version adds.
+      override({ jsonSchema, io }) {
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      },
+    },
+  );
+  // Undefined fields go, so that the object is what its JSON says.
+  return withExamples(JSON.parse(JSON.stringify(document)) as Document, api);
+}
+
+const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
+const idsOf = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+
+function pathsOf(name: ApiName, api: Api): Record<string, Record<string, ZodOpenApiOperationObject>> {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const operation of api.operations) {
+    (paths[templateOf(operation.path)] ??= {})[operation.method] = operationOf(name, api, operation);
+  }
+  return paths;
+}
+
+function operationOf(name: ApiName, api: Api, operation: Operation): ZodOpenApiOperationObject {
+  const { id, path, summary, description, body, query, credential } = operation;
+  const ids = idsOf(path);
+  return {
+    operationId: id,
+    summary,
+    description: `${description}${operation.requires ? ' Only with the Enterprise entitlement.' : ''}`,
+    tags: [tagOf(operation)],
+    ...(credential === 'optional' && { security: [{}, { [api.credential.name]: [] }] }),
+    requestParams: {
+      ...(ids.length > 0 && { path: z.object(Object.fromEntries(ids.map((id) => [id, PATH_IDS[id] ?? z.string()]))) }),
+      ...(query && { query }),
+      header: requestHeaders(operation),
+    },
+    ...(body && {
+      requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } },
+    }),
+    responses: {
+      ...Object.fromEntries(operation.answers.map((answer) => [answer.status, successOf(name, answer)])),
+      ...errorResponses(name, operation),
+    },
+  };
+}
+
+function successOf(name: ApiName, { description, schema, otherTypes = {}, headers, status }: Success) {
+  const others = Object.entries(otherTypes).map(([type, example]) => [type, { schema: { type: 'string' }, example }]);
+  const content = { ...(schema && { 'application/json': { schema } }), ...(Object.fromEntries(others) as object) };
+  // A body without one: RFC 9110 gives 304 the tag, and no type.
+  return {
+    description,
+    headers: headerObjects(successHeaders(name, headers)),
+    ...(status !== 204 && status !== 304 && { content }),
+  } as ZodOpenApiResponseObject;
+}
+
+/** The headers that are always there in some answer; the others stand with the answers that may have them. */
+function headersOf(name: ApiName, { operations }: Api): Record<string, ZodOpenApiHeaderObject> {
+  const always = new Set<string>();
+  const add = (required: Readonly<Record<string, boolean>>): void => {
+    for (const [header, isAlways] of Object.entries(required)) if (isAlways) always.add(header);
+  };
+  for (const operation of operations) {
+    for (const { headers } of operation.answers) add(successHeaders(name, headers));
+    for (const codes of codesByStatus(name, operation).values()) add(errorHeaders(name, codes));
+  }
+  const entries = Object.entries(ANSWER_HEADERS).filter(([header]) => always.has(header));
+  return Object.fromEntries(entries.map(([header, object]) => [header, { ...object, required: true }]));
+}
+
+function headerObjects(required: Readonly<Record<string, boolean>>): object {
+  return Object.fromEntries(
+    Object.entries(ANSWER_HEADERS)
+      .filter(([header]) => header in required)
+      .map(([header, object]) => [
+        header,
+        required[header] === true ? { $ref: `#/components/headers/${header}` } : { ...object, required: false },
+      ]),
+  );
+}
+
+type Codes = readonly [ErrorCode, ...ErrorCode[]];
+
+/** The codes of an operation by their status, in the order of the table. */
+function codesByStatus(name: ApiName, operation: Operation): ReadonlyMap<number, Codes> {
+  const codes = errorsOf(name, operation);
+  const statuses = Map.groupBy(codes, (code) => ERRORS[code].status);
+  return statuses as ReadonlyMap<number, readonly ErrorCode[]> as ReadonlyMap<number, Codes>;
+}
+
+function errorResponses(name: ApiName, operation: Operation): Record<string, ZodOpenApiResponseObject> {
+  const responses = [...codesByStatus(name, operation)].map(([status, codes]) => [status, errorResponse(name, codes)]);
+  return Object.fromEntries(responses) as Record<string, ZodOpenApiResponseObject>;
+}
+
+function errorResponse(name: ApiName, codes: Codes): object {
+  const example = (code: ErrorCode) => ({ value: { error: { code, message: ERRORS[code].message } } });
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join(' '),
+    'x-error-codes': codes,
+    headers: headerObjects(errorHeaders(name, codes)),
+    content: {
+      'application/json': {
+        schema: errorSchema,
+        examples: Object.fromEntries(codes.map((code) => [code, example(code)])),
+      },
+    },
+  };
+}
+
+interface Media {
+  readonly schema: JsonSchema;
+  example?: unknown;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+}
+interface OperationObject {
+  readonly operationId: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Record<string, Media> };
+  readonly responses: Readonly<Record<string, { readonly content?: Record<string, Media> }>>;
+  'x-codeSamples'?: unknown;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: { readonly schemas: Schemas };
+}
+
+/** Adds what is made from the examples of the fields: those of whole bodies, and the samples. */
+function withExamples(document: Document, api: Api): object {
+  const { schemas } = document.components;
+  const byId = new Map(api.operations.map((operation) => [operation.id, operation]));
+  for (const item of Object.values(document.paths)) {
+    for (const object of Object.values(item)) {
+      const operation = byId.get(object.operationId);
+      if (!operation) continue;
+      const bodies = [object.requestBody, ...operation.answers.map(({ status }) => object.responses[status])];
+      for (const body of bodies) {
+        const media = body?.content?.['application/json'];
+        if (media) media.example = exampleOf(media.schema, schemas);
+      }
+      const request = object.requestBody?.content['application/json']?.example as Record<string, unknown> | undefined;
+      for (const field of operation.exampleWithout ?? []) delete request?.[field];
+      object['x-codeSamples'] = samplesOf(api, operation, {
+        ids: parametersOf(object, 'path', schemas),
+        query: parametersOf(object, 'query', schemas),
+        body: request,
+      });
+    }
+  }
+  return document;
+}
+
+const parametersOf = ({ parameters = [] }: OperationObject, where: Parameter['in'], schemas: Schemas) =>
+  Object.fromEntries(
+    parameters
+      .filter((parameter) => parameter.in === where && parameter.required === true)
+      .map(({ name, schema }) => [name, String(exampleOf(schema, schemas))]),
+  );

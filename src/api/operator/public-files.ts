@@ -1,0 +1,64 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+/* What the ops listener serves to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them. */
+
+export interface PublicFileSource {
+  /** The media type, in full. */
+  readonly type: string;
+  /** Reads the content when it is first asked for. A failure is not kept: the next request reads anew. */
+  readonly read: () => Promise<Buffer>;
+  /** Further headers, as a flat list of names and values. */
+  readonly headers?: readonly string[];
+}
+
+/** A file as it is sent. */
+export class PublicFile {
+  readonly type: string;
+  readonly headers: readonly string[];
+  readonly #plain: () => Promise<Buffer>;
+  readonly #compressed: () => Promise<Buffer>;
+
+  constructor({ type, read, headers = [] }: PublicFileSource) {
+    this.type = type;
+    this.headers = headers;
+    this.#plain = kept(read);
+    // Browsers ask for this one alone: what it was made from is then not kept.
+    this.#compressed = kept(async () => await promisify(gzip)(await read()));
+  }
+
+  /** The content, or that in gzip: each is made once. @throws whatever `read` throws */
+  async content({ compressed }: { readonly compressed: boolean }): Promise<Buffer> {
+    return await (compressed ? this.#compressed() : this.#plain());
+  }
+}
+
+/** Those who ask at once share a run, and those who ask later its outcome, unless it failed. */
+function kept(make: () => Promise<Buffer>): () => Promise<Buffer> {
+  let made: Promise<Buffer> | undefined;
+  return async () => {
+    const making = (made ??= make());
+    try {
+      return await making;
+    } catch (error) {
+      if (made === making) made = undefined;
+      throw error;
+    }
+  };
+}
+
+/** The paths, which are the labels of their metrics too. */
+export const PUBLIC_PATHS = [
+  '/openapi/v1.json',
+  '/openapi/device.json',
+  '/openapi/operator.json',
+  '/docs',
+  '/docs/page.js',
+  '/docs/page.css',
+  '/docs/swagger-ui.js',
+  '/docs/swagger-ui.css',
+  '/docs/favicon.svg',
+] as const;
+export type PublicPath = (typeof PUBLIC_PATHS)[number];
+
+export type PublicFiles = Readonly<Record<PublicPath, PublicFile>>;

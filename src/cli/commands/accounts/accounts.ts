@@ -1,0 +1,104 @@
+import type { Account, ChangeAccountRequest } from '#client';
+import { accountNamed } from '../../connection/accounts.ts';
+import { operatorOf, requestOf } from '../../connection/clients.ts';
+import { createdOnce } from '../../connection/created-once.ts';
+import type { Column } from '../../output/columns.ts';
+import { printList, printOne } from '../../output/print.ts';
+import { confirmed } from '../../terminal/confirmation.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+
+/* `muster accounts`: the owners of apps. */
+
+const COLUMNS: readonly Column<Account>[] = [
+  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
+  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
+  { head: 'ENTITLEMENT', of: ({ entitlement }) => entitlement },
+  { head: 'DISABLED', of: ({ disabled }) => disabled, tone: ({ disabled }) => (disabled ? 'bad' : 'faint') },
+  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
+  { head: 'MANAGED BY', of: ({ managedBy }) => managedBy, kind: 'text', minor: true },
+  { head: 'ADOPTABLE BY', of: ({ adoptableBy }) => adoptableBy, kind: 'text', minor: true },
+];
+const idOf = ({ accountId }: Account): string => accountId;
+
+/** The largest page that the service gives. */
+export const PAGE_MAX = 1000;
+
+export interface CreateAccountOptions {
+  readonly name: string;
+  readonly entitlement: Account['entitlement'];
+  readonly idempotencyKey?: string;
+}
+
+/** @throws ConfigError, MusterError */
+export async function createAccount(call: Invocation, options: CreateAccountOptions): Promise<void> {
+  const { name, entitlement, idempotencyKey } = options;
+  const operator = operatorOf(call);
+  const item = await createdOnce({ what: 'The account', idempotencyKey }, (once) =>
+    operator.createAccount({ name, entitlement }, { ...requestOf(call), ...once }),
+  );
+  call.say(`The account ${item.accountId} is created.`);
+  await printOne(call, { columns: COLUMNS, id: idOf, item });
+}
+
+/** @throws ConfigError, MusterError */
+export async function listAccounts(call: Invocation): Promise<void> {
+  const limit = Math.min(call.globals.limit ?? PAGE_MAX, PAGE_MAX);
+  const items = operatorOf(call).accounts({ limit }, requestOf(call));
+  await printList(call, { columns: COLUMNS, id: idOf, items, none: 'There is no account.' });
+}
+
+/** @param account its id or its name, as in all commands below. @throws CommandFault, ConfigError, MusterError */
+export async function getAccount(call: Invocation, account: string): Promise<void> {
+  const item = await accountNamed(operatorOf(call), account, requestOf(call));
+  await printOne(call, { columns: COLUMNS, id: idOf, item });
+}
+
+export interface UpdateAccountOptions {
+  readonly name?: string;
+  readonly entitlement?: Account['entitlement'];
+  /** The custom resource as `namespace/name`; `false` withdraws it. */
+  readonly adoptableBy?: string | false;
+}
+
+/** @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError */
+export async function updateAccount(call: Invocation, account: string, options: UpdateAccountOptions): Promise<void> {
+  const { name, entitlement, adoptableBy } = options;
+  const change = {
+    ...(name !== undefined && { name }),
+    ...(entitlement !== undefined && { entitlement }),
+    ...(adoptableBy !== undefined && { adoptableBy: adoptableBy === false ? null : adoptableBy }),
+  };
+  if (Object.keys(change).length === 0) {
+    throw new CommandFault(
+      'Nothing is to be changed: give --name, --entitlement, --adoptable-by or --no-adoptable-by.',
+      EXIT.usage,
+    );
+  }
+  await changed(call, account, change, 'changed');
+}
+
+/** Cuts an account off, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
+export const disableAccount = (call: Invocation, account: string): Promise<void> =>
+  changed(call, account, { disabled: true }, 'disabled');
+
+/** @throws CommandFault, ConfigError, MusterError */
+export const enableAccount = (call: Invocation, account: string): Promise<void> =>
+  changed(call, account, { disabled: false }, 'enabled');
+
+async function changed(
+  call: Invocation,
+  account: string,
+  change: ChangeAccountRequest,
+  done: 'changed' | 'disabled' | 'enabled',
+): Promise<void> {
+  const operator = operatorOf(call);
+  const { accountId, name } = await accountNamed(operator, account, requestOf(call));
+  if (done === 'disabled') {
+    const what = `Disable the account ${accountId} (${name}): all its keys and daemons are refused`;
+    await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  }
+  const item = await operator.changeAccount(accountId, change, requestOf(call));
+  call.say(`The account ${accountId} is ${done}.`);
+  await printOne(call, { columns: COLUMNS, id: idOf, item });
+}

@@ -1,0 +1,179 @@
+import type { OtelConfig, OwnerClient } from '#client';
+import { systemRandom } from '../../../domain/credentials/random-ids.ts';
+import { jitter } from '../../../time/jitter.ts';
+import { trustAuthority } from '../../connection/address.ts';
+import { ownerOf } from '../../connection/clients.ts';
+import { whileThere } from '../../connection/while-there.ts';
+import type { Column } from '../../output/columns.ts';
+import { printOne, refuseId } from '../../output/print.ts';
+import { FleetCounters } from '../../simulation/counters.ts';
+import { SimulatedFleet } from '../../simulation/fleet.ts';
+import { LiveLine } from '../../simulation/live-line.ts';
+import { confirmed } from '../../terminal/confirmation.ts';
+import { CommandFault } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+import { onInterruption } from '../../terminal/signals.ts';
+import { deviceAddress } from './run.ts';
+
+export interface SimulateOptions {
+  readonly count: number;
+  /** Seconds. */
+  readonly duration?: number;
+  /** Seconds. */
+  readonly changeEvery?: number;
+  readonly deviceUrl?: string;
+  readonly keep: boolean;
+}
+
+/** How long a poll is held: as long as the service takes. */
+const WAIT_SECONDS = 50;
+const DETECT_EVERY_MS = 60_000;
+
+/**
+ * `muster agent simulate`: many daemons in this process, until the time is up or a signal ends it.
+ * @throws CommandFault; ConfigError; MusterError
+ */
+export async function agentSimulate(call: Invocation, options: SimulateOptions): Promise<void> {
+  const { clock, say } = call;
+  // Before an app is made, not after the work.
+  refuseId(call.globals.output, { columns: COLUMNS });
+  const owner = ownerOf(call, { patient: true });
+  const address = deviceAddress(call, options.deviceUrl);
+  trustAuthority(address);
+  const before = options.changeEvery === undefined ? undefined : await agreedConfig(call, owner);
+  const random = systemRandom();
+  const counters = new FleetCounters();
+  const prefix = `simulated-${random.bytes(4).toString('hex')}`;
+  const fleet = new SimulatedFleet(
+    owner,
+    {
+      count: options.count,
+      prefix,
+      changeEveryMs: options.changeEvery === undefined ? undefined : options.changeEvery * 1000,
+    },
+    {
+      url: address.url,
+      fetch: whileThere(address),
+      counters,
+      clock,
+      jitter,
+      randomBytes: (count) => random.bytes(count),
+      waitSeconds: WAIT_SECONDS,
+      detectEveryMs: DETECT_EVERY_MS,
+    },
+  );
+  const startedAt = clock.monotonic();
+  const ending = new AbortController();
+  {
+    using interruption = onInterruption(new CommandFault('stopped'));
+    interruption.signal.addEventListener('abort', () => ending.abort(interruption.signal.reason), { once: true });
+    try {
+      say(`${options.count} daemons poll at ${address.url}; their apps are ${prefix}-….`);
+      await simulated(call, fleet, counters, options, ending);
+    } catch (error) {
+      if (!ending.signal.aborted) throw error;
+    } finally {
+      ending.abort();
+      await settled(call, owner, fleet, before, options);
+    }
+  }
+  await printOne(call, {
+    columns: COLUMNS,
+    item: summaryOf(options, counters, (clock.monotonic() - startedAt) / 1000),
+  });
+}
+
+async function simulated(
+  { clock, globals, terminal }: Invocation,
+  fleet: SimulatedFleet,
+  counters: FleetCounters,
+  { duration }: SimulateOptions,
+  ending: AbortController,
+): Promise<void> {
+  using line = globals.quiet ? undefined : new LiveLine(counters, terminal.stderr);
+  line?.start();
+  await fleet.start(ending.signal);
+  if (duration !== undefined) {
+    void clock.sleep(duration * 1000, ending.signal).then(() => ending.abort(new CommandFault('the time is up')));
+  }
+  await fleet.run(ending.signal);
+}
+
+/** Leaves the account as it was. */
+async function settled(
+  { say }: Invocation,
+  owner: OwnerClient,
+  fleet: SimulatedFleet,
+  before: OtelConfig | undefined,
+  { keep }: SimulateOptions,
+): Promise<void> {
+  if (before) await putBack(owner, before);
+  if (keep) return;
+  await fleet.remove();
+  say('The apps of the simulated daemons are deleted.');
+}
+
+/** A header that is stored was not touched. */
+async function putBack(owner: OwnerClient, { enabled, endpoint, authHeaderSet, evidenceLevel }: OtelConfig) {
+  if (!enabled && endpoint === '' && !authHeaderSet) await owner.purgeOtelConfig();
+  else await owner.storeOtelConfig({ enabled, endpoint, evidenceLevel });
+}
+
+/** The other daemons of the account receive the changes, too, and would send what they export elsewhere. */
+async function agreedConfig(call: Invocation, owner: OwnerClient): Promise<OtelConfig> {
+  const [config, { apps }] = await Promise.all([owner.readOtelConfig(), owner.listApps()]);
+  const others = apps.filter(({ status }) => status === 'active').length;
+  const what = `Change the configuration of ${others} active apps of this account meanwhile`;
+  await confirmed({ what, count: others, yes: call.globals.yes }, call.terminal);
+  return config;
+}
+
+interface Summary {
+  readonly daemons: number;
+  readonly enrolled: number;
+  readonly seconds: number;
+  readonly polls: number;
+  readonly failedPolls: number;
+  readonly changes: number;
+  readonly received: number;
+  readonly acknowledged: number;
+  readonly detections: number;
+  /** Milliseconds from a change to its receipt by a daemon; from the first receipt where others made the change. */
+  readonly receiptP50Ms: number;
+  readonly receiptP99Ms: number;
+}
+
+const summaryOf = ({ count }: SimulateOptions, counters: FleetCounters, seconds: number): Summary => ({
+  daemons: count,
+  enrolled: counters.enrolled,
+  seconds: Math.round(seconds),
+  polls: counters.polls,
+  failedPolls: counters.failed,
+  changes: counters.changes,
+  received: counters.received,
+  acknowledged: counters.acknowledged,
+  detections: counters.detections,
+  receiptP50Ms: Math.round(counters.receipts.at(0.5)),
+  receiptP99Ms: Math.round(counters.receipts.at(0.99)),
+});
+
+const number = (head: string, name: keyof Summary): Column<Summary> => ({
+  head,
+  name,
+  of: (summary) => summary[name],
+  kind: 'number',
+});
+
+const COLUMNS: readonly Column<Summary>[] = [
+  number('DAEMONS', 'daemons'),
+  number('ENROLLED', 'enrolled'),
+  number('SECONDS', 'seconds'),
+  number('POLLS', 'polls'),
+  number('FAILED POLLS', 'failedPolls'),
+  number('CHANGES', 'changes'),
+  number('CONFIGURATIONS RECEIVED', 'received'),
+  number('ACKNOWLEDGED', 'acknowledged'),
+  number('DETECTIONS', 'detections'),
+  number('RECEIPT P50 MS', 'receiptP50Ms'),
+  number('RECEIPT P99 MS', 'receiptP99Ms'),
+];

@@ -1,0 +1,95 @@
+import type { OwnerClient } from '#client';
+import { ownerOf } from '../../connection/clients.ts';
+import { endBulk } from '../../output/bulk.ts';
+import type { Column } from '../../output/columns.ts';
+import { printList } from '../../output/print.ts';
+import { sideBySide } from '../../output/side-by-side.ts';
+import { confirmed } from '../../terminal/confirmation.ts';
+import { CommandFault } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+import { createProgress } from '../../terminal/progress.ts';
+import { onInterruption } from '../../terminal/signals.ts';
+import { idOf } from './columns.ts';
+
+/* `muster apps revoke` and `muster apps delete`: one app or many. */
+
+interface Change {
+  readonly verb: string;
+  readonly done: 'revoked' | 'deleted';
+  /** From so many apps on a person is asked. */
+  readonly askedFrom: number;
+  readonly carryOut: (
+    owner: OwnerClient,
+    appId: string,
+    options: { requestId: string | undefined; signal: AbortSignal },
+  ) => Promise<unknown>;
+}
+
+const REVOKE: Change = {
+  verb: 'Revoke',
+  done: 'revoked',
+  askedFrom: 2,
+  carryOut: (owner, appId, options) => owner.revokeApp(appId, options),
+};
+const DELETE: Change = {
+  verb: 'Delete',
+  done: 'deleted',
+  askedFrom: 1,
+  // The client takes a 404 for success where a DELETE was sent again.
+  carryOut: (owner, appId, options) => owner.deleteApp(appId, options),
+};
+
+export const revokeApps = (call: Invocation, appIds: readonly string[]): Promise<void> => changed(call, appIds, REVOKE);
+export const deleteApps = (call: Invocation, appIds: readonly string[]): Promise<void> => changed(call, appIds, DELETE);
+
+interface Changed {
+  readonly appId: string;
+  readonly status: Change['done'];
+}
+
+const COLUMNS: readonly Column<Changed>[] = [
+  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
+  { head: 'STATUS', of: ({ status }) => status },
+];
+
+/** @throws CommandFault, ConfigError; for one app MusterError */
+async function changed(call: Invocation, named: readonly string[], change: Change): Promise<void> {
+  const appIds = [...new Set(named)];
+  const { verb, done, askedFrom } = change;
+  const { yes, quiet, requestId } = call.globals;
+  const isMany = appIds.length > 1;
+  const owner = ownerOf(call, { patient: isMany });
+  const what = isMany ? `${verb} ${appIds.length} apps` : `${verb} the app ${appIds[0] ?? ''}`;
+  await confirmed({ what, count: appIds.length < askedFrom ? 0 : appIds.length, yes }, call.terminal);
+
+  using interruption = onInterruption(new CommandFault('interrupted'));
+  const changedIds = new Set<string>();
+  const work = async (appId: string): Promise<void> => {
+    await change.carryOut(owner, appId, { requestId, signal: interruption.signal });
+    changedIds.add(appId);
+  };
+  const print = (): Promise<number> => {
+    const items = appIds.filter((appId) => changedIds.has(appId)).map((appId) => ({ appId, status: done }));
+    return printList(call, { columns: COLUMNS, id: idOf, items });
+  };
+  // One app ends with the exit code of its own refusal.
+  if (!isMany) {
+    for (const appId of appIds) await work(appId);
+    return void (await print());
+  }
+  const failures = await (async () => {
+    using progress = createProgress('apps', { quiet });
+    progress.total(appIds.length);
+    return await sideBySide({
+      items: appIds,
+      what: (appId) => appId,
+      ofOneAlone: ['not_found', 'invalid_argument'],
+      async work(appId) {
+        await work(appId);
+        progress.at(changedIds.size);
+      },
+    });
+  })();
+  await print();
+  await endBulk(call, { what: `apps ${done}`, done: changedIds.size, failures });
+}

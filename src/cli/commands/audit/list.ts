@@ -1,0 +1,121 @@
+import type { AuditEntry, AuditPage, OperatorClient } from '#client';
+import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
+import { accountNamed } from '../../connection/accounts.ts';
+import { operatorOf, requestOf } from '../../connection/clients.ts';
+import type { Column } from '../../output/columns.ts';
+import { printList, refuseEndlessDocument } from '../../output/print.ts';
+import { padTo, widthOf } from '../../output/width.ts';
+import { CommandFault } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+import { momentBefore, type Moment } from '../../terminal/moment.ts';
+import { printable } from '../../terminal/printable.ts';
+import { onInterruption } from '../../terminal/signals.ts';
+import { followed, whole, type ReadPage } from './follow.ts';
+
+const detailsOf = ({ detail }: AuditEntry): readonly string[] =>
+  Object.entries(detail).map(([name, value]) => `${name}=${String(value)}`);
+
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { head: 'AT', of: ({ at }) => at, kind: 'time' },
+  { head: 'ACTOR', of: ({ actor }) => actor },
+  { head: 'ACTION', of: ({ action }) => action },
+  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
+  { head: 'REQUEST', name: 'requestId', of: ({ requestId }) => requestId },
+  { head: 'DETAIL', of: (entry) => detailsOf(entry).join(' ') },
+];
+
+export interface ListAuditOptions {
+  /** Its id or its name; without it, or with `operator`, the audit of the service. */
+  readonly account?: string;
+  readonly since?: Moment;
+  readonly action?: string;
+  readonly follow: boolean;
+}
+
+/**
+ * `muster audit list`: the entries of an audit, oldest first, written as they come since there may be many.
+ * @throws CommandFault, ConfigError, MusterError
+ */
+export async function listAudit(call: Invocation, options: ListAuditOptions): Promise<void> {
+  const { account = OPERATOR_AUDIT, since, action, follow } = options;
+  if (follow) refuseEndlessDocument(call, '--follow');
+  using interruption = onInterruption(new CommandFault('interrupted'));
+  const { signal } = interruption;
+  const operator = operatorOf(call, { patient: follow });
+  const read = await readerOf(operator, account, { ...requestOf(call), signal });
+  const from = since && momentBefore(since, call.clock.now());
+  const entries = follow ? followed(read, { clock: call.clock, signal, say: call.say }) : whole(read);
+  const items = chosen(entries, (entry) => {
+    return (from === undefined || Date.parse(entry.at) >= from) && (action === undefined || entry.action === action);
+  });
+  if (call.globals.output === 'table') {
+    if ((await printLines(call, items)) === 0 && !follow) call.say('No entry fits.');
+  } else await printList(call, { columns: COLUMNS, items });
+}
+
+async function readerOf(
+  operator: OperatorClient,
+  account: string,
+  options: { readonly requestId: string | undefined; readonly signal: AbortSignal },
+): Promise<ReadPage> {
+  if (account === OPERATOR_AUDIT) {
+    return async (page): Promise<AuditPage> => await operator.listServiceAudit(page, options);
+  }
+  const { accountId } = await accountNamed(operator, account, options);
+  return async (page): Promise<AuditPage> => await operator.listAudit(accountId, page, options);
+}
+
+async function* chosen(
+  entries: AsyncIterable<AuditEntry>,
+  isChosen: (entry: AuditEntry) => boolean,
+): AsyncGenerator<AuditEntry, void> {
+  for await (const entry of entries) if (isChosen(entry)) yield entry;
+}
+
+/**
+ * An audit may be longer than memory, and its instants are what people compare: no table, and nothing relative.
+ * @returns how many were printed
+ */
+async function printLines({ globals, terminal }: Invocation, entries: AsyncIterable<AuditEntry>): Promise<number> {
+  const { columns } = terminal.stdout;
+  let count = 0;
+  for await (const entry of entries) {
+    await terminal.stdout.write(`${linesOf(entry, columns).join('\n')}\n`);
+    count += 1;
+    if (count === globals.limit) break;
+  }
+  return count;
+}
+
+/** The columns of an instant to the second, of `device:` and an id, of the longest action, and of the id of an app. */
+const ALIGNED = [20, 27, 18, 20];
+const GAP = '  ';
+const INDENT = '    ';
+
+/**
+ * An entry as one line, in columns where these fit into the terminal, or else without them. One that is wider goes on
+ * below: its ids, which also stand in the detail, are what people search for, and nothing is cut.
+ */
+function linesOf(entry: AuditEntry, columns = Number.POSITIVE_INFINITY): readonly string[] {
+  const { at, actor, action, appId } = entry;
+  const head = [at.replace(/\.\d+Z$/, 'Z'), actor, action].map(printable);
+  const details = detailsOf(entry).map(printable);
+  const cells = [...head, printable(appId ?? '-'), details.join(' ')];
+  for (const widths of [ALIGNED, []]) {
+    const line = cells.map((cell, at) => padTo(cell, widths[at] ?? 0, 'left')).join(GAP);
+    if (widthOf(line.trimEnd()) <= columns) return [line.trimEnd()];
+  }
+  const rest = appId === undefined ? details : [printable(appId), ...details];
+  return [head.join(GAP), ...filled(rest, columns - INDENT.length).map((line) => `${INDENT}${line}`)];
+}
+
+/** Puts as many words into each line as fit; one that is wider has a line of its own. */
+function filled(words: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const longer = lines.length > 0 ? `${lines.at(-1)}${GAP}${word}` : '';
+    if (longer !== '' && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}

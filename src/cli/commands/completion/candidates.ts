@@ -1,0 +1,68 @@
+import type { Environment } from '../../terminal/terminal.ts';
+import { invocation } from '../../terminal/invocation.ts';
+import { printable } from '../../terminal/printable.ts';
+import { isKnown } from '../../connection/connection.ts';
+import { readContexts } from '../../connection/context-file.ts';
+import { operatorOf, ownerOf } from '../../connection/clients.ts';
+
+/** What a word can be that the program itself does not know. */
+export type Kind = 'app' | 'account' | 'context';
+
+export interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+/** A person waits at the terminal meanwhile. */
+const DEADLINE_MS = 1000;
+/** More would not help anybody to choose. */
+const CANDIDATES_MAX = 50;
+/** Accounts that are looked through; a page of the operator API. */
+const ACCOUNTS_MAX = 1000;
+
+/** Where the line that is completed says that the service is. */
+export interface Given {
+  readonly url?: string;
+  readonly context?: string;
+}
+
+/** The ids or names that begin so: none where they cannot be had, since nobody asked for words about that. */
+export async function candidates(kind: Kind, prefix: string, env: Environment, given: Given): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  try {
+    for await (const one of SOURCES[kind](env, given)) {
+      if (one.value.startsWith(prefix)) found.push(one);
+      if (found.length === CANDIDATES_MAX) break;
+    }
+  } catch {
+    // What was found by then is as good as before.
+  }
+  return found;
+}
+
+const SOURCES: Readonly<Record<Kind, (env: Environment, given: Given) => AsyncIterable<Candidate> | Candidate[]>> = {
+  async *app(env, given) {
+    const call = silent(env, given);
+    if (!isKnown('api', call)) return;
+    const { apps } = await ownerOf(call).listApps({ signal: AbortSignal.timeout(DEADLINE_MS) });
+    for (const { appId, name, status } of apps) yield { value: appId, description: described(name, status) };
+  },
+  async *account(env, given) {
+    const call = silent(env, given);
+    if (!isKnown('ops', call)) return;
+    const operator = operatorOf(call);
+    let looked = 0;
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    for await (const { accountId, name } of operator.accounts({ limit: ACCOUNTS_MAX }, { signal })) {
+      yield { value: accountId, description: described(name) };
+      if ((looked += 1) === ACCOUNTS_MAX) return;
+    }
+  },
+  context: (env) => [...readContexts(env).named.keys()].toSorted().map((value) => ({ value, description: '' })),
+};
+
+const silent = (env: Environment, given: Given) =>
+  invocation(env, { ...given, quiet: true, timeout: DEADLINE_MS / 1000 });
+
+/** On one line: names are chosen by others, and a tab or an end of line would be one of the protocol. */
+const described = (...words: readonly string[]): string => words.filter(Boolean).map(printable).join(', ');

@@ -1,0 +1,79 @@
+import type { OtelConfig, OwnerClient, StoreOtelConfigRequest } from '#client';
+import { ownerOf } from '../../connection/clients.ts';
+import type { Column } from '../../output/columns.ts';
+import { printOne } from '../../output/print.ts';
+import { confirmed } from '../../terminal/confirmation.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
+import { valueIn } from '../../terminal/input.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+
+/* `muster otel`: the export configuration of an account. */
+
+const COLUMNS: readonly Column<OtelConfig>[] = [
+  { head: 'ENABLED', of: ({ enabled }) => enabled, tone: ({ enabled }) => (enabled ? 'good' : 'faint') },
+  { head: 'ENDPOINT', of: ({ endpoint }) => endpoint, kind: 'text' },
+  { head: 'HEADER SET', name: 'authHeaderSet', of: ({ authHeaderSet }) => authHeaderSet },
+  { head: 'EVIDENCE', name: 'evidenceLevel', of: ({ evidenceLevel }) => evidenceLevel },
+];
+
+/** Above what the service takes, with an end of line. */
+const HEADER_BYTES_MAX = 16_384;
+
+/** @throws ConfigError, MusterError */
+export async function getOtelConfig(call: Invocation): Promise<void> {
+  await printOne(call, { columns: COLUMNS, item: await ownerOf(call).readOtelConfig(requestOf(call)) });
+}
+
+export interface SetOptions {
+  readonly endpoint?: string;
+  /** `-` is stdin. */
+  readonly authHeaderFile?: string;
+  /** False deletes the stored header; commander sets true where it is not given. */
+  readonly authHeader: boolean;
+  readonly evidence?: OtelConfig['evidenceLevel'];
+  readonly enabled?: 'true' | 'false';
+}
+
+/**
+ * Changes what is given and leaves the rest. The first configuration of an account is enabled, unless it says otherwise.
+ * @throws CommandFault, ConfigError, MusterError
+ */
+export async function setOtelConfig(call: Invocation, options: SetOptions): Promise<void> {
+  const { endpoint, authHeaderFile, authHeader: keepsHeader, evidence, enabled } = options;
+  if ([endpoint, authHeaderFile, evidence, enabled].every((one) => one === undefined) && keepsHeader) {
+    throw new CommandFault('Say what to set: --endpoint, --auth-header-file, --evidence or --enabled.', EXIT.usage);
+  }
+  if (authHeaderFile !== undefined && !keepsHeader) {
+    throw new CommandFault('Give only one of --auth-header-file and --no-auth-header.', EXIT.usage);
+  }
+  const authHeader = keepsHeader ? await headerIn(authHeaderFile) : '';
+  const owner = ownerOf(call);
+  const stored = await owner.readOtelConfig(requestOf(call));
+  const isFirst = stored.endpoint === '';
+  const body: StoreOtelConfigRequest = {
+    enabled: enabled === undefined ? stored.enabled || (isFirst && endpoint !== undefined) : enabled === 'true',
+    endpoint: endpoint ?? stored.endpoint,
+    evidenceLevel: evidence ?? stored.evidenceLevel,
+    ...(authHeader !== undefined && { authHeader }),
+  };
+  await printOne(call, { columns: COLUMNS, item: await owner.storeOtelConfig(body, requestOf(call)) });
+}
+
+/** An empty file would delete the stored header, which nobody means by one. */
+async function headerIn(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const header = await valueIn(path, HEADER_BYTES_MAX);
+  if (header !== '') return header;
+  throw new CommandFault('The file of the header is empty; --no-auth-header deletes the stored one.', EXIT.usage);
+}
+
+/** @throws CommandFault, ConfigError, MusterError */
+export async function purgeOtelConfig(call: Invocation): Promise<void> {
+  const owner: OwnerClient = ownerOf(call);
+  const what = 'Purge the configuration with its header, so that no daemon exports anything';
+  await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  const item = await owner.purgeOtelConfig(requestOf(call));
+  await printOne(call, { columns: [{ head: 'DELETED', of: ({ deleted }) => deleted }], item });
+}
+
+const requestOf = ({ globals }: Invocation) => ({ requestId: globals.requestId });

@@ -1,0 +1,83 @@
+import type { OperatorClient, Rollout } from '#client';
+import { accountNamed } from '../../connection/accounts.ts';
+import { operatorOf } from '../../connection/clients.ts';
+import type { Column } from '../../output/columns.ts';
+import { printOne } from '../../output/print.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+import { onInterruption } from '../../terminal/signals.ts';
+
+/* `muster rollout status`: how far the configuration of an account has come among its daemons. */
+
+export interface RolloutOptions {
+  /** An id or a name; without it the only account that there is. */
+  readonly account?: string;
+  readonly wait?: boolean;
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+type Told = Rollout & { readonly accountId: string };
+
+const tone = (count: number) => (count > 0 ? 'bad' : 'faint');
+const COLUMNS: readonly Column<Told>[] = [
+  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
+  { head: 'REVISION', of: ({ revision }) => revision, kind: 'number' },
+  { head: 'DEVICES', of: ({ devices }) => devices, kind: 'number' },
+  { head: 'APPLIED', of: ({ applied }) => applied, kind: 'number' },
+  { head: 'FAILED', of: ({ failed }) => failed, kind: 'number', tone: ({ failed }) => tone(failed) },
+  { head: 'PENDING', of: ({ pending }) => pending, kind: 'number' },
+  { head: 'STALE', of: ({ stale }) => stale, kind: 'number', tone: ({ stale }) => tone(stale) },
+];
+
+const TIMEOUT_SECONDS = 300;
+const LOOK_EVERY_MS = 2000;
+
+/**
+ * With `wait` it looks until no device is pending. Those that have been silent for long are not waited for.
+ * @throws CommandFault with exit code 3 where a device could not apply it, and 1 where the time is up; MusterError
+ */
+export async function rolloutStatus(call: Invocation, options: RolloutOptions): Promise<void> {
+  const { account, wait = false, timeout = TIMEOUT_SECONDS } = options;
+  const { requestId } = call.globals;
+  const operator = operatorOf(call, { patient: wait });
+  const { accountId } =
+    account === undefined ? await onlyOne(operator) : await accountNamed(operator, account, { requestId });
+  const read = (timeoutMs?: number) => operator.readRollout(accountId, { requestId, signal: interrupted, timeoutMs });
+  using interruption = onInterruption(new CommandFault('interrupted'));
+  const interrupted = interruption.signal;
+  const rollout = wait ? await settled(call, read, timeout * 1000, interrupted) : await read();
+  await printOne(call, { columns: COLUMNS, item: { accountId, ...rollout } });
+  for (const { appId, error, at } of rollout.failures)
+    call.say(`${appId} failed at ${at}: ${error || 'no reason given'}`);
+  if (!wait) return;
+  if (rollout.pending > 0) throw new CommandFault(`${rollout.pending} devices are still pending after ${timeout} s.`);
+  if (rollout.failed > 0) throw new CommandFault(`${rollout.failed} devices could not apply it.`, EXIT.bad);
+  if (rollout.stale > 0) call.say(`${rollout.stale} devices have been silent for long, and were not waited for.`);
+}
+
+/** Looks until no device is pending, or the time is up. An outage within it is waited out. */
+async function settled(
+  { clock, say }: Invocation,
+  read: (timeoutMs: number) => Promise<Rollout>,
+  forMs: number,
+  signal: AbortSignal,
+): Promise<Rollout> {
+  const end = clock.monotonic() + forMs;
+  for (let told = ''; ;) {
+    const rollout = await read(Math.max(LOOK_EVERY_MS, end - clock.monotonic()));
+    const { applied, devices, revision, pending } = rollout;
+    if (pending === 0 || clock.monotonic() >= end) return rollout;
+    const words = `${applied} of ${devices} devices have applied revision ${revision}, ${pending} are pending.`;
+    if (words !== told) say((told = words));
+    await clock.sleep(LOOK_EVERY_MS, signal);
+  }
+}
+
+async function onlyOne(operator: OperatorClient): Promise<{ readonly accountId: string }> {
+  const { accounts } = await operator.listAccounts({ limit: 2 });
+  const [account] = accounts;
+  if (!account) throw new CommandFault('There is no account.', EXIT.notFound);
+  if (accounts.length === 1) return account;
+  throw new CommandFault('There are several accounts: say which with --account.', EXIT.usage);
+}

@@ -1,0 +1,88 @@
+import { MusterError, OperatorClient, OwnerClient, type RetryEvent } from '#client';
+import type { Invocation } from '../terminal/invocation.ts';
+import { connectionTo, type Connection } from './connection.ts';
+import { BAD_PORT, unreachable } from './unreachable.ts';
+import { whileThere } from './while-there.ts';
+
+/** How a command meets a service that is not there. */
+export interface Patience {
+  /** A long command goes on when the service is back; without it, a service that does not listen ends the command at once. */
+  readonly patient?: boolean;
+}
+
+/** The client of `/v1`: one for a whole command, since it paces what it sends. @throws ConfigError; CommandFault */
+export function ownerOf(call: Invocation, patience: Patience = {}): OwnerClient {
+  const connection = connectionTo('api', call);
+  return new OwnerClient({ ...optionsOf(call, connection, patience), apiKey: () => connection.token.reveal() });
+}
+
+/** The client of the operator API. @throws ConfigError; CommandFault */
+export function operatorOf(call: Invocation, patience: Patience = {}): OperatorClient {
+  const connection = connectionTo('ops', call);
+  const { fetch: own, ...options } = optionsOf(call, connection, patience);
+  return new OperatorClient({
+    ...options,
+    fetch: tellingUnknownToken(connection, own),
+    token: () => connection.token.reveal(),
+  });
+}
+
+/** What every request of a command takes. */
+export const requestOf = ({ globals }: Invocation): { readonly requestId: string | undefined } => ({
+  requestId: globals.requestId,
+});
+
+/** The operator has one token, in one of several places: a refusal says which one to look at. */
+function tellingUnknownToken({ url, tokenFrom }: Connection, own: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await own(input, init);
+    if (response.status !== 401) return response;
+    const { headers, status } = response;
+    const text = await response.text();
+    // Anybody may listen at a wrong address, and ask for a secret of its own.
+    if (!text.includes('"invalid_token"')) return new Response(text, { status, headers });
+    throw new MusterError(
+      `${url} does not know the operator token: set MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE; this one is ` +
+        `from ${tokenFrom}.`,
+      { code: 'invalid_token', status: 401, requestId: response.headers.get('x-request-id') ?? '' },
+    );
+  };
+}
+
+const TOLD_AFTER_MS = 2000;
+
+function optionsOf(call: Invocation, connection: Connection, { patient = false }: Patience) {
+  const { url, timeoutMs } = connection;
+  return {
+    url,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    fetch: namingAddress(connection, patient),
+    onRetry: ({ waitMs, error }: RetryEvent) => {
+      if (waitMs >= TOLD_AFTER_MS) call.say(`${error.message} Trying again in ${Math.ceil(waitMs / 1000)} s.`);
+    },
+  };
+}
+
+/** Failures that a repetition would only meet again: nobody listens, or the name or the certificate is wrong. */
+const LASTING = /^(?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+/** Failures to reach a service that may pass by themselves. */
+const PASSING = /^(?:EAI_AGAIN|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)/;
+
+/** The client's own words of a service that is not reached tell neither the address nor where it is from. */
+function namingAddress(connection: Connection, patient: boolean): typeof fetch {
+  const own = whileThere(connection);
+  return async (input, init) => {
+    try {
+      return await own(input, init);
+    } catch (error) {
+      const { code: told, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: unknown };
+      const slip = typeof told === 'string' ? told : '';
+      const isLasting = slip === '' ? message === BAD_PORT : LASTING.test(slip);
+      if (!isLasting && !PASSING.test(slip)) throw error;
+      // What is `network` is sent again; but to such a port nothing ever is.
+      const isFinal = isLasting && (!patient || slip === '');
+      const code = isFinal ? 'unreachable' : 'network';
+      throw new MusterError(unreachable(connection, error), { code, cause: error });
+    }
+  };
+}

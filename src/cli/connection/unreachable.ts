@@ -1,0 +1,24 @@
+import type { Address } from './address.ts';
+
+/** The words of `fetch`, which has no code for them. */
+export const BAD_PORT = 'bad port';
+const UNKNOWN_AUTHORITY = 'its certificate is of an unknown authority, which a context names with --ca-file';
+const WHY: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'no machine has that name',
+  [BAD_PORT]: 'the port is one of another protocol, which `fetch` asks nothing of',
+  TimeoutError: 'it did not respond in time',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+};
+
+/** Tells in words why there was no response. */
+export function unreachable({ url, from }: Address, error: unknown): string {
+  const { name, cause = error } = error as Error;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  // The code of an exception of the web platform is a number.
+  const slip = typeof code === 'string' ? code : message === BAD_PORT ? message : name;
+  return `The service at ${url} cannot be reached (${WHY[slip] ?? slip}): start it, or change the address, which is from ${from}.`;
+}

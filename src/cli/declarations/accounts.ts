@@ -1,0 +1,159 @@
+import type { Command, Option } from 'commander';
+import type { CreateAccountOptions, UpdateAccountOptions } from '../commands/accounts/accounts.ts';
+import type { CreateApiKeyOptions } from '../commands/accounts/api-keys.ts';
+import type { DecideOptions, ListReviewOptions } from '../commands/accounts/review.ts';
+import { addGlobals, CONNECTED, type GlobalOptions } from '../terminal/globals.ts';
+import { invocation } from '../terminal/invocation.ts';
+import { momentIn } from '../terminal/moment.ts';
+import type { Environment } from '../terminal/terminal.ts';
+
+/** `muster accounts …`, `muster api-keys …` and `muster review …`: what an operator does with single accounts. */
+export function addAccountNouns(program: Command, env: Environment): void {
+  addAccounts(program.command('accounts').description('the owners of apps'), env);
+  addApiKeys(program.command('api-keys').description('what opens /v1 to an account'), env);
+  addReview(program.command('review').description("the detections of an account's daemons"), env);
+}
+
+const entitlement = (command: Command): Option =>
+  command
+    .createOption('--entitlement <entitlement>', 'what the account has bought')
+    .choices(['standard', 'enterprise']);
+const IDEMPOTENCY = ['--idempotency-key <key>', 'the same key creates once within 24 hours'] as const;
+const ACCOUNT = ['-a, --account <account>', 'the account, by its id or its name'] as const;
+
+const ONE = [...CONNECTED, 'output', 'quiet'] as const;
+const LIST = [...CONNECTED, 'output', 'limit', 'quiet'] as const;
+
+function addAccounts(accounts: Command, env: Environment): void {
+  addGlobals(
+    accounts
+      .command('create')
+      .description('create an account')
+      .requiredOption('-n, --name <name>', 'the name for people; it need not be unique')
+      .addOption(entitlement(accounts).default('standard'))
+      .option(...IDEMPOTENCY),
+    ONE,
+  ).action(async (options: CreateAccountOptions & GlobalOptions) => {
+    const { createAccount } = await import('../commands/accounts/accounts.ts');
+    await createAccount(invocation(env, options), options);
+  });
+  addGlobals(accounts.command('list').description('list the accounts'), LIST).action(async (options: GlobalOptions) => {
+    const { listAccounts } = await import('../commands/accounts/accounts.ts');
+    await listAccounts(invocation(env, options));
+  });
+  addGlobals(accounts.command('get').description('show an account').argument('<account>'), ONE).action(
+    async (account: string, options: GlobalOptions) => {
+      const { getAccount } = await import('../commands/accounts/accounts.ts');
+      await getAccount(invocation(env, options), account);
+    },
+  );
+  addGlobals(
+    accounts
+      .command('update')
+      .description('change an account')
+      .argument('<account>')
+      .option('-n, --name <name>', 'the new name')
+      .addOption(entitlement(accounts))
+      .option('--adoptable-by <resource>', 'the FleetAccount, as namespace/name, that may take it over, once')
+      .option('--no-adoptable-by', 'no FleetAccount may take it over'),
+    ONE,
+  ).action(async (account: string, options: UpdateAccountOptions & GlobalOptions) => {
+    const { updateAccount } = await import('../commands/accounts/accounts.ts');
+    await updateAccount(invocation(env, options), account, options);
+  });
+  addGlobals(
+    accounts.command('disable').description('refuse all keys and daemons of an account').argument('<account>'),
+    [...ONE, 'yes'],
+  ).action(async (account: string, options: GlobalOptions) => {
+    const { disableAccount } = await import('../commands/accounts/accounts.ts');
+    await disableAccount(invocation(env, options), account);
+  });
+  addGlobals(accounts.command('enable').description('take them again').argument('<account>'), ONE).action(
+    async (account: string, options: GlobalOptions) => {
+      const { enableAccount } = await import('../commands/accounts/accounts.ts');
+      await enableAccount(invocation(env, options), account);
+    },
+  );
+}
+
+function addApiKeys(keys: Command, env: Environment): void {
+  addGlobals(
+    keys
+      .command('create')
+      .description('create an API key, which no other command shows')
+      .requiredOption(...ACCOUNT)
+      .option('-n, --name <name>', 'the name for people')
+      .option('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn)
+      .option('--save-key <file>', 'write it to a new file for your eyes alone, in place of stdout')
+      .option(...IDEMPOTENCY),
+    ONE,
+  ).action(async (options: CreateApiKeyOptions & GlobalOptions) => {
+    const { createApiKey } = await import('../commands/accounts/api-keys.ts');
+    await createApiKey(invocation(env, options), options);
+  });
+  addGlobals(
+    keys
+      .command('list')
+      .description('list the API keys of an account, without their text')
+      .requiredOption(...ACCOUNT),
+    LIST,
+  ).action(async (options: { account: string } & GlobalOptions) => {
+    const { listApiKeys } = await import('../commands/accounts/api-keys.ts');
+    await listApiKeys(invocation(env, options), options);
+  });
+  addGlobals(
+    keys
+      .command('revoke')
+      .description('refuse an API key from now on')
+      .argument('<key>')
+      .requiredOption(...ACCOUNT),
+    [...ONE, 'yes'],
+  ).action(async (keyId: string, options: { account: string } & GlobalOptions) => {
+    const { revokeApiKey } = await import('../commands/accounts/api-keys.ts');
+    await revokeApiKey(invocation(env, options), keyId, options);
+  });
+}
+
+function addReview(review: Command, env: Environment): void {
+  addGlobals(
+    review
+      .command('list')
+      .description('list the review queue of an account')
+      .requiredOption(...ACCOUNT)
+      .addOption(
+        review.createOption('--status <status>', 'of this status alone').choices(['open', 'confirmed', 'dismissed']),
+      ),
+    LIST,
+  ).action(async (options: ListReviewOptions & GlobalOptions) => {
+    const { listReview } = await import('../commands/accounts/review.ts');
+    await listReview(invocation(env, options), options);
+  });
+  addGlobals(
+    review
+      .command('show')
+      .description('show an entry with its evidence')
+      .argument('<entry>')
+      .requiredOption(...ACCOUNT),
+    ONE,
+  ).action(async (entryId: string, options: { account: string } & GlobalOptions) => {
+    const { showReview } = await import('../commands/accounts/review.ts');
+    await showReview(invocation(env, options), entryId, options);
+  });
+  for (const [verb, status] of [
+    ['confirm', 'confirmed'],
+    ['dismiss', 'dismissed'],
+  ] as const) {
+    addGlobals(
+      review
+        .command(verb)
+        .description(`decide that an entry is ${status}`)
+        .argument('<entry>')
+        .requiredOption(...ACCOUNT)
+        .option('--note <text>', 'a note, at most 500 characters; an empty one removes the stored one'),
+      ONE,
+    ).action(async (entryId: string, options: DecideOptions & GlobalOptions) => {
+      const { decideReview } = await import('../commands/accounts/review.ts');
+      await decideReview(invocation(env, options), entryId, status, options);
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import type { Pipeline, Signal } from '../agent/collector-file.ts';
+import type { RunOptions } from '../commands/agent/run.ts';
+import type { SimulateOptions } from '../commands/agent/simulate.ts';
+import { addGlobals, matching, refusedArgument, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
+import { invocation } from '../terminal/invocation.ts';
+import type { Environment } from '../terminal/terminal.ts';
+
+const urlOf = matching(/^https?:\/\/[^\s/@?#]+(?:\/[^\s@?#]*)?$/, 'It must be http://HOST:PORT or https://HOST:PORT.');
+const appIdOf = matching(/^[a-z0-9]{20}$/, 'An app id is 20 small letters and digits.');
+const reportedOf = matching(/^[\x20-\x7e]{1,128}$/, 'It is 1 to 128 printable ASCII characters.');
+const DEVICE_URL = 'the device listener, in place of all others';
+const DAEMONS_MAX = 1000;
+const SECONDS_MAX = 86_400;
+
+/** `muster agent …`; the code that a command needs is loaded when it is called. */
+export function addAgent(program: Command, env: Environment): void {
+  const agent = program.command('agent').description('the reference daemon, and many simulated ones');
+  addRun(agent, env);
+  addSimulate(agent, env);
+}
+
+function addRun(agent: Command, env: Environment): void {
+  const run = agent.command('run');
+  run
+    .description('enroll as an app, and follow its configuration until SIGTERM or SIGINT')
+    .argument('[command...]', 'behind `--`: a program and its arguments, run after each change without a shell')
+    .requiredOption('--credential-file <file>', 'keeps the credential; made at the enrollment, for its owner alone')
+    .option('--app <id>', 'the app to enroll as', appIdOf)
+    .option('--code-file <file>', 'the enrollment code')
+    .option('--code-stdin', 'read the enrollment code from stdin', false)
+    .option('--device-url <url>', DEVICE_URL, urlOf)
+    .addOption(
+      run
+        .createOption('--connection <kind>', 'whether Muster configures it, or its machine does')
+        .choices(['cloud', 'private'])
+        .default('cloud'),
+    )
+    .option('--otel-config <file>', "write the configuration there, as a collector's YAML")
+    .option('--pipeline <signal=receivers>', "what goes to Muster's collector; repeatable (all of otlp)", pipelinesOf)
+    .option('--platform <text>', 'what it reports as its platform; that of this machine by default', reportedOf)
+    .option('--agent-version <text>', 'what it reports as its version; that of this command by default', reportedOf)
+    .option('--once', 'poll once, carry out what that brings, and end', false)
+    .addHelpText('after', '\nThe code is needed once, where the credential file has no credential yet.');
+  addGlobals(run, ['context', 'quiet']).action(async (command: string[], options: RunOptions & GlobalOptions) => {
+    const { agentRun } = await import('../commands/agent/run.ts');
+    await agentRun(invocation(env, options), options, command);
+  });
+}
+
+const RECEIVERS_MAX = 16;
+/** `TYPE` or `TYPE/NAME`, as the collector has ids of its components. */
+const RECEIVER = /^[A-Za-z][A-Za-z0-9_]{0,62}(?:\/[A-Za-z0-9_.-]{1,128})?$/;
+
+/** Reads `traces=otlp,jaeger`, beside those that stand before it. */
+function pipelinesOf(text: string, before: readonly Pipeline[] = []): readonly Pipeline[] {
+  const [, signal = '', list = ''] = /^(traces|metrics|logs)=(.+)$/.exec(text) ?? [];
+  const receivers = list.split(',');
+  const isKnown = receivers.length <= RECEIVERS_MAX && receivers.every((id) => RECEIVER.test(id));
+  if (signal === '' || !isKnown) {
+    throw refusedArgument('It is traces, metrics or logs, =, and receivers with commas, as in logs=otlp,filelog/app.');
+  }
+  if (before.some((pipeline) => pipeline.signal === signal)) throw refusedArgument(`${signal} is there twice.`);
+  return [...before, { signal: signal as Signal, receivers }];
+}
+
+function addSimulate(agent: Command, env: Environment): void {
+  const simulate = agent
+    .command('simulate')
+    .description('run many daemons in this process, and tell how long they waited for changes')
+    .requiredOption('--count <number>', 'how many daemons', wholeNumber('daemons', DAEMONS_MAX))
+    .option('--duration <seconds>', 'of polling; until Ctrl-C without it', wholeNumber('seconds', SECONDS_MAX))
+    .option('--change-every <seconds>', 'change the configuration so often', wholeNumber('seconds', SECONDS_MAX))
+    .option('--device-url <url>', DEVICE_URL, urlOf)
+    .option('--keep', 'leave the apps there at the end', false)
+    .addHelpText('after', "\nIt makes an app for each daemon with the owner's API key, and deletes them at the end.");
+  addGlobals(simulate, ['url', 'context', 'output', 'quiet', 'yes']).action(
+    async (options: SimulateOptions & GlobalOptions) => {
+      const { agentSimulate } = await import('../commands/agent/simulate.ts');
+      await agentSimulate(invocation(env, options), options);
+    },
+  );
+}

@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { CreateOptions } from '../commands/apps/create.ts';
+import type { ListOptions } from '../commands/apps/list.ts';
+import type { WatchOptions } from '../commands/apps/watch.ts';
+import { addGlobals, CONNECTED, durationSeconds, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
+import { invocation } from '../terminal/invocation.ts';
+import type { Environment } from '../terminal/terminal.ts';
+
+/** `muster apps …`; the code that a command needs is loaded when it is called. */
+export function addApps(program: Command, env: Environment): void {
+  const apps = program.command('apps').description('the apps of an account, one a daemon');
+  addCreate(apps, env);
+  addReads(apps, env);
+  addChanges(apps, env);
+}
+
+const APPS_MAX = 1000;
+
+function addCreate(apps: Command, env: Environment): void {
+  addGlobals(
+    apps
+      .command('create')
+      .description('create an app with its enrollment code, or many')
+      .option('-n, --name <name>', 'the name of one app')
+      .option('--count <number>', 'create so many, by --prefix', wholeNumber('apps', APPS_MAX))
+      .option('--prefix <text>', 'what their names begin with, before a number')
+      .option('--from <file>', 'create those of a CSV with a column `name`, or of one name a line; - is stdin')
+      .option('--save-codes <file>', 'a new file for the codes, made readable for you alone')
+      .option('--resume <file>', 'go on with a create of many that was interrupted')
+      .option('--idempotency-key <key>', 'of one app: the same key creates one within 24 hours')
+      .addHelpText(
+        'after',
+        '\nNo other command shows a code. A create of many keeps a resume file beside that of the codes, until all is done.',
+      ),
+    [...CONNECTED, 'output', 'quiet'],
+  ).action(async (options: CreateOptions & GlobalOptions) => {
+    const { createApps } = await import('../commands/apps/create.ts');
+    await createApps(invocation(env, options), options);
+  });
+  addGlobals(
+    apps
+      .command('code')
+      .description('issue a further enrollment code, which no other command shows')
+      .argument('<id>')
+      .option('--save-code <file>', 'a new file for the code, made readable for you alone')
+      .option('--idempotency-key <key>', 'the same key issues one code within 24 hours'),
+    [...CONNECTED, 'output', 'quiet'],
+  ).action(async (id: string, options: { saveCode?: string; idempotencyKey?: string } & GlobalOptions) => {
+    const { issueCode } = await import('../commands/apps/create.ts');
+    await issueCode(invocation(env, options), id, options);
+  });
+}
+
+function addReads(apps: Command, env: Environment): void {
+  const list = apps.command('list').description('list the apps, oldest first');
+  addGlobals(
+    list
+      .addOption(
+        list.createOption('--status <status>', 'of this status alone').choices(['pending', 'active', 'revoked']),
+      )
+      .option('--name <glob>', 'whose name fits: * is any text, ? is one character')
+      .option('--stale <duration>', 'active, and not seen for so long, as in 90s, 5m, 1h or 30d', durationSeconds),
+    [...CONNECTED, 'output', 'limit', 'quiet'],
+  ).action(async (options: ListOptions & GlobalOptions) => {
+    const { listApps } = await import('../commands/apps/list.ts');
+    await listApps(invocation(env, options), options);
+  });
+  addGlobals(apps.command('get').description('show an app').argument('<id>'), [...CONNECTED, 'output']).action(
+    async (id: string, options: GlobalOptions) => {
+      const { getApp } = await import('../commands/apps/list.ts');
+      await getApp(invocation(env, options), id);
+    },
+  );
+  addGlobals(
+    apps
+      .command('watch')
+      .description('show what is added, changed and removed, until you stop it')
+      .option('--every <duration>', 'how often to look, 10s by default, and 2s at the least', durationSeconds),
+    [...CONNECTED, 'output', 'limit', 'quiet'],
+  ).action(async (options: WatchOptions & GlobalOptions) => {
+    const { watchApps } = await import('../commands/apps/watch.ts');
+    await watchApps(invocation(env, options), options);
+  });
+}
+
+function addChanges(apps: Command, env: Environment): void {
+  addGlobals(
+    apps.command('revoke').description('cut daemons off at once, and void their open codes').argument('<id...>'),
+    [...CONNECTED, 'output', 'quiet', 'yes'],
+  ).action(async (ids: readonly string[], options: GlobalOptions) => {
+    const { revokeApps } = await import('../commands/apps/change.ts');
+    await revokeApps(invocation(env, options), ids);
+  });
+  addGlobals(apps.command('delete').description('remove apps and all that belongs to them').argument('<id...>'), [
+    ...CONNECTED,
+    'output',
+    'quiet',
+    'yes',
+  ]).action(async (ids: readonly string[], options: GlobalOptions) => {
+    const { deleteApps } = await import('../commands/apps/change.ts');
+    await deleteApps(invocation(env, options), ids);
+  });
+}

@@ -1,0 +1,32 @@
+import { systemClock, type Clock } from '../../time/clock.ts';
+import { printable } from './printable.ts';
+import { globalsOf, type GlobalOptions, type Globals } from './globals.ts';
+import { processTerminal, type Environment, type Terminal } from './terminal.ts';
+
+/** What every command is handed: one call of `muster` with its options, its surroundings and its terminal. */
+export interface Invocation {
+  readonly env: Environment;
+  readonly globals: Globals;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** Writes words to stderr, a line each; `--quiet` leaves them out. Whatever a terminal would obey is escaped. */
+  readonly say: (text: string) => void;
+}
+
+/** @param options as commander hands them to an action */
+export function invocation(
+  env: Environment,
+  options: GlobalOptions,
+  { terminal = processTerminal(env), clock = systemClock }: { terminal?: Terminal; clock?: Clock } = {},
+): Invocation {
+  const globals = globalsOf(options);
+  return {
+    env,
+    globals,
+    terminal,
+    clock,
+    say: (text) => {
+      if (!globals.quiet) void terminal.stderr.write(`${text.split('\n').map(printable).join('\n')}\n`);
+    },
+  };
+}

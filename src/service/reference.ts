@@ -1,0 +1,21 @@
+import type { ApiName } from '../api/openapi/apis.ts';
+import { documentOf } from '../api/openapi/document.ts';
+import { pageFiles } from '../api/openapi/page/files.ts';
+import { PublicFile, type PublicFiles } from '../api/operator/public-files.ts';
+
+/**
+ * Makes the files that the ops listener serves without a credential: the documents once, at the start; the page for
+ * them is read when somebody opens it.
+ */
+export const referenceFiles = (): PublicFiles => ({
+  ...pageFiles(),
+  '/openapi/v1.json': documentFile('v1'),
+  '/openapi/device.json': documentFile('device'),
+  '/openapi/operator.json': documentFile('operator'),
+});
+
+function documentFile(name: ApiName): PublicFile {
+  const body = Buffer.from(JSON.stringify(documentOf(name)));
+  const headers = ['X-Content-Type-Options', 'nosniff'];
+  return new PublicFile({ type: 'application/json', read: () => Promise.resolve(body), headers });
+}

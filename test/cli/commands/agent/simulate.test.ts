@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { enrollOwn, ownCredential, setOtel } from '../../../support/service/daemon.ts';
+import { musterHere, type Ended } from '../../../support/service/muster-command.ts';
+import { call, createApp, Muster, tenant, type Tenant } from '../../../support/service/muster.ts';
+
+let muster: Muster;
+let owner: Tenant;
+beforeAll(async () => {
+  muster = await Muster.start();
+});
+afterAll(() => muster[Symbol.asyncDispose]());
+beforeEach(async () => {
+  owner = await tenant(muster);
+});
+
+const simulate = (...args: string[]): Promise<Ended> =>
+  musterHere(['agent', 'simulate', ...args], {
+    MUSTER_URL: muster.api,
+    MUSTER_DEVICE_URL: muster.device,
+    MUSTER_API_KEY: owner.apiKey,
+  });
+const apps = async () =>
+  (await call(`${muster.api}/v1/apps`, { token: owner.apiKey })).body['apps'] as { name: string; status: string }[];
+const config = async () => (await call(`${muster.api}/v1/otel-config`, { token: owner.apiKey })).body;
+
+test('daemons enroll, receive what is changed and acknowledge it; then the account is as it was', async () => {
+  const before = await config();
+  const { code, stdout, stderr } = await simulate(
+    '--count',
+    '5',
+    '--duration',
+    '3',
+    '--change-every',
+    '1',
+    '-o',
+    'json',
+  );
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/^5 daemons poll at .*\n[\s\S]*deleted\.\n$/) as string,
+  });
+  const summary = JSON.parse(stdout) as Record<string, number>;
+  expect(summary).toMatchObject({ daemons: 5, enrolled: 5, failedPolls: 0 });
+  // One for each daemon that it finds, and some of the changes, however busy this machine is.
+  expect(summary['received']).toBeGreaterThanOrEqual(5);
+  expect(summary['acknowledged']).toBeGreaterThanOrEqual(5);
+  expect(await apps()).toEqual([]);
+  expect(await config()).toEqual(before);
+});
+
+test('a stored configuration is put back, its header included; --keep leaves the apps', async () => {
+  await setOtel(muster, owner.apiKey, { authHeader: 'Bearer kept', evidenceLevel: 'full' });
+  const before = await config();
+  expect(await simulate('--count', '2', '--duration', '2', '--change-every', '1', '--keep', '--quiet')).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(await config()).toEqual(before);
+  expect((await apps()).map(({ name }) => name).toSorted()).toEqual([
+    expect.stringMatching(/^simulated-[0-9a-f]{8}-1$/),
+    expect.stringMatching(/^simulated-[0-9a-f]{8}-2$/),
+  ]);
+});
+
+test('-o id is refused before an app is made', async () => {
+  const before = await apps();
+  expect(await simulate('--count', '1', '--duration', '1', '-o', 'id')).toMatchObject({ code: 2, stdout: '' });
+  expect(await apps()).toEqual(before);
+});
+
+test('the configuration of daemons that work is not changed unasked', async () => {
+  const app = await createApp(muster, owner.apiKey, 'at work');
+  await enrollOwn(muster, app, ownCredential().hash);
+  const refused = await simulate('--count', '1', '--duration', '1', '--change-every', '1');
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/1 active apps.*--yes/) as string,
+  });
+  expect(await simulate('--count', '1', '--duration', '1', '--change-every', '1', '--yes')).toMatchObject({ code: 0 });
+  expect(await simulate('--count', '1', '--duration', '1')).toMatchObject({ code: 0 });
+  expect((await apps()).map(({ name }) => name)).toEqual(['at work']);
+});
+
+test.each([
+  [['--count', '0'], /whole number of daemons from 1 to 1000/],
+  [['--count', '1001'], /whole number of daemons from 1 to 1000/],
+  [[], /required option '--count/],
+])('%j is wrong usage', async (args, says) => {
+  const { code, stderr } = await simulate(...args);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(says);
+});
+
+test('an API key that is not taken is exit code 5, and leaves nothing', async () => {
+  await call(`${muster.ops}/operator/v1/accounts/${owner.accountId}/api-keys/${owner.keyId}`, {
+    method: 'DELETE',
+    token: 'operator-token-for-tests-0123456789',
+  });
+  expect(await simulate('--count', '1')).toMatchObject({ code: 5, stdout: '' });
+});

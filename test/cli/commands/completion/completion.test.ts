@@ -1,0 +1,240 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { complete } from '../../../../src/cli/commands/completion/complete.ts';
+import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
+import { connectedTo, MAIN, musterCommand } from '../../../support/service/muster-command.ts';
+import { call, createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
+
+/* `muster completion`, and what its scripts ask for at each TAB: `muster complete -- WORDS…`. */
+
+let muster: Muster;
+let owner: Tenant;
+let folder: string;
+beforeAll(async () => {
+  muster = await Muster.start();
+  owner = await tenant(muster);
+  folder = mkdtempSync(join(tmpdir(), 'muster-completion-'));
+});
+afterAll(async () => {
+  await muster[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+/** The lines without their descriptions; the last one is the directive. */
+async function completed(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
+  const { code, stdout, stderr } = await musterCommand(['complete', '--', ...words], env);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t')[0] ?? '');
+}
+
+describe('what the program knows', () => {
+  test.each([
+    [['us'], ['usage', ':4'], 'a command'],
+    [['audit', 'v'], ['verify', ':4'], 'a command of a noun'],
+    [['--url', 'http://x', 'audit', 'v'], ['verify', ':4'], 'behind a global option'],
+    [['--con'], ['--context', ':4'], 'a global option before the noun'],
+    [['apps', '--con'], ['--context', ':4'], 'a global option before the verb'],
+    [['-o', 'js'], ['json', 'jsonl', ':4'], 'its choices there'],
+    [['--yes', 'audit', 'v'], ['verify', ':4'], 'behind one without a value'],
+    [['completion', '--con'], [':4'], 'no global option where the command takes none'],
+    [['nonsense', 'v'], [':4'], 'nothing of a command that there is not'],
+    [['usage', '--mo'], ['--month', ':4'], 'an option'],
+    [['usage', '--month=2026-01', '--out'], ['--output', ':4'], 'an option behind one with its value'],
+    [['usage', '-o', ''], ['table', 'json', 'jsonl', 'csv', 'id', ':4'], 'the choices of an option'],
+    [['usage', '--output=c'], ['csv', ':4'], 'a choice in the same word'],
+    [['completion', ''], ['bash', 'zsh', 'fish', ':4'], 'the choices of an argument'],
+    [['usage', '--month', ''], [':4'], 'nothing where only the person knows'],
+    [['restore', ''], [':0'], 'files, which the shell knows'],
+    [['context', 'add', '--ca-file', ''], [':0'], 'files of an option'],
+    [['comple'], ['completion', ':4'], 'the public command alone'],
+  ])('%j → %j (%s)', async (words, lines) => {
+    expect(await completed(words)).toEqual(lines);
+  });
+
+  test('a line without words has every command but the hidden one', async () => {
+    const lines = await completed(['']);
+    expect(lines).toEqual(expect.arrayContaining(['serve', 'doctor', 'context', 'completion']));
+    expect(lines).not.toContain('complete');
+    expect((await musterCommand(['--help'])).stdout).not.toMatch(/^ +complete /m);
+  });
+});
+
+describe('ids', () => {
+  test('of accounts, with their names, which move no terminal and make no second line', async () => {
+    const body = { name: 'a\tname\u001b[31m', entitlement: 'standard' };
+    const { status } = await call(`${muster.ops}/operator/v1/accounts`, {
+      method: 'POST',
+      token: OPERATOR_TOKEN,
+      body,
+    });
+    expect(status).toBe(201);
+    const words = ['complete', '--', 'usage', '--account', ''];
+    const { stdout } = await musterCommand(words, connectedTo(muster));
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `${owner.accountId}\ttenant`,
+        expect.stringMatching(/^[a-z0-9]{16}\ta[^\t]+name\P{Cc}+$/u),
+      ]),
+    );
+    expect(lines.at(-1)).toBe(':4');
+    expect(await completed(['usage', `--account=${owner.accountId.slice(0, 12)}`], connectedTo(muster))).toEqual([
+      owner.accountId,
+      ':4',
+    ]);
+    expect(await completed(['usage', '-a', 'no-id'], connectedTo(muster))).toEqual([':4']);
+  });
+
+  /** Commands as they are declared elsewhere, so that each kind of word is here. */
+  function program(): Command {
+    const made = new Command('muster');
+    const apps = made.command('apps');
+    apps.command('revoke').argument('<id...>').option('--url <url>').option('--context <name>');
+    return made;
+  }
+  async function asked(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
+    const printed: string[] = [];
+    using _ = vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)));
+    await complete(program(), words, env);
+    return printed;
+  }
+
+  test('of apps, of the service that the line names, and one behind another', async () => {
+    const { apiKey } = await tenant(muster);
+    const { appId } = await createApp(muster, apiKey, 'edge 1');
+    const env = { MUSTER_API_KEY: apiKey };
+    const line = `${appId}\tedge 1, pending`;
+    expect(await asked(['apps', 'revoke', ''], { ...env, MUSTER_URL: muster.api })).toEqual([line, ':4']);
+    const elsewhere = { ...env, MUSTER_URL: 'http://127.0.0.1:1' };
+    expect(await asked(['apps', 'revoke', '--url', muster.api, ''], elsewhere)).toEqual([line, ':4']);
+    expect(await asked(['--url', muster.api, 'apps', 'revoke', 'x', appId.slice(0, 12)], elsewhere)).toEqual([
+      line,
+      ':4',
+    ]);
+    expect(await asked(['apps', 'revoke', `--url=${muster.api}`, ''], elsewhere)).toEqual([line, ':4']);
+    expect(await asked(['apps', 'revoke', ''], elsewhere)).toEqual([':4']);
+  });
+
+  test('of contexts, and of the service of the context that the line names', async () => {
+    const { apiKey } = await tenant(muster);
+    const { appId } = await createApp(muster, apiKey);
+    const env = { HOME: folder };
+    writeFileSync(join(folder, 'key'), apiKey, { mode: 0o600 });
+    const flags = ['--url', muster.api, '--api-key-file', join(folder, 'key')];
+    expect((await musterCommand(['context', 'add', 'here', ...flags], env)).code).toBe(0);
+    expect((await musterCommand(['context', 'add', 'nowhere', '--url', 'http://127.0.0.1:1'], env)).code).toBe(0);
+    expect(await completed(['context', 'use', ''], env)).toEqual(['here', 'nowhere', ':4']);
+    expect(await completed(['context', 'add', ''], env)).toEqual([':4']);
+    expect(await completed(['usage', '--context', 'n'], env)).toEqual(['nowhere', ':4']);
+    expect(await completed(['--context', 'n'], env)).toEqual(['nowhere', ':4']);
+    expect(await completed(['--context='], env)).toEqual(['here', 'nowhere', ':4']);
+    expect(await completed(['apps', '--context', 'h'], env)).toEqual(['here', ':4']);
+    expect(await asked(['apps', 'revoke', '--context', 'here', ''], env)).toEqual([`${appId}\tapp, pending`, ':4']);
+    expect(await asked(['apps', 'revoke', '--context', 'nowhere', ''], env)).toEqual([':4']);
+  });
+
+  test('are not asked of an address on the line that no context has: the secret goes nowhere before Enter', async () => {
+    const { apiKey } = await tenant(muster);
+    const { appId } = await createApp(muster, apiKey);
+    await using proxy = await LossyProxy.before(muster.api);
+    // The same machine by a name that is not one of the loopback.
+    const url = proxy.url.replace('127.0.0.1', '0.0.0.0');
+    const home = join(folder, 'strange');
+    mkdirSync(home);
+    const env = { HOME: home, MUSTER_API_KEY: apiKey, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    expect(await asked(['apps', 'revoke', '--url', url, ''], env)).toEqual([':4']);
+    expect(await completed(['usage', '--url', url, '--account', ''], env)).toEqual([':4']);
+    expect(proxy.seen).toEqual([]);
+    expect((await musterCommand(['context', 'add', 'known', '--url', url], env)).code).toBe(0);
+    expect(await asked(['apps', 'revoke', '--url', url, ''], env)).toEqual([`${appId}\tapp, pending`, ':4']);
+    // The context says that of owners; the operator's token is of another listener.
+    expect(await completed(['usage', '--url', url, '--account', ''], env)).toEqual([':4']);
+    expect(proxy.seen.map(({ path }) => path)).toEqual(['/v1/apps']);
+  });
+
+  test('at most 50 of them that fit', async () => {
+    const { apiKey } = await tenant(muster);
+    const ids: string[] = [];
+    for (let made = 0; made < 52; made += 1) ids.push((await createApp(muster, apiKey)).appId);
+    const env = { MUSTER_API_KEY: apiKey, MUSTER_URL: muster.api };
+    expect(await asked(['apps', 'revoke', ''], env)).toHaveLength(51);
+    const [last = ''] = ids.slice(-1);
+    expect(await asked(['apps', 'revoke', last], env)).toEqual([`${last}\tapp, pending`, ':4']);
+  });
+
+  test('are left out in silence without a secret, with a wrong one, and where nobody answers', async () => {
+    const words = ['usage', '--account', ''];
+    const wrong = { ...connectedTo(muster), MUSTER_OPERATOR_TOKEN: 'x'.repeat(40) };
+    expect(await completed(words, { MUSTER_OPS_URL: 'http://127.0.0.1:1' })).toEqual([':4']);
+    expect(await completed(words, { MUSTER_OPS_URL: 'no address' })).toEqual([':4']);
+    expect(await completed(words, wrong)).toEqual([':4']);
+    const mute = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void mute.close());
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    expect(await completed(words, { ...wrong, MUSTER_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([':4']);
+  });
+});
+
+const found = (shell: string): boolean =>
+  (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, shell)));
+
+describe('the scripts', () => {
+  test.each(['bash', 'zsh', 'fish'])(
+    '%s: asks the command, and its shell can read it where that is here',
+    async (shell) => {
+      const { code, stdout, stderr } = await musterCommand(['completion', shell]);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain('muster complete -- ');
+      if (found(shell))
+        expect(spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    },
+  );
+
+  test('of another shell there is none', async () => {
+    expect((await musterCommand(['completion', 'powershell'])).code).toBe(2);
+  });
+
+  /** What bash has to choose from after the script was read, and a TAB at the end of the line. */
+  async function inBash(line: string): Promise<string[]> {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, 'muster'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
+    chmodSync(join(bin, 'muster'), 0o755);
+    const script = `
+      source <(muster completion bash); source <(muster completion bash)
+      COMP_LINE=$1 COMP_POINT=\${#1}
+      read -ra COMP_WORDS <<<"$1"; COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+      [[ $(complete -p muster) == 'complete -F _muster muster' ]] || exit 9
+      _muster muster "\${COMP_WORDS[-1]}" ''
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const env = { ...connectedTo(muster), PATH: `${bin}${delimiter}${process.env['PATH']}`, HOME: folder };
+    const bash = ['--norc', '--noprofile', '-c', script, 'bash', line];
+    const { stdout, stderr } = await promisify(execFile)('bash', bash, { env, cwd: folder });
+    expect(stderr).toBe('');
+    return stdout.split('\n').filter((reply) => reply !== '');
+  }
+
+  test('bash completes by it, and carries out nothing of the line', async () => {
+    expect(await inBash('muster aud')).toEqual(['audit']);
+    expect(await inBash('muster audit ')).toEqual(['list', 'verify', 'help']);
+    expect(await inBash('muster usage --output=c')).toEqual(['csv']);
+    expect(await inBash(`muster --url ${muster.ops} usage --account ${owner.accountId.slice(0, 12)}`)).toEqual([
+      owner.accountId,
+    ]);
+    expect(await inBash('muster usage $(touch done) `touch done` ; touch done; usage --mon')).toEqual(['--month']);
+    expect(existsSync(join(folder, 'done'))).toBe(false);
+  });
+});

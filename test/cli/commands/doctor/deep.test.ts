@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RECORD_SCHEMAS, schemaOfKey } from '../../../../src/cli/commands/doctor/record-schemas.ts';
+import { RECORD_ROOMS } from '../../../../src/domain/fullness/record-rooms.ts';
+import { parseRecord } from '../../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../../src/domain/records/keys.ts';
+import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { HEAD_KEY } from '../../../../src/store/port.ts';
+import { putAll } from '../../../support/records/backups.ts';
+import { detection, sendDetections } from '../../../support/records/detections.ts';
+import { entriesOf } from '../../../support/service/accounts.ts';
+import { setOtel } from '../../../support/service/daemon.ts';
+import { connectedTo, musterHere } from '../../../support/service/muster-command.ts';
+import { createApp, enroll, KEY_FILE_TEXT, Muster, poll, tenant } from '../../../support/service/muster.ts';
+
+let dataDir: string;
+let env: Record<string, string>;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'muster-deep-'));
+  writeFileSync(join(dataDir, 'keys'), KEY_FILE_TEXT, { mode: 0o600 });
+  env = {
+    MUSTER_DATA_DIR: dataDir,
+    // Nobody listens there, and `0` is always free.
+    MUSTER_OPS_URL: 'http://127.0.0.1:1',
+    MUSTER_API_LISTEN: '127.0.0.1:0',
+    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+    MUSTER_OPS_LISTEN: '127.0.0.1:0',
+  };
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+interface Findings {
+  readonly failed: number;
+  readonly warned: number;
+  readonly findings: readonly { readonly level: string; readonly what: string; readonly says: string }[];
+}
+
+async function deep(more: Readonly<Record<string, string>> = {}): Promise<{ code: unknown; told: Findings }> {
+  const { code, stdout } = await musterHere(['doctor', '--deep', '-o', 'json'], { ...env, ...more });
+  return { code, told: JSON.parse(stdout) as Findings };
+}
+const of = ({ findings }: Findings, what: string): string[] =>
+  findings.filter((finding) => finding.what === what).map(({ level, says }) => `${level}: ${says}`);
+
+/** A store with something of everything, which no service holds any more. */
+async function livedIn(): Promise<string> {
+  await using muster = await Muster.start({ dataDir });
+  const owner = await tenant(muster);
+  await setOtel(muster, owner.apiKey, { authHeader: 'Bearer collector-secret' });
+  const credential = await enroll(muster, await createApp(muster, owner.apiKey));
+  await poll(muster, credential);
+  await sendDetections(muster, credential, [detection({})]);
+  expect((await musterHere(['backup', 'create', '-'], connectedTo(muster))).code).toBe(0);
+  return owner.accountId;
+}
+
+async function changed(records: Readonly<Record<string, object>>): Promise<void> {
+  await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+  await putAll(store, records);
+}
+
+test('a store that is well: every record and every audit, and the last backup', async () => {
+  await livedIn();
+  const { code, told } = await deep();
+  expect([code, told.failed]).toEqual([0, 0]);
+  expect(of(told, 'records')).toEqual([expect.stringMatching(/^ok: \d+ have the shape/)]);
+  expect(of(told, 'audit')).toEqual(['ok: 2 audits are as they were sealed']);
+  expect(of(told, 'backup')).toEqual([expect.stringMatching(/^ok: the last one is of \S+ \(/)]);
+});
+
+test('a record that is damaged, one of another version, and an old backup', async () => {
+  const accountId = await livedIn();
+  await changed({
+    [KEYS.otel(accountId)]: { revision: 'hunter2' },
+    'tomorrow/record': { field: 1 },
+    [KEYS.lastBackup]: { at: Date.UTC(2020, 1, 1) },
+  });
+  const { code, told } = await deep();
+  expect([code, told.failed]).toEqual([3, 1]);
+  expect(of(told, 'records')).toEqual([
+    expect.stringMatching(
+      new RegExp(`^fail: 1 of \\d+ are damaged: The record d/a/${accountId}/otel .*Restore a backup`),
+    ),
+    expect.stringMatching(/^warn: 1 of \d+ are none of this version's: tomorrow\/record/),
+  ]);
+  expect(of(told, 'backup')).toEqual([expect.stringMatching(/^warn: .*2020-02-01.*see why there is no newer one/)]);
+  expect(JSON.stringify(told)).not.toContain('hunter2');
+});
+
+test('an audit that was tampered with', async () => {
+  const accountId = await livedIn();
+  {
+    await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+    const [first] = await entriesOf(store, KEYS.audits(accountId));
+    if (!first) return expect.unreachable('the account was created');
+    await store.commit({ expect: [{ key: first.key, revision: first.revision }], write: [{ remove: first.key }] });
+  }
+  const { code, told } = await deep();
+  expect([code, of(told, 'audit')]).toEqual([
+    3,
+    [`fail: 1 of 2 were tampered with: ${accountId}; see: muster audit verify`],
+  ]);
+});
+
+test('through a running service: its audits and its last backup; what it holds is not read', async () => {
+  await using muster = await Muster.start({ dataDir });
+  await tenant(muster);
+  const before = await deep(connectedTo(muster));
+  expect([before.code, of(before.told, 'audit')]).toEqual([0, ['ok: 2 audits are as they were sealed']]);
+  expect(of(before.told, 'backup')).toEqual([expect.stringMatching(/^warn: /)]);
+  expect(of(before.told, 'records')).toEqual(['warn: not read: stop the service, and run this again']);
+  const shallow = await musterHere(['doctor', '-o', 'jsonl'], { ...env, ...connectedTo(muster) });
+  expect(shallow.code).toBe(0);
+  expect(shallow.stdout).not.toMatch(/"what":"(?:audit|backup|records)"/);
+});
+
+test('every record that Muster writes has its schema, and a lived-in store has no other', async () => {
+  expect(Object.keys(RECORD_SCHEMAS).toSorted()).toEqual(Object.keys(RECORD_ROOMS).toSorted());
+  await livedIn();
+  await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+  const entries = (await entriesOf(store, '')).filter(({ key }) => key !== HEAD_KEY);
+  expect(entries.length).toBeGreaterThan(15);
+  for (const entry of entries) {
+    const schema = schemaOfKey(entry.key);
+    if (!schema) return expect.unreachable(entry.key);
+    expect(parseRecord(schema, entry).revision).toBe(entry.revision);
+  }
+});

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { purgeOtelConfig } from '../../../../src/cli/commands/otel/otel.ts';
+import { invocation } from '../../../../src/cli/terminal/invocation.ts';
+import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
+import { musterHere, musterProcess, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
+import { createApp, enroll, Muster, poll, tenant, type Tenant } from '../../../support/service/muster.ts';
+
+let muster: Muster;
+let root: string;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'muster-otel-'));
+  muster = await Muster.start();
+});
+afterAll(async () => {
+  await muster[Symbol.asyncDispose]();
+  rmSync(root, { recursive: true });
+});
+
+let owner: Tenant;
+let env: Record<string, string>;
+beforeEach(async () => {
+  owner = await tenant(muster);
+  env = ownedBy(muster, owner.apiKey);
+});
+
+const run = (...args: string[]): Promise<Ended> => musterHere(['otel', ...args], env);
+const stored = async (...args: string[]): Promise<unknown> => {
+  const { stdout, stderr } = await run(...args, '-o', 'json');
+  return stderr === '' ? JSON.parse(stdout) : stderr;
+};
+const file = (name: string, text: string): string => {
+  writeFileSync(join(root, name), text);
+  return join(root, name);
+};
+/** The configuration as a daemon receives it. */
+async function delivered(): Promise<unknown> {
+  const credential = await enroll(muster, await createApp(muster, owner.apiKey));
+  return (await poll(muster, credential)).body;
+}
+
+const ENDPOINT = 'https://otel.example.com';
+const FIRST = { enabled: true, endpoint: ENDPOINT, authHeaderSet: false, evidenceLevel: 'hashes' };
+
+describe('set', () => {
+  test('the first one is enabled; afterwards what is not given stays as it is', async () => {
+    expect(await stored('get')).toMatchObject({ enabled: false, endpoint: '' });
+    expect(await stored('set', '--endpoint', ENDPOINT)).toEqual(FIRST);
+    const header = file('header', 'Bearer hunter2\r\n');
+    const withHeader = { ...FIRST, authHeaderSet: true };
+    expect(await stored('set', '--auth-header-file', header)).toEqual(withHeader);
+    expect(await stored('set', '--evidence', 'full')).toEqual({ ...withHeader, evidenceLevel: 'full' });
+    const off = { ...withHeader, evidenceLevel: 'full', enabled: false };
+    expect(await stored('set', '--enabled=false')).toEqual(off);
+    const moved = { ...off, endpoint: 'https://other.example.com' };
+    expect(await stored('set', '--endpoint', moved.endpoint)).toEqual(moved);
+    expect(await stored('set', '--enabled', 'true')).toEqual({ ...moved, enabled: true });
+    expect(await stored('get')).toEqual({ ...moved, enabled: true });
+    expect(JSON.stringify(await delivered())).toContain('"Bearer hunter2"');
+    expect(await stored('set', '--no-auth-header')).toEqual({ ...moved, enabled: true, authHeaderSet: false });
+    expect(JSON.stringify(await delivered())).not.toContain('hunter2');
+  });
+
+  test('the first one may be disabled, and the header may come from stdin', async () => {
+    const args = ['otel', 'set', '--endpoint', ENDPOINT, '--enabled=false', '--auth-header-file', '-', '-o', 'json'];
+    const { ended } = musterProcess(args, env, { stdin: 'X-Token: hunter2\n' });
+    const { code, stdout, stderr } = await ended;
+    expect([code, JSON.parse(stdout), stderr]).toEqual([0, { ...FIRST, enabled: false, authHeaderSet: true }, '']);
+    expect((await run('get')).stdout).toBe(
+      `ENABLED     no\nENDPOINT    ${ENDPOINT}\nHEADER SET  yes\nEVIDENCE    hashes\n`,
+    );
+  });
+
+  test.each([
+    [['set'], /Say what to set/],
+    [['set', '--endpoint', ENDPOINT, '--auth-header-file', '/nowhere/header'], /\/nowhere\/header: no such file/],
+    [['set', '--auth-header-file', '/dev/null'], /is empty; --no-auth-header deletes the stored one/],
+    [['set', '--auth-header-file', 'x', '--no-auth-header'], /Give only one of|no such file/],
+    [['set', '--enabled', 'maybe'], /Allowed choices are true, false/],
+    [['set', '--evidence', 'none'], /Allowed choices are hashes, redacted, full/],
+    [['set', '--auth-header', 'Bearer hunter2'], /unknown option '--auth-header'/],
+    [['purge'], /Nobody is there to be asked: say so with --yes/],
+  ])('muster otel %j is refused with 2, and changes nothing', async (args, words) => {
+    await run('set', '--endpoint', ENDPOINT);
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(words);
+    expect(stderr).not.toContain('hunter2');
+    expect(await stored('get')).toEqual(FIRST);
+  });
+
+  test('what the service refuses ends with 1, and without the entitlement with 5', async () => {
+    const refused = await run('set', '--endpoint', 'http://otel.example.com');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/endpoint.*\(request /)]);
+    const bad = await run('set', '--endpoint', ENDPOINT, '--auth-header-file', file('bad', 'Bearer hunter2\nX: y\n'));
+    expect([bad.code, bad.stderr.includes('hunter2')]).toEqual([1, false]);
+    env = ownedBy(muster, (await tenant(muster, 'standard')).apiKey);
+    expect((await run('get')).code).toBe(5);
+  });
+});
+
+test('purge asks, and removes the header, too', async () => {
+  await run('set', '--endpoint', ENDPOINT, '--auth-header-file', file('header', 'Bearer hunter2'));
+  const terminal = recordedTerminal({ answers: ['n', 'y'] });
+  const call = invocation(env, { output: 'json' }, { terminal });
+  await expect(purgeOtelConfig(call)).rejects.toMatchObject({ exitCode: 1, message: 'Nothing was done.' });
+  expect(await stored('get')).toMatchObject({ authHeaderSet: true });
+  await purgeOtelConfig(call);
+  expect(JSON.parse(terminal.out())).toEqual({ deleted: true });
+  expect(await stored('get')).toMatchObject({ endpoint: '', authHeaderSet: false });
+  expect((await run('purge', '--yes')).stdout).toBe('DELETED  yes\n');
+});

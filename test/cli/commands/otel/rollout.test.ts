@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { DeviceClient, OperatorClient } from '#client';
+import { connectedTo, musterHere, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
+import { createApp, enroll, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
+
+let muster: Muster;
+beforeAll(async () => {
+  muster = await Muster.start();
+});
+afterAll(() => muster[Symbol.asyncDispose]());
+
+let owner: Tenant;
+beforeEach(async () => {
+  owner = await tenant(muster);
+  await musterHere(['otel', 'set', '--endpoint', 'https://otel.example.com'], ownedBy(muster, owner.apiKey));
+});
+
+const run = (...args: string[]): Promise<Ended> => musterHere(['rollout', 'status', ...args], connectedTo(muster));
+/** A daemon that has enrolled, as its client. */
+async function device(): Promise<DeviceClient> {
+  const credential = await enroll(muster, await createApp(muster, owner.apiKey));
+  return new DeviceClient({ url: muster.device, credential });
+}
+
+test('counts, by id and by name; without an account where there is only one', async () => {
+  await using alone = await Muster.start();
+  const args = ['rollout', 'status', '-o', 'json'];
+  expect(await musterHere(args, connectedTo(alone))).toMatchObject({ code: 4, stdout: '' });
+  const { accountId } = await tenant(alone);
+  const only = await musterHere(args, connectedTo(alone));
+  expect(JSON.parse(only.stdout)).toMatchObject({ accountId, devices: 0 });
+  await tenant(alone);
+  const several = await musterHere(args, connectedTo(alone));
+  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('say which with --account')]);
+
+  await device();
+  const operator = new OperatorClient({ url: muster.ops, token: OPERATOR_TOKEN });
+  await operator.changeAccount(owner.accountId, { name: 'acme' });
+  const byName = await run('--account', 'acme', '-o', 'json');
+  expect(JSON.parse(byName.stdout)).toMatchObject({ accountId: owner.accountId, devices: 1, applied: 0, pending: 1 });
+  const table = await run('-a', owner.accountId);
+  expect(table).toMatchObject({ code: 0, stderr: '' });
+  expect(table.stdout).toMatch(/^ACCOUNT +[a-z0-9]{16}\nREVISION +\d+\nDEVICES +1\nAPPLIED +0\n/);
+  expect(await run('-a', 'nobody')).toMatchObject({ code: 4, stdout: '' });
+  expect((await run('-a', 'x', '--timeout', '5w')).code).toBe(2);
+});
+
+test('--wait ends with 0 when all have applied it, with 3 when one could not, and with 1 when the time is up', async () => {
+  const account = ['--account', owner.accountId];
+  const [first, second] = [await device(), await device()];
+  const late = await run(...account, '--wait', '--timeout', '1s');
+  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('2 devices are still pending after 1 s.')]);
+
+  const { revision } = JSON.parse((await run(...account, '-o', 'json')).stdout) as { revision: number };
+  await first.acknowledgeConfig({ revision, status: 'applied' });
+  const waiting = run(...account, '--wait', '-o', 'json');
+  await second.acknowledgeConfig({ revision, status: 'applied' });
+  const applied = await waiting;
+  expect([applied.code, JSON.parse(applied.stdout)]).toMatchObject([0, { applied: 2, pending: 0 }]);
+
+  await second.acknowledgeConfig({ revision, status: 'failed', error: 'no \u001b[31mroom' });
+  const failed = await run(...account, '--wait');
+  expect([failed.code, failed.stderr]).toEqual([
+    3,
+    expect.stringMatching(/failed at .*: no .*room\n[^]*1 devices could not/),
+  ]);
+  expect(failed.stderr).not.toContain('\u001b');
+  expect((await run(...account)).code).toBe(0);
+});

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROOT } from '../../support/repository/source-tree.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { MainProgram } from '../../support/service/main-program.ts';
+
+/*
+ * What deploy/Dockerfile puts into /app, put into a folder by the same steps, and started: the image itself, which
+ * takes a container engine, is the matter of test/cluster/image.test.ts.
+ */
+
+const run = promisify(execFile);
+const root = scratchDirectory('image');
+const app = join(root, 'app');
+afterAll(() => rmSync(root, { recursive: true }));
+
+interface Step {
+  /** The name of its stage; undefined for that of the image. */
+  readonly stage: string | undefined;
+  readonly keyword: string;
+  readonly words: string;
+}
+
+/** The steps of a Dockerfile, with the lines joined that a backslash continues. */
+function stepsOf(path: string): readonly Step[] {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  let stage: string | undefined;
+  return text
+    .replaceAll(/^\s*#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .flatMap((line) => {
+      const [, keyword = '', words = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+      if (keyword === 'FROM') stage = / AS (\S+)$/.exec(words)?.[1];
+      return keyword === '' ? [] : [{ stage, keyword, words }];
+    });
+}
+const STEPS = stepsOf('deploy/Dockerfile');
+
+/** What .dockerignore, which begins by leaving out all, lets in. */
+const LET_IN = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
+  .split('\n')
+  .flatMap((line) => (line.startsWith('!') ? [join(ROOT, line.slice(1))] : []));
+const isInContext = (path: string): boolean =>
+  LET_IN.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
+
+/** Copies as COPY does: a folder's content, or a file into a folder. */
+function copy(words: string, folder: string, from: string, filter: (path: string) => boolean): void {
+  const names = words.split(' ').filter((word) => !word.startsWith('--'));
+  const target = names.pop() ?? '';
+  for (const name of names) {
+    const source = resolve(from, name.replace(/^\/app\//, ''));
+    expect(filter(source) && existsSync(source), `${name} is in the context`).toBe(true);
+    const isInto = target.endsWith('/') && !statSync(source).isDirectory();
+    const to = join(folder, target, isInto ? basename(source) : '');
+    cpSync(source, to, { recursive: true, verbatimSymlinks: true, filter });
+  }
+}
+
+beforeAll(async () => {
+  const [dependencies, stages] = [join(root, 'dependencies'), new Set(STEPS.map(({ stage }) => stage))];
+  expect([...stages]).toEqual(['dependencies', undefined]);
+  mkdirSync(dependencies);
+  mkdirSync(app);
+  for (const { stage, keyword, words } of STEPS) {
+    const folder = stage === 'dependencies' ? dependencies : app;
+    if (keyword === 'WORKDIR') expect(words).toBe('/app');
+    if (keyword === 'COPY' && words.startsWith('--from=dependencies ')) copy(words, folder, dependencies, () => true);
+    else if (keyword === 'COPY') copy(words, folder, ROOT, isInContext);
+    // Those of the image change its system, which here is the machine's.
+    if (keyword === 'RUN' && stage === 'dependencies') {
+      expect(words, 'it stays below its folder').not.toMatch(/(?:^|[\s'"=])(?:\/|\.\.|~|\$)/);
+      await run('sh', ['-ec', words], { cwd: folder });
+    }
+  }
+});
+
+test('the client of the command line is there, where npm links it', () => {
+  const link = join(app, 'node_modules/@muster/client');
+  expect(existsSync(join(link, 'package.json'))).toBe(true);
+  expect(existsSync(join(app, 'clients/typescript/src/index.ts'))).toBe(true);
+});
+
+test('of the reference page there is what is served, and its licence', () => {
+  const files = readdirSync(join(app, 'node_modules/swagger-ui-dist')).filter((name) => !/license|notice/i.test(name));
+  expect(files.toSorted()).toEqual(['package.json', 'swagger-ui-bundle.js', 'swagger-ui.css']);
+});
+
+test('what the image starts serves, and ends with 0 at SIGTERM', async () => {
+  const { words = '' } = STEPS.find(({ keyword }) => keyword === 'ENTRYPOINT') ?? {};
+  const [node, ...entry] = JSON.parse(words) as string[];
+  const [command = ''] = JSON.parse(STEPS.find(({ keyword }) => keyword === 'CMD')?.words ?? '[]') as string[];
+  expect([node, relative('/app', entry.at(-1) ?? ''), command]).toEqual(['node', 'bin/muster.mjs', 'serve']);
+  const program = [...entry.map((word) => word.replace(/^\/app\b/, app)), command];
+  const env = { NODE_ENV: 'production', MUSTER_DATA_DIR: join(root, 'data') };
+  await using muster = new MainProgram(env, [], program);
+  const { api, ops } = await muster.listening;
+  for (const path of ['/readyz', '/docs', '/docs/page.js', '/docs/swagger-ui.js', '/docs/swagger-ui.css']) {
+    expect([path, (await fetch(ops + path)).status]).toEqual([path, 200]);
+  }
+  expect((await fetch(`${api}/v1/apps`)).status).toBe(401);
+  const { stdout } = await run(process.execPath, [join(app, 'bin/muster.mjs'), 'doctor', '--help'], { env: {} });
+  expect(stdout).toMatch(/^Usage: muster doctor/);
+  muster.kill('SIGTERM');
+  expect(await muster.exited).toEqual({ code: 0, signal: null });
+});
