@@ -56,8 +56,8 @@ export function createLog(
     },
   };
   if (destination !== undefined) return pino(options, destination);
-  // However the process ends.
-  process.once('exit', () => sampler.tellAll());
+  // However the process ends. A silent log has nothing to tell.
+  if (level !== 'silent') process.once('exit', () => sampler.tellAll());
   return pino(options, stdout());
 }
 

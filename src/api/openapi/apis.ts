@@ -45,7 +45,7 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
     credential: {
       name: 'apiKey',
       format: 'mst_live_…',
-      description: 'An API key of the account. The operator creates it; it is shown once.',
+      description: 'An API key of the account. The operator creates it; only the answer to that shows it.',
     },
     sample: { client: 'OwnerClient', secret: 'apiKey', url: 'MUSTER_URL', variable: 'MUSTER_API_KEY_FILE' },
   },

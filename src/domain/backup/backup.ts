@@ -6,6 +6,7 @@ import { pinRevision } from '../history/revision-pins.ts';
 import { readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Origin } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
 import { keyIsMissing } from '../refusal.ts';
@@ -39,7 +40,7 @@ export interface Backups {
 }
 
 /**
- * Records that are not copied: they belong to this store and its processes. The header has the `format`. The active key
+ * Records that are not copied: they belong to this store and its processes, or hold what lasts longer than they do. The header has the `format`. The active key
  * is determined again, by the key file that the service has when it starts on a restored store.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set([
@@ -58,6 +59,9 @@ const LEFT_OUT_RANGES: readonly string[] = [
   KEYS.rateWindows,
   KEYS.rateAges,
   KEYS.attemptedAll,
+  // Those of the operator's creates: they hold API keys, which nothing else in a backup does.
+  `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}/`,
+  `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}-`,
 ];
 
 /** Whether a key is not part of a backup. */

@@ -10,7 +10,7 @@ import { Busy } from '../refusal.ts';
 import { refuseLate } from './commit.ts';
 import { createIdempotencyRecords, type IdempotencyKey } from './idempotency.ts';
 import { mutate } from './mutation.ts';
-import type { MutationDeps, Origin, Plan, Step } from './step.ts';
+import { requestFields, type MutationDeps, type Origin, type Plan, type Step } from './step.ts';
 
 /*
  * H19 for what the operator creates. All tokens of the operator are one caller, so that a create may be repeated while
@@ -63,7 +63,12 @@ export function createOperatorCreates(deps: MutationDeps & { readonly envelope: 
     const { scope } = creation;
     return async (reader) => {
       const found = await records.find(scope, asked, origin.at, reader);
-      if ('answer' in found) return { unchanged: { ...creation.read(found.answer), replayed: true } };
+      if ('answer' in found) {
+        const { actor, client } = origin;
+        // No audit has it, since nothing is changed; yet a secret may be told once more.
+        deps.log.info({ actor, ...requestFields(origin), client, scope }, 'a create was answered again');
+        return { unchanged: { ...creation.read(found.answer), replayed: true } };
+      }
       const step = await creation.plan(reader);
       const key = KEYS.idempotencyRing(scope);
       const entry = await store.get(key);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { Store } from '../../../src/store/port.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { putAll } from '../../support/records/backups.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
@@ -150,9 +151,16 @@ onEachBackend("H19: the operator's creates", (backend) => {
     const asAlice = await call(`${muster.ops}/operator/v1/accounts/${accountId}/api-keys`, {
       method: 'POST',
       token: ALICE_TOKEN,
-      headers: { 'idempotency-key': 'k' },
+      headers: { 'idempotency-key': 'k', 'x-request-id': 'asked-by-alice' },
     });
     expect([told(asAlice), replayed(asAlice)]).toEqual([told(first), true]);
+    const [line, ...more] = muster.logged.filter((text) => text.includes('asked-by-alice'));
+    expect(more).toEqual([]);
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      msg: 'a create was answered again',
+      actor: 'operator:alice',
+      scope: `operator-${accountId}`,
+    });
   });
 
   test('another key, another path, another account, and an owner of the same account, is another request', async () => {
@@ -230,6 +238,24 @@ onEachBackend("H19: the operator's creates", (backend) => {
       expect(await operated(one).accountsNamed(key)).toHaveLength(1);
     }
     expect(await operated(one).keysOf(accountId)).toHaveLength(5);
+  });
+
+  test('different creates on every replica at once each have a slot of their own', async () => {
+    const place = backend.place();
+    let shared: Store | undefined;
+    const start = (): Promise<Muster> =>
+      Muster.start({ ...place, clock: new FakeClock(), wrapStore: (real) => (shared = real) });
+    await using one = await start();
+    await using another = backend.name === 'etcd' ? await start() : { [Symbol.asyncDispose]: async () => undefined };
+    const replicas = [one, ...(another instanceof Muster ? [another] : [])].map(operated);
+    const made = await times(40, 40, (number) =>
+      (replicas[number % replicas.length] ?? operated(one)).createAccount(`key ${number}`, `account ${number}`),
+    );
+    expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]));
+    const ring = await shared?.get(KEYS.idempotencyRing('operator'));
+    expect(JSON.parse(ring?.value ?? '{}')).toMatchObject({ next: 40 });
+    const page = await shared?.list({ prefix: 'idem/operator/slot/', limit: 100, keysOnly: true });
+    expect(page?.entries).toHaveLength(40);
   });
 
   test('an answer is kept for 24 hours, and not a millisecond longer', async () => {

@@ -40,12 +40,21 @@ onEachStoreAlone('a backup', (stores) => {
 
   test('has every record as it is at its revision, and nothing of what belongs to the life of the store', async () => {
     await using store = await filled(await stores.open());
-    const records = [KEYS.format, KEYS.compaction, KEYS.leader, KEYS.replica('r'), KEYS.pin('p'), KEYS.rateWindow('a')];
+    const processes = [KEYS.leader, KEYS.replica('r'), KEYS.pin('p'), KEYS.rateWindow('a')];
+    const scopes = ['operator', 'operator-a1b2c3d4e5f6g7h8'];
+    const ofOperator = scopes.flatMap((scope) => [
+      KEYS.idempotencyRecord(scope, 'name'),
+      KEYS.idempotencySlot(scope, 0),
+      KEYS.idempotencyRing(scope),
+    ]);
+    const records = [KEYS.format, KEYS.compaction, ...processes, ...ofOperator];
     await putAll(store, Object.fromEntries(records.map((key) => [key, { at: 1 }])));
     await putAll(store, {
       [KEYS.activeKey]: { number: 1, fingerprint: 'f' },
       [KEYS.rewrapped]: { number: 1 },
       [KEYS.day]: { day: 'd' },
+      // Of an account whose id begins so.
+      [KEYS.idempotencyRecord('operator12345678', 'name')]: { at: 1 },
     });
     let held: Awaited<ReturnType<typeof copiedAt>> = [];
     let text = '';
@@ -58,8 +67,11 @@ onEachStoreAlone('a backup', (stores) => {
     }
     const { entries, counted } = await readText(text);
     expect(entries).toEqual(held);
-    expect([entries.length, counted]).toEqual([COUNT + 1, COUNT + 1]);
-    expect(entries.map(({ key }) => key).filter((key) => !key.startsWith('cred/'))).toEqual([KEYS.day]);
+    expect([entries.length, counted]).toEqual([COUNT + 2, COUNT + 2]);
+    expect(entries.map(({ key }) => key).filter((key) => !key.startsWith('cred/'))).toEqual([
+      KEYS.day,
+      KEYS.idempotencyRecord('operator12345678', 'name'),
+    ]);
   });
 
   test('is made one at a time; the next one may begin when the one before is let go of, finished or not', async () => {

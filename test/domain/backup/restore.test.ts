@@ -52,9 +52,6 @@ const PLAIN = {
 const KEPT = {
   [KEYS.idempotencyRecord(ACCOUNT, 'name')]: { at: 1, slot: 0, question: '', answer: HEADER },
   [KEYS.idempotencySlot(ACCOUNT, 0)]: { key: 'name' },
-  [KEYS.idempotencyRecord('operator', 'name')]: { at: 1, slot: 0, question: '', answer: HEADER },
-  [KEYS.idempotencySlot('operator', 0)]: { key: 'name' },
-  [KEYS.idempotencyRing('operator')]: { next: 1 },
 };
 
 async function source(store: Store): Promise<string> {
