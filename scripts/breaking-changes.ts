@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { schemaChanges, type Schema, type Schemas } from './schema-changes.ts';
 
 /*
@@ -15,6 +16,8 @@ export interface Parameter {
   readonly in: string;
   readonly name: string;
   readonly required?: boolean;
+  readonly style?: string;
+  readonly explode?: boolean;
   readonly schema: Schema;
 }
 export interface Answer {
@@ -29,10 +32,19 @@ export interface Operation {
   readonly requestBody?: { readonly required?: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, Answer>>;
 }
+export interface SecurityScheme {
+  readonly description?: string;
+  readonly bearerFormat?: string;
+}
 export interface Document {
+  readonly servers?: readonly { readonly url: string }[];
   readonly security?: unknown;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components?: { readonly schemas?: Schemas; readonly headers?: Readonly<Record<string, Header>> };
+  readonly components?: {
+    readonly schemas?: Schemas;
+    readonly headers?: Readonly<Record<string, Header>>;
+    readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>;
+  };
 }
 
 /** One version of something beside the next. */
@@ -44,13 +56,38 @@ interface Pair<Part> {
 /** The breaking changes from one document to the next, each in words; none where clients of the older one go on. */
 export function breakingChanges(before: Document, after: Document): readonly string[] {
   const documents = { before, after };
-  return Object.entries(before.paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, operation]) => {
-      const next = after.paths[path]?.[method];
-      const changes = next ? operationChanges({ before: operation, after: next }, documents) : ['it is removed'];
-      return changes.map((change) => `${method.toUpperCase()} ${path}: ${change}`);
-    }),
-  );
+  return [
+    ...serverChanges(documents),
+    ...schemeChanges(documents),
+    ...Object.entries(before.paths).flatMap(([path, item]) =>
+      Object.entries(item).flatMap(([method, operation]) => {
+        const next = after.paths[path]?.[method];
+        const changes = next ? operationChanges({ before: operation, after: next }, documents) : ['it is removed'];
+        return changes.map((change) => `${method.toUpperCase()} ${path}: ${change}`);
+      }),
+    ),
+  ];
+}
+
+/** The paths below which the operations are; generated clients put them before each path. The hosts are examples. */
+function serverChanges({ before, after }: Pair<Document>): string[] {
+  const pathsOf = ({ servers = [{ url: '/' }] }: Document): ReadonlySet<string> =>
+    new Set(servers.map(({ url }) => new URL(url, 'http://localhost').pathname));
+  const [known, next] = [pathsOf(before), pathsOf(after)];
+  return [
+    ...[...known].filter((path) => !next.has(path)).map((path) => `servers: the path ${path} is removed`),
+    ...[...next].filter((path) => !known.has(path)).map((path) => `servers: the path ${path} is new`),
+  ];
+}
+
+/** What they are called, and which operations take them, stands with the operations. */
+function schemeChanges({ before, after }: Pair<Document>): string[] {
+  const meaningOf = ({ description: _description, bearerFormat: _format, ...scheme }: SecurityScheme) => scheme;
+  return Object.entries(before.components?.securitySchemes ?? {}).flatMap(([name, scheme]) => {
+    const next = after.components?.securitySchemes?.[name];
+    if (!next) return [`security scheme ${name}: it is removed`];
+    return said(!isDeepStrictEqual(meaningOf(scheme), meaningOf(next)), `security scheme ${name}: it is another one`);
+  });
 }
 
 function operationChanges(pair: Pair<Operation>, documents: Pair<Document>): string[] {
@@ -88,11 +125,19 @@ function parameterChanges({ before, after }: Pair<Operation>, documents: Pair<Do
       const isNewlyRequired = parameter.required === true && old?.required !== true;
       const changes = [
         ...said(isNewlyRequired, 'it is required from now on'),
+        ...said(old !== undefined && spelling(old) !== spelling(parameter), 'it is spelled in another way'),
         ...(old ? schemaChanges(old.schema, parameter.schema, use('request', documents)) : []),
       ];
       return changes.map((change) => `${nameOf(parameter)}: ${change}`);
     }),
   ];
+}
+
+/** The spelling of a parameter with several values (OpenAPI's `style` and `explode`), with their defaults. */
+function spelling({ in: place, style, explode }: Parameter): string {
+  const isForm = place === 'query' || place === 'cookie';
+  const spelled = style ?? (isForm ? 'form' : 'simple');
+  return `${spelled} ${explode ?? spelled === 'form'}`;
 }
 
 function bodyChanges({ before, after }: Pair<Operation>, documents: Pair<Document>): string[] {

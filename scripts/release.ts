@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import process from 'node:process';
+import { breakingChanges, type Document } from './breaking-changes.ts';
 import { GENERATED_HERE } from './generated-documents.ts';
 
 /*
  * `npm run release` makes the OpenAPI documents of now the baseline: later ones may not break what is in it. It changes
- * nothing else, and says what is left to do.
+ * nothing else, and says what is left to do. Of what breaks clients of the last release it tells; for `/v1` and the device
+ * plane it refuses that without `--breaking`, which is for the time before the first release.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -22,6 +24,20 @@ for (const { path, text } of documents) {
   if (readFileSync(join(ROOT, path), 'utf8') !== (await text()))
     fail(`${path} is out of date: run npm run docs first.`);
 }
+
+const readDocument = (path: string): Document => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Document;
+const broken = documents
+  .map(({ path }) => ({ path, released: path.replace(FOLDER, BASELINE) }))
+  .filter(({ released }) => existsSync(join(ROOT, released)))
+  .map(({ path, released }) => ({ path, changes: breakingChanges(readDocument(released), readDocument(path)) }))
+  .filter(({ changes }) => changes.length > 0);
+for (const { path, changes } of broken) {
+  process.stderr.write(`${path} breaks clients of what was last released:\n  ${changes.join('\n  ')}\n`);
+}
+// The operator API may change until 1.0; the changelog says it first.
+const isRefused = broken.some(({ path }) => basename(path) !== 'operator.json');
+if (isRefused && !process.argv.includes('--breaking'))
+  fail('docs/API.md promises that this does not happen. Before the first release: npm run release -- --breaking');
 
 mkdirSync(join(ROOT, BASELINE), { recursive: true });
 for (const { path } of documents) copyFileSync(join(ROOT, path), join(ROOT, path.replace(FOLDER, BASELINE)));

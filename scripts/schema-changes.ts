@@ -7,6 +7,7 @@ export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -71,11 +72,26 @@ function pairsOf(
 
 /** The schemas of which a value fits one, each of one type; an unknown type is `any`. */
 function alternatives(schema: Schema, components: Schemas): readonly Alternative[] {
-  if (schema.$ref !== undefined) return alternatives(components[schema.$ref.split('/').at(-1) ?? ''] ?? {}, components);
-  if (schema.anyOf) return schema.anyOf.flatMap((part) => alternatives(part, components));
+  const { $ref, anyOf, ...beside } = schema;
+  const parts = $ref === undefined ? anyOf : [components[$ref.split('/').at(-1) ?? ''] ?? {}, ...(anyOf ?? [])];
+  if (parts) return parts.flatMap((part) => alternatives(part, components)).map((part) => joined(part, beside));
   const values = valuesOf(schema);
   const types = [schema.type ?? (values ? [...new Set(values.map(typeOf))] : 'any')].flat();
   return types.map((type) => ({ ...schema, type }));
+}
+
+/**
+ * What stands beside alternatives holds for each of them. Where both have a keyword, they are kept apart, as schemas
+ * that are joined: a change of it is told, and not judged.
+ */
+function joined(part: Alternative, beside: Schema): Alternative {
+  const rules = Object.entries(beside).filter(([name]) => !ANNOTATIONS.has(name));
+  const inBoth = rules.filter(([name]) => name in part);
+  return {
+    ...Object.fromEntries(rules),
+    ...part,
+    ...(inBoth.length > 0 && { allOf: [...(part.allOf ?? []), Object.fromEntries(inBoth)] }),
+  };
 }
 
 type Alternative = Schema & { readonly type: string };
@@ -105,6 +121,12 @@ const MOST = ['maximum', 'maxLength', 'maxItems'] as const;
 const LEAST = ['minimum', 'minLength', 'minItems'] as const;
 const FORMS = ['pattern', 'format'] as const;
 
+/** The bounds of the first schema beyond which the second one goes. */
+const wider = (old: Schema, next: Schema): readonly (keyof Schema)[] => [
+  ...MOST.filter((rule) => (next[rule] ?? Infinity) > (old[rule] ?? Infinity)),
+  ...LEAST.filter((rule) => (next[rule] ?? -Infinity) < (old[rule] ?? -Infinity)),
+];
+
 function detailChanges(old: Schema, next: Schema, { direction }: Use): string[] {
   const told = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(', ');
   const [had, has] = [valuesOf(old), valuesOf(next)];
@@ -117,24 +139,25 @@ function detailChanges(old: Schema, next: Schema, { direction }: Use): string[] 
       ...FORMS.filter((rule) => old[rule] !== undefined && next[rule] !== old[rule]).map((rule) =>
         changed(rule, old, next),
       ),
+      // A client may have room for so much alone, or refuse what it was told not to expect.
+      ...wider(old, next).map((rule) => changed(rule, old, next)),
     ];
   }
   const fewer = had ? had.filter((value) => has?.includes(value) === false) : (has ?? []);
   const values = had ? `it takes no ${told(fewer)} any more` : `it takes ${told(fewer)} alone from now on`;
   return [
     ...(fewer.length > 0 ? [values] : []),
-    ...MOST.filter((rule) => (next[rule] ?? Infinity) < (old[rule] ?? Infinity)).map((rule) =>
-      changed(rule, old, next),
-    ),
-    ...LEAST.filter((rule) => (next[rule] ?? -Infinity) > (old[rule] ?? -Infinity)).map((rule) =>
-      changed(rule, old, next),
-    ),
+    // What is narrower now was wider before.
+    ...wider(next, old).map((rule) => changed(rule, old, next)),
     ...FORMS.filter((rule) => next[rule] !== undefined && next[rule] !== old[rule]).map((rule) =>
       changed(rule, old, next),
     ),
     ...(JSON.stringify(old.default) === JSON.stringify(next.default) ? [] : [changed('default', old, next)]),
   ];
 }
+
+/** What says nothing about a value. */
+const ANNOTATIONS: ReadonlySet<string> = new Set(['title', 'description', 'examples', 'deprecated', '$comment']);
 
 /** What this check judges, or what says nothing about a value. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -149,11 +172,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...MOST,
   ...LEAST,
   ...FORMS,
-  'title',
-  'description',
-  'examples',
-  'deprecated',
-  '$comment',
+  ...ANNOTATIONS,
 ]);
 
 /** A keyword that this check does not know may break as well: whoever changes it has to look. */

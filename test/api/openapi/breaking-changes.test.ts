@@ -20,6 +20,7 @@ test.each(API_NAMES)('%s breaks nothing of what was last released', (name) => {
 
 /** A document with one operation, which has some of everything. */
 const BASE = {
+  servers: [{ url: 'http://127.0.0.1:8080' }],
   security: [{ key: [] }],
   paths: {
     '/v1/things': {
@@ -51,6 +52,7 @@ const BASE = {
     },
   },
   components: {
+    securitySchemes: { key: { type: 'http', scheme: 'bearer', bearerFormat: 'mst_live_…', description: 'A key.' } },
     headers: { ETag: { required: true, schema: { type: 'string' } } },
     schemas: {
       NewThing: {
@@ -70,7 +72,7 @@ const BASE = {
         properties: {
           id: { type: 'string', pattern: '^[a-z]$' },
           status: { type: 'string', enum: ['on', 'off'] },
-          count: { type: 'integer' },
+          count: { type: 'integer', minimum: 0, maximum: 9 },
           seenAt: { anyOf: [{ type: 'string' }, { type: 'null' }] },
           note: { type: 'string' },
           parts: { type: 'array', items: { $ref: '#/components/schemas/Part' } },
@@ -324,7 +326,40 @@ const ROWS: readonly Row[] = [
     what: 'another type of an answer, and a narrower one',
     says: 'answer 200: /count: it may be number from now on',
     breaks: [[`${THING} properties count type`, 'number']],
-    passes: [[`${THING} properties count minimum`, 0]],
+    passes: [[`${THING} properties count minimum`, 1]],
+  },
+  {
+    what: 'more of an answer than before, and less',
+    says: 'answer 200: /count: its maximum is 10, and was 9',
+    breaks: [[`${THING} properties count maximum`, 10]],
+    passes: [[`${THING} properties count maximum`, 8]],
+  },
+  {
+    what: 'less of an answer than before, and a list of it that is bounded from now on',
+    says: 'answer 200: /count: its minimum is none, and was 0',
+    breaks: [[`${THING} properties count minimum`, undefined]],
+    passes: [[`${THING} properties words maxItems`, 5]],
+  },
+  {
+    what: 'a default beside alternatives, and a description there',
+    says: 'request body: /note: its default is "a", and was none',
+    breaks: [[`${NEW} properties note default`, 'a']],
+    passes: [[`${NEW} properties note description`, 'A note.']],
+  },
+  {
+    what: 'a field that is required beside a reference, and a description there',
+    says: 'request body: its allOf is [{"required":["tags"]}], and was none, which this check cannot judge',
+    breaks: [[`${POST} requestBody content application/json schema required`, ['tags']]],
+    passes: [[`${POST} requestBody content application/json schema description`, 'A thing.']],
+  },
+  {
+    what: 'the spelling of a parameter, and its default spelled out',
+    says: 'query parameter limit: it is spelled in another way',
+    breaks: [[`${LIMIT} explode`, false]],
+    passes: [
+      [`${LIMIT} style`, 'form'],
+      [`${LIMIT} explode`, true],
+    ],
   },
   {
     what: 'a value of an answer that comes, and one that goes',
@@ -400,6 +435,30 @@ describe('the check of breaking changes', () => {
     expect(breakingChanges(edited([]), edited([['paths /v1/things get', undefined]]))).toEqual([
       'GET /v1/things: it is removed',
     ]);
+  });
+
+  test.each<[string, string, Edit, Edit]>([
+    [
+      'another security scheme under its name, and what people read of it',
+      'security scheme key: it is another one',
+      ['components securitySchemes key scheme', 'basic'],
+      ['components securitySchemes key bearerFormat', 'opaque'],
+    ],
+    [
+      'a security scheme that goes, and one that comes',
+      'security scheme key: it is removed',
+      ['components securitySchemes key', undefined],
+      ['components securitySchemes other', { type: 'http', scheme: 'basic' }],
+    ],
+    [
+      'a path before all paths, and another host',
+      'servers: the path /muster is new',
+      ['servers 1', { url: 'https://muster.example.com/muster' }],
+      ['servers 1', { url: 'https://muster.example.com/' }],
+    ],
+  ])('%s', (_what, says, breaks, passes) => {
+    expect(breakingChanges(edited([]), edited([breaks]))).toEqual([says]);
+    expect(breakingChanges(edited([]), edited([passes]))).toEqual([]);
   });
 
   test.each(ROWS)('$what', ({ says, breaks, passes }) => {
