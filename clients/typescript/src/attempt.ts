@@ -1,4 +1,5 @@
 import { aborted, invalidArgument, MusterError } from './errors.ts';
+import { onAbort } from './on-abort.ts';
 import type { Timing } from './timing.ts';
 
 /** One request as it is sent. */
@@ -64,6 +65,7 @@ class Bound {
   readonly #options: AttemptOptions;
   readonly #ended: Promise<never>;
   #fail: (error: MusterError) => void = () => undefined;
+  readonly #stopListening: () => void;
   #stopTimer = (): void => undefined;
 
   constructor(options: AttemptOptions) {
@@ -71,7 +73,7 @@ class Bound {
     this.#ended = new Promise((_, reject) => (this.#fail = reject));
     // Nobody may be waiting at that moment.
     this.#ended.catch(() => undefined);
-    options.signal?.addEventListener('abort', this.#abort, { once: true });
+    this.#stopListening = onAbort(options.signal, this.#abort);
     if (options.signal?.aborted === true) this.#abort();
   }
 
@@ -97,7 +99,7 @@ class Bound {
   /** @param error that ended the attempt: what is still under way of it is given up */
   end(error?: unknown): void {
     this.#stopTimer();
-    this.#options.signal?.removeEventListener('abort', this.#abort);
+    this.#stopListening();
     if (error !== undefined) this.#controller.abort();
   }
 

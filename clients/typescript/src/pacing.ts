@@ -1,5 +1,6 @@
 import type { RawAnswer } from './attempt.ts';
 import { aborted } from './errors.ts';
+import { onAbort } from './on-abort.ts';
 import type { Timing } from './timing.ts';
 
 /*
@@ -57,7 +58,7 @@ export class Pacer {
       const leave = (): void => {
         this.#waiting = this.#waiting.filter((one) => one !== waiting);
         stopTimer();
-        signal?.removeEventListener('abort', abort);
+        stopListening();
       };
       const abort = (): void => {
         leave();
@@ -76,7 +77,7 @@ export class Pacer {
         },
       };
       const stopTimer = withinMs === undefined ? () => undefined : this.#timing.after(withinMs, giveUp);
-      signal?.addEventListener('abort', abort, { once: true });
+      const stopListening = onAbort(signal, abort);
       if (withinMs === undefined) this.#waiting.push(waiting);
       else this.#waiting.unshift(waiting);
       this.#letGo();

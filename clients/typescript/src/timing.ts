@@ -1,4 +1,5 @@
 import { aborted } from './errors.ts';
+import { onAbort } from './on-abort.ts';
 
 /** Time as the client needs it; a test passes one of its own. */
 export interface Timing {
@@ -25,13 +26,13 @@ export function pause(timing: Timing, ms: number, signal?: AbortSignal): Promise
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(aborted(signal));
     const cancel = timing.after(ms, () => {
-      signal?.removeEventListener('abort', abort);
+      stopListening();
       resolve();
     });
     const abort = (): void => {
       cancel();
       if (signal) reject(aborted(signal));
     };
-    signal?.addEventListener('abort', abort, { once: true });
+    const stopListening = onAbort(signal, abort);
   });
 }
