@@ -23,6 +23,10 @@ interface Waiting {
 const PROBE_MS_MAX = 1000;
 /** Between two calls that still have some of the quota's last fifth. */
 const SLOW_MS_MAX = 2000;
+/** An account's window is a minute; whoever tells of a longer one than this is not believed. */
+const WINDOW_SECONDS_MAX = 600;
+/** The service may free a request so long after its window. */
+const WINDOW_SLACK_MS = 5000;
 /** The part of the quota above which nothing waits. */
 const PACED_BELOW = 0.8;
 
@@ -147,7 +151,8 @@ export class Pacer {
     const { left, freesInSeconds, quota = this.#quota, windowSeconds = this.#windowMs / 1000 } = told;
     [this.#quota, this.#windowMs] = [quota, windowSeconds * 1000];
     this.#left = Math.min(left, Math.max(left - beside, this.#left ?? 0));
-    this.#freesAt = now + freesInSeconds * 1000;
+    // A first turn waits without a time limit of its own: no answer makes that longer than what was spent is remembered.
+    this.#freesAt = now + Math.min(freesInSeconds * 1000, this.#windowMs + WINDOW_SLACK_MS);
     this.#learntAt = now;
   }
 }
@@ -166,7 +171,8 @@ function rateOf(headers: Headers): Rate | undefined {
   const [left, freesInSeconds] = [limit.get('r'), limit.get('t')];
   if (left === undefined || freesInSeconds === undefined) return undefined;
   const [quota = 0, windowSeconds = 0] = [policy.get('q'), policy.get('w')];
-  return { left, freesInSeconds, ...(quota > 0 && windowSeconds > 0 && { quota, windowSeconds }) };
+  const isWindow = quota > 0 && windowSeconds > 0 && windowSeconds <= WINDOW_SECONDS_MAX;
+  return { left, freesInSeconds, ...(isWindow && { quota, windowSeconds }) };
 }
 
 /** The whole numbers of the item `"account"`, by name. */

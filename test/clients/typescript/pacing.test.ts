@@ -212,6 +212,21 @@ describe('what is known of the rate', () => {
     expect(sentAt.map((one) => one - at)).toEqual([0, 1, 1]);
   });
 
+  test.each([
+    ['"account";q=600;w=60', 65_000, 'a minute, and a little'],
+    ['"account";q=600;w=600', 605_000, 'the longest window that is believed'],
+    ['"account";q=600;w=601', 65_000, 'a longer one is not'],
+  ])('an answer holds a first turn up no longer than its window (%s): %i ms', async (policy, waitMs) => {
+    const { world, owner, sentAt } = answeredWith(() => ({
+      'ratelimit-policy': policy,
+      ratelimit: '"account";r=0;t=100000000',
+    }));
+    await world.until(owner.listApps());
+    await world.until(owner.listApps());
+    expect(sentAt[1]).toBeLessThanOrEqual(waitMs + 10);
+    expect(sentAt[1]).toBeGreaterThan(waitMs - 6000);
+  });
+
   test('an answer that does not come holds the others up for a second', async () => {
     const world = new SimulatedWorld();
     const sentAt: number[] = [];
