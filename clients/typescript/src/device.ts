@@ -1,6 +1,6 @@
-import { anyBodyOf, jsonOf, retryAfterOf } from './answers.ts';
+import { anyBodyOf, badAnswer, jsonOf, retryAfterOf } from './answers.ts';
 import { checked, Connection } from './connection.ts';
-import { badAnswer, invalidArgument } from './errors.ts';
+import { invalidArgument } from './errors.ts';
 import type {
   AcceptedDetections,
   AcknowledgeConfigRequest,
@@ -80,7 +80,7 @@ export class DeviceClient {
       },
       options,
     );
-    return await jsonOf(answer);
+    return await jsonOf(answer, 'appId');
   }
 
   /** Asks for the configuration. A poll that is held has its `waitSeconds` beyond the client's limits of time. */
@@ -103,7 +103,7 @@ export class DeviceClient {
     // A proxy may drop If-None-Match, so that the service sends what the daemon has already.
     return answer.status === 304 || isSameTag(now, etag)
       ? { changed: false, ...known }
-      : { changed: true, config: await jsonOf(answer), ...known };
+      : { changed: true, config: await jsonOf(answer, 'revision'), ...known };
   }
 
   /** Tells whether a revision was applied. It is not sent again after a lost answer: the daemon knows what is newest. */
@@ -114,7 +114,7 @@ export class DeviceClient {
   /** Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them. */
   async reportDetections(body: ReportDetectionsRequest, options?: CallOptions): Promise<AcceptedDetections> {
     const operation = { method: 'POST', path: '/device/v1/detections', body, repeatable: false };
-    return await jsonOf(this.#transport.send(operation, options));
+    return await jsonOf(this.#transport.send(operation, options), 'accepted');
   }
 
   /** Any request; a POST is sent once. */

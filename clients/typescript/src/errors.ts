@@ -6,6 +6,7 @@ export interface Trouble {
   readonly code: string;
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
   readonly mayBeDone?: boolean | undefined;
@@ -22,37 +23,50 @@ export class MusterError extends Error {
   readonly code: string;
   /** The status of the last answer; 0 where there was none. */
   readonly status: number;
-  /** The id under which the service logs the request; `''` where nothing was sent, or no answer of Muster's named one. */
+  /**
+   * The id under which the service logs the request: as its answer names it, else as it was sent. `''` where nothing was
+   * sent, and for pages that lead in a circle, which are several requests.
+   */
   readonly requestId: string;
+  /** The key of a create: sent again with it, the request is carried out once. Undefined where it had none. */
+  readonly idempotencyKey: string | undefined;
   /** Seconds after which the service asks for the next try, where it told them. */
   readonly retryAfterSeconds: number | undefined;
   /** The request, or one of its attempts, may have been carried out all the same: an answer was lost, or came too late. */
   readonly mayBeDone: boolean;
 
   constructor(message: string, trouble: Trouble) {
-    const { code, status = 0, requestId = '', retryAfterSeconds, cause, mayBeDone = false } = trouble;
+    const { code, status = 0, requestId = '', idempotencyKey, retryAfterSeconds, cause, mayBeDone = false } = trouble;
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;
     this.requestId = requestId;
+    this.idempotencyKey = idempotencyKey;
     this.retryAfterSeconds = retryAfterSeconds;
     this.mayBeDone = mayBeDone;
   }
 }
 
-/** The same error, of a request that may have been carried out. */
-export function maybeDone(error: MusterError): MusterError {
-  if (error.mayBeDone) return error;
-  const { message, code, status, requestId, retryAfterSeconds, cause } = error;
-  return new MusterError(message, { code, status, requestId, retryAfterSeconds, cause, mayBeDone: true });
+/** The same error, with what is known of the whole call. What the error says itself stays. */
+export function completed(
+  error: MusterError,
+  { requestId, idempotencyKey, mayBeDone }: Required<Pick<MusterError, 'requestId' | 'idempotencyKey' | 'mayBeDone'>>,
+): MusterError {
+  const { message, code, status, retryAfterSeconds, cause } = error;
+  const added = {
+    requestId: error.requestId === '' ? requestId : error.requestId,
+    idempotencyKey: error.idempotencyKey ?? idempotencyKey,
+    mayBeDone: error.mayBeDone || mayBeDone,
+  };
+  const isSame =
+    added.requestId === error.requestId &&
+    added.idempotencyKey === error.idempotencyKey &&
+    added.mayBeDone === error.mayBeDone;
+  return isSame ? error : new MusterError(message, { code, status, retryAfterSeconds, cause, ...added });
 }
 
 export const invalidArgument = (message: string, cause?: unknown): MusterError =>
   new MusterError(message, { code: 'invalid_argument', cause });
-
-/** An answer that is not as the document says. */
-export const badAnswer = (words: string, { status, headers }: { readonly status: number; readonly headers: Headers }) =>
-  new MusterError(words, { code: 'bad_answer', status, requestId: headers.get('x-request-id') ?? '' });
 
 /** The caller's signal ended the call. */
 export const aborted = (signal: AbortSignal, requestId?: string): MusterError =>

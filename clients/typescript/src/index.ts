@@ -4,7 +4,7 @@ export type { DeviceClientOptions, EnrollOptions, Poll, PollOptions } from './de
 export { MusterError } from './errors.ts';
 export type { ClientCode } from './errors.ts';
 export { OperatorClient } from './operator.ts';
-export type { BackupStream, OperatorClientOptions, PageQuery, ReviewQuery, UsageQuery, UsageText } from './operator.ts';
+export type { BackupStream, OperatorClientOptions, UsageText } from './operator.ts';
 export type {
   CallOptions,
   ClientOptions,
@@ -16,6 +16,7 @@ export type {
 } from './options.ts';
 export { OwnerClient } from './owner.ts';
 export type { OwnerClientOptions } from './owner.ts';
+export type { PageQuery, ReviewQuery, UsageQuery } from './pages.ts';
 export type { Timing } from './timing.ts';
 export type { AppEvent, WatchOptions } from './watch.ts';
 export type {

@@ -1,6 +1,5 @@
-import { anyBodyOf, jsonOf } from './answers.ts';
+import { anyBodyOf, badAnswer, jsonOf, listOf } from './answers.ts';
 import { Connection, segment } from './connection.ts';
-import { badAnswer } from './errors.ts';
 import type {
   Account,
   AccountPage,
@@ -31,30 +30,12 @@ import type {
   Query,
   SecretSource,
 } from './options.ts';
-import { itemsOf } from './pages.ts';
+import { itemsOf, pageOf, usageOf, type PageQuery, type ReviewQuery, type UsageQuery } from './pages.ts';
 import { Transport, type Operation } from './transport.ts';
 
 export interface OperatorClientOptions extends ClientOptions {
   /** The operator's token. */
   readonly token: SecretSource;
-}
-
-/** A page of a list: `after` is the `next` of the page before. */
-export interface PageQuery {
-  /** 1 to 1000; the service takes 100 without it. */
-  readonly limit?: number | undefined;
-  readonly after?: string | undefined;
-}
-
-export interface ReviewQuery extends PageQuery {
-  /** All without it. */
-  readonly status?: ReviewEntry['status'] | undefined;
-}
-
-export interface UsageQuery extends PageQuery {
-  /** `YYYY-MM`. */
-  readonly month: string;
-  readonly accountId?: string | undefined;
 }
 
 /** A month of usage in another form, with what its headers say. */
@@ -91,21 +72,22 @@ export class OperatorClient {
   }
 
   async createAccount(body: CreateAccountRequest, options: CreateOptions = {}): Promise<Account> {
-    return await jsonOf(this.#transport.send(keyed({ method: 'POST', path: ACCOUNTS, body }, options), options));
+    const operation = keyed({ method: 'POST', path: ACCOUNTS, body }, options);
+    return await jsonOf(this.#transport.send(operation, options), 'accountId');
   }
 
   async listAccounts(page: PageQuery = {}, options?: CallOptions): Promise<AccountPage> {
-    return await this.#get(ACCOUNTS, pageOf(page), options);
+    return await this.#list('accounts', ACCOUNTS, pageOf(page), options);
   }
 
   async readAccount(accountId: string, options?: CallOptions): Promise<Account> {
-    return await this.#get(pathOf(accountId), {}, options);
+    return await this.#get('accountId', pathOf(accountId), options);
   }
 
   /** Fields that are left out stay as they are. */
   async changeAccount(accountId: string, body: ChangeAccountRequest, options?: CallOptions): Promise<Account> {
     const path = pathOf(accountId);
-    return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options));
+    return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'accountId');
   }
 
   /** Creates an API key, which no later answer shows. */
@@ -115,11 +97,11 @@ export class OperatorClient {
     options: CreateOptions = {},
   ): Promise<CreatedApiKey> {
     const operation = keyed({ method: 'POST', path: `${pathOf(accountId)}/api-keys`, body }, options);
-    return await jsonOf(this.#transport.send(operation, options));
+    return await jsonOf(this.#transport.send(operation, options), 'keyId');
   }
 
   async listApiKeys(accountId: string, options?: CallOptions): Promise<ApiKeyList> {
-    return await this.#get(`${pathOf(accountId)}/api-keys`, {}, options);
+    return await this.#list('apiKeys', `${pathOf(accountId)}/api-keys`, {}, options);
   }
 
   async revokeApiKey(accountId: string, keyId: string, options?: CallOptions): Promise<void> {
@@ -129,30 +111,30 @@ export class OperatorClient {
 
   /** Oldest first. */
   async listAudit(accountId: string, page: PageQuery = {}, options?: CallOptions): Promise<AuditPage> {
-    return await this.#get(`${pathOf(accountId)}/audit`, pageOf(page), options);
+    return await this.#list('entries', `${pathOf(accountId)}/audit`, pageOf(page), options);
   }
 
   async verifyAudit(accountId: string, options?: CallOptions): Promise<AuditVerification> {
-    return await this.#get(`${pathOf(accountId)}/audit/verification`, {}, options, VERIFICATION_MS);
+    return await this.#list('faults', `${pathOf(accountId)}/audit/verification`, {}, options, VERIFICATION_MS);
   }
 
   /** The audit of what concerns no single account. */
   async listServiceAudit(page: PageQuery = {}, options?: CallOptions): Promise<AuditPage> {
-    return await this.#get('/operator/v1/audit', pageOf(page), options);
+    return await this.#list('entries', '/operator/v1/audit', pageOf(page), options);
   }
 
   async verifyServiceAudit(options?: CallOptions): Promise<AuditVerification> {
-    return await this.#get('/operator/v1/audit/verification', {}, options, VERIFICATION_MS);
+    return await this.#list('faults', '/operator/v1/audit/verification', {}, options, VERIFICATION_MS);
   }
 
   async readRollout(accountId: string, options?: CallOptions): Promise<Rollout> {
-    return await this.#get(`${pathOf(accountId)}/rollout`, {}, options);
+    return await this.#get('revision', `${pathOf(accountId)}/rollout`, options);
   }
 
   /** A page may be empty and still have a `next`. */
   async listReviewQueue(accountId: string, query: ReviewQuery = {}, options?: CallOptions): Promise<ReviewPage> {
     const { status } = query;
-    return await this.#get(`${pathOf(accountId)}/review-queue`, { status, ...pageOf(query) }, options);
+    return await this.#list('entries', `${pathOf(accountId)}/review-queue`, { status, ...pageOf(query) }, options);
   }
 
   /** Without `note` the stored one stays; `''` removes it. */
@@ -163,22 +145,22 @@ export class OperatorClient {
     options?: CallOptions,
   ): Promise<ReviewEntry> {
     const path = `${pathOf(accountId)}/review-queue/${segment(entryId)}`;
-    return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options));
+    return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'entryId');
   }
 
   async readKeys(options?: CallOptions): Promise<KeyStatus> {
-    return await this.#get('/operator/v1/keys', {}, options);
+    return await this.#get('writing', '/operator/v1/keys', options);
   }
 
   /** Makes the newest key the active one. It is not sent again after a lost answer: `readKeys` tells. */
   async rotateKeys(options?: CallOptions): Promise<KeyRotation> {
     const operation = { method: 'POST', path: '/operator/v1/keys/rotation', repeatable: false };
-    return await jsonOf(this.#transport.send(operation, options));
+    return await jsonOf(this.#transport.send(operation, options), 'writing');
   }
 
   /** A month from the ledger; without `limit` and `after` whole, which the service refuses above 2000 accounts. */
   async readUsage(query: UsageQuery, options?: CallOptions): Promise<Usage> {
-    return await this.#get(USAGE, usageOf(query), options, USAGE_MS);
+    return await this.#list('accounts', USAGE, usageOf(query), options, USAGE_MS);
   }
 
   /** As `readUsage`, in CSV. */
@@ -196,7 +178,7 @@ export class OperatorClient {
     { top }: { readonly top?: number | undefined } = {},
     options?: CallOptions,
   ): Promise<RateLimits> {
-    return await this.#get('/operator/v1/rate-limits', { top }, options);
+    return await this.#list('accounts', '/operator/v1/rate-limits', { top }, options);
   }
 
   /** Streams a backup. With `count` its head says how many entries follow. */
@@ -204,7 +186,7 @@ export class OperatorClient {
     { count }: { readonly count?: boolean | undefined } = {},
     options?: CallOptions,
   ): Promise<BackupStream> {
-    const { status, headers, stream } = await this.#transport.send(
+    const answer = await this.#transport.send(
       {
         method: 'GET',
         path: '/operator/v1/backup',
@@ -216,8 +198,8 @@ export class OperatorClient {
       },
       options,
     );
-    if (!stream) throw badAnswer('The answer is no backup.', { status, headers });
-    return { headers, body: stream };
+    if (!answer.stream) throw badAnswer('The answer is no backup.', answer);
+    return { headers: answer.headers, body: answer.stream };
   }
 
   /** Every account, page by page. */
@@ -263,8 +245,19 @@ export class OperatorClient {
     return this.toString();
   }
 
-  async #get<T extends object>(path: string, query: Query, options?: CallOptions, extraMs = 0): Promise<T> {
-    return await jsonOf(this.#transport.send({ method: 'GET', path, query, repeatable: true, extraMs }, options));
+  async #get<T extends object>(field: keyof T & string, path: string, options?: CallOptions): Promise<T> {
+    return await jsonOf(this.#transport.send({ method: 'GET', path, repeatable: true }, options), field);
+  }
+
+  async #list<T extends object>(
+    field: keyof T & string,
+    path: string,
+    query: Query,
+    options?: CallOptions,
+    extraMs = 0,
+  ): Promise<T> {
+    const operation = { method: 'GET', path, query, repeatable: true, extraMs };
+    return await listOf(this.#transport.send(operation, options), field);
   }
 
   async #usageText(accept: string, query: UsageQuery, options?: CallOptions): Promise<UsageText> {
@@ -276,9 +269,10 @@ export class OperatorClient {
       repeatable: true,
       extraMs: USAGE_MS,
     };
-    const { status, headers, text } = await this.#transport.send(operation, options);
+    const answer = await this.#transport.send(operation, options);
+    const { headers, text } = answer;
     if (!headers.get('content-type')?.startsWith(accept)) {
-      throw badAnswer(`The answer is not ${accept}.`, { status, headers });
+      throw badAnswer(`The answer is not ${accept}.`, answer);
     }
     const link = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '')?.[1];
     const next =
@@ -288,5 +282,3 @@ export class OperatorClient {
 }
 
 const pathOf = (accountId: string): string => `${ACCOUNTS}/${segment(accountId)}`;
-const pageOf = ({ limit, after }: PageQuery): Query => ({ limit, after });
-const usageOf = ({ month, accountId, limit, after }: UsageQuery): Query => ({ month, accountId, limit, after });

@@ -1,4 +1,4 @@
-import { anyBodyOf, jsonOf } from './answers.ts';
+import { anyBodyOf, jsonOf, listOf } from './answers.ts';
 import { Connection, segment } from './connection.ts';
 import type {
   App,
@@ -41,28 +41,31 @@ export class OwnerClient {
   /** Creates an app with its first code, which no later answer shows. */
   async createApp(body: CreateAppRequest = {}, options: CreateOptions = {}): Promise<CreatedApp> {
     const operation = keyed({ method: 'POST', path: '/v1/apps', body }, options);
-    return await jsonOf(this.#transport.send(operation, options));
+    return await jsonOf(this.#transport.send(operation, options), 'appId');
   }
 
   /** All apps of the account, oldest first. */
   async listApps(options?: CallOptions): Promise<AppList> {
-    return await jsonOf(this.#transport.send({ method: 'GET', path: '/v1/apps', repeatable: true }, options));
+    return await listOf(this.#transport.send({ method: 'GET', path: '/v1/apps', repeatable: true }, options), 'apps');
   }
 
   async readApp(appId: string, options?: CallOptions): Promise<App> {
-    return await jsonOf(this.#transport.send({ method: 'GET', path: pathOf(appId), repeatable: true }, options));
+    return await jsonOf(
+      this.#transport.send({ method: 'GET', path: pathOf(appId), repeatable: true }, options),
+      'appId',
+    );
   }
 
   /** Issues a further code, which no later answer shows. */
   async issueEnrollCode(appId: string, options: CreateOptions = {}): Promise<IssuedEnrollCode> {
     const operation = keyed({ method: 'POST', path: `${pathOf(appId)}/enroll-code` }, options);
-    return await jsonOf(this.#transport.send(operation, options));
+    return await jsonOf(this.#transport.send(operation, options), 'enrollCode');
   }
 
   /** Cuts the daemon off at once, and voids the open codes. */
   async revokeApp(appId: string, options?: CallOptions): Promise<RevokedApp> {
     const path = `${pathOf(appId)}/revoke`;
-    return await jsonOf(this.#transport.send({ method: 'POST', path, repeatable: true }, options));
+    return await jsonOf(this.#transport.send({ method: 'POST', path, repeatable: true }, options), 'appId');
   }
 
   async deleteApp(appId: string, options?: CallOptions): Promise<void> {
@@ -70,17 +73,20 @@ export class OwnerClient {
   }
 
   async readOtelConfig(options?: CallOptions): Promise<OtelConfig> {
-    return await jsonOf(this.#transport.send({ method: 'GET', path: OTEL, repeatable: true }, options));
+    return await jsonOf(this.#transport.send({ method: 'GET', path: OTEL, repeatable: true }, options), 'endpoint');
   }
 
   /** Stores the configuration as a whole; without `authHeader` the stored header stays, `''` deletes it. */
   async storeOtelConfig(body: StoreOtelConfigRequest, options?: CallOptions): Promise<OtelConfig> {
-    return await jsonOf(this.#transport.send({ method: 'PUT', path: OTEL, body, repeatable: true }, options));
+    return await jsonOf(
+      this.#transport.send({ method: 'PUT', path: OTEL, body, repeatable: true }, options),
+      'endpoint',
+    );
   }
 
   /** Removes the configuration, its header included. */
   async purgeOtelConfig(options?: CallOptions): Promise<PurgedOtelConfig> {
-    return await jsonOf(this.#transport.send({ method: 'DELETE', path: OTEL, repeatable: true }, options));
+    return await jsonOf(this.#transport.send({ method: 'DELETE', path: OTEL, repeatable: true }, options), 'deleted');
   }
 
   /**

@@ -39,9 +39,16 @@ export function waitAfter({ retryAfterSeconds }: MusterError, attempt: number, r
 
 /** The time of a call is up; the last trouble is in its words, and is its cause. */
 export function outOfTime(timeoutMs: number, attempts: number, last: MusterError): MusterError {
-  const { code, status, requestId, retryAfterSeconds } = last;
+  const { code, status, requestId, idempotencyKey, retryAfterSeconds } = last;
   const what = status === 0 ? code : `${status} ${code}`;
   const tries = attempts === 1 ? 'one attempt' : `${attempts} attempts`;
   const words = `The call did not succeed within ${Math.round(timeoutMs)} ms (${tries}). Last trouble: ${what}: ${last.message}`;
-  return new MusterError(words, { code: 'timeout', status, requestId, retryAfterSeconds, cause: last });
+  return new MusterError(words, {
+    code: 'timeout',
+    status,
+    requestId,
+    idempotencyKey,
+    retryAfterSeconds,
+    cause: last,
+  });
 }

@@ -1,7 +1,7 @@
-import { errorOf } from './answers.ts';
-import { attempt, type RawAnswer, type Sent } from './attempt.ts';
+import { errorOf, REQUEST_ID, requestIdOf, type Answer } from './answers.ts';
+import { attempt, type Sent } from './attempt.ts';
 import type { Connection } from './connection.ts';
-import { aborted, invalidArgument, maybeDone, MusterError } from './errors.ts';
+import { aborted, completed, invalidArgument, MusterError } from './errors.ts';
 import type { CallOptions, ClientOptions, Query } from './options.ts';
 import { Pacer, type Turn } from './pacing.ts';
 import { mayBeCarriedOut, outOfTime, verdictOn, waitAfter } from './retries.ts';
@@ -26,7 +26,6 @@ export interface Operation {
 
 const TIMEOUT_MS = 60_000;
 const ATTEMPT_MS = 15_000;
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Sends operations, and sends them again by the rules of `retries.ts`. */
 export class Transport {
@@ -56,25 +55,29 @@ export class Transport {
    * Resolves with an answer of 2xx or 304.
    * @throws MusterError
    */
-  async send(operation: Operation, options: CallOptions = {}): Promise<RawAnswer> {
-    const past: Past = { mayBeDone: false };
+  async send(operation: Operation, options: CallOptions = {}): Promise<Answer> {
+    const { requestId = freshId(this.#random) } = options;
+    if (!REQUEST_ID.test(requestId)) throw invalidArgument('The requestId is not 1 to 128 of A-Z a-z 0-9 . _ -');
+    const idempotencyKey = operation.headers?.['idempotency-key'];
+    const past: Past = { isSent: false, mayBeDone: false };
     try {
-      return await this.#sent(operation, options, past);
+      return { ...(await this.#sent(operation, { ...options, requestId }, past)), idempotencyKey };
     } catch (error) {
-      throw past.mayBeDone && error instanceof MusterError ? maybeDone(error) : error;
+      if (!(error instanceof MusterError)) throw error;
+      const { isSent, mayBeDone } = past;
+      throw completed(error, { requestId: isSent ? requestId : '', idempotencyKey, mayBeDone });
     }
   }
 
-  async #sent(operation: Operation, options: CallOptions, past: Past): Promise<RawAnswer> {
+  async #sent(operation: Operation, options: Call, past: Past): Promise<Answer> {
     const { method, path, extraMs = 0 } = operation;
-    const { signal, requestId = freshId(this.#random) } = options;
-    if (!REQUEST_ID.test(requestId)) throw invalidArgument('The requestId is not 1 to 128 of A-Z a-z 0-9 . _ -');
+    const { signal, requestId } = options;
     const timeoutMs = positive(options.timeoutMs ?? this.#timeoutMs + extraMs);
     const attemptMs = this.#attemptMs + extraMs;
     const pieceMs = options.timeoutMs ?? this.#timeoutMs;
     let deadline: number | undefined;
     for (let attempts = 1; ; attempts += 1) {
-      if (signal?.aborted === true) throw aborted(signal, requestId);
+      if (signal?.aborted === true) throw aborted(signal);
       // The first turn may be long in coming: all calls of a loop wait for it.
       const turn = await this.#pacer?.turn(signal, deadline === undefined ? undefined : deadline - this.timing.now());
       deadline ??= this.timing.now() + timeoutMs;
@@ -83,7 +86,9 @@ export class Transport {
       const limitMs = Math.min(attemptMs, leftMs);
       const { answer, error } = await this.#once(operation, { turn, requestId, limitMs, pieceMs, signal });
       if (answer) return answer;
-      if (error.code === 'not_found' && method === 'DELETE' && past.mayBeDone) return GONE;
+      // What failed before it was sent has no id.
+      past.isSent ||= error.requestId !== '';
+      if (error.code === 'not_found' && method === 'DELETE' && past.mayBeDone) return { ...GONE, requestId };
       past.mayBeDone ||= mayBeCarriedOut(error);
       const verdict = verdictOn(error);
       if (verdict === 'final' || (verdict === 'unknown' && !operation.repeatable)) throw error;
@@ -101,7 +106,7 @@ export class Transport {
     operation: Operation,
     { turn, requestId, limitMs, pieceMs, signal }: Once,
   ): Promise<
-    { readonly answer: RawAnswer; readonly error?: never } | { readonly answer?: never; readonly error: MusterError }
+    { readonly answer: Answer; readonly error?: never } | { readonly answer?: never; readonly error: MusterError }
   > {
     let secret = '';
     const prepare = async (): Promise<Sent> => {
@@ -119,8 +124,9 @@ export class Transport {
         asStream: operation.asStream,
       });
       turn?.answered(answer);
-      const error = errorOf(answer, requestId, secret);
-      return error ? { error } : { answer };
+      const known = { ...answer, requestId: requestIdOf(answer.headers, requestId, secret) };
+      const error = errorOf(known, secret);
+      return error ? { error } : { answer: known };
     } catch (error) {
       turn?.answered(undefined);
       if (error instanceof MusterError) return { error };
@@ -131,10 +137,14 @@ export class Transport {
 
 /** What is known of the attempts of a call so far. */
 interface Past {
+  /** One of them bore the id of the request. */
+  isSent: boolean;
   mayBeDone: boolean;
   /** The last trouble that says something. */
   error?: MusterError;
 }
+
+type Call = CallOptions & { readonly requestId: string };
 
 interface Once {
   readonly turn: Turn | undefined;
@@ -145,7 +155,7 @@ interface Once {
 }
 
 /** A DELETE was sent again after its answer was lost, and there is nothing left to delete. */
-const GONE: RawAnswer = { status: 204, headers: new Headers(), text: '' };
+const GONE = { status: 204, headers: new Headers(), text: '' };
 
 function sentOf(operation: Operation, connection: Connection, secret: string, requestId: string): Sent {
   const { method, path, query, body, headers = {} } = operation;

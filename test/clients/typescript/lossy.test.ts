@@ -87,6 +87,20 @@ test('a 404 is success only where an earlier attempt may have deleted', async ()
   }
 });
 
+test('a create that nobody has answered is followed up by the key of its error, which the client drew', async () => {
+  const account = await tenant(muster);
+  await using behind = await faulty(muster.api, 'lost');
+  behind.proxy.fate = () => (behind.proxy.seen.length === 0 ? 'lost' : 502);
+  const body = { name: 'unknown' };
+  const owner = new OwnerClient({ ...behind.options, apiKey: account.apiKey });
+  const error: unknown = await behind.world.until(owner.createApp(body)).catch((error: unknown) => error);
+  if (!(error instanceof MusterError)) throw error;
+  expect(error).toMatchObject({ code: 'timeout', mayBeDone: true });
+  const straight = new OwnerClient({ url: muster.api, apiKey: account.apiKey });
+  const { appId } = await straight.createApp(body, { idempotencyKey: error.idempotencyKey });
+  expect((await straight.listApps()).apps.map((app) => app.appId)).toEqual([appId]);
+});
+
 describe('the operator', () => {
   test.each(FAULTS)('creates by one key, changes and revokes after %s', async (fate) => {
     const { accountId, keyId } = await tenant(muster);

@@ -77,10 +77,13 @@ describe('an error', () => {
 
   test('of an answer that repeats what was sent does not hold it', async () => {
     const echo: typeof fetch = async (_, init) => {
-      const message = `No ${new Headers(init?.headers).get('authorization') ?? ''}\u001b[2J${'x'.repeat(5000)}`;
-      return new Response(JSON.stringify({ error: { code: 'invalid_key', message } }), { status: 401 });
+      const sent = new Headers(init?.headers).get('authorization') ?? '';
+      const message = `No ${sent}\u001b[2J${'x'.repeat(5000)}`;
+      const headers = { 'x-request-id': sent.slice('Bearer '.length) };
+      return new Response(JSON.stringify({ error: { code: 'invalid_key', message } }), { status: 401, headers });
     };
     for (const error of await errorsOf(echo)) {
+      expect(error.requestId).toMatch(/^[0-9a-f-]{32,36}$/);
       expect(error.message).toMatch(/^No Bearer … \[2Jx+$/);
       expect(error.message.length).toBeLessThan(1100);
       expect(printed(error)).not.toContain(SECRET);
@@ -140,7 +143,7 @@ test('a daemon sends none until it has one, and its proof with its enrollment al
   const sent: (string | null)[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
     sent.push(new Headers(init?.headers).get('authorization'));
-    return new Response('{}', { headers: { etag: '"1"' } });
+    return new Response('{"appId":"a","revision":1}', { headers: { etag: '"1"' } });
   };
   const device = new DeviceClient({ url: 'http://service', fetch });
   await device.pollConfig();
