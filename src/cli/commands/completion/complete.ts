@@ -3,7 +3,7 @@ import { RootCommand, type Command as Completed, type Complete } from '@bomb.sh/
 import type { Argument, Command, Option } from 'commander';
 import { globalOptions } from '../../terminal/globals.ts';
 import type { Environment } from '../../terminal/terminal.ts';
-import { candidates, type Candidate, type Given, type Kind } from './candidates.ts';
+import { candidates, DEADLINE_MS, type Candidate, type Given, type Kind } from './candidates.ts';
 
 /** What the word is that is to be completed: a file, of which the shell knows, or one of these. */
 type Wanted = Kind | 'file';
@@ -21,8 +21,14 @@ class Asked extends Error {
  * Prints what the last word can become, one a line with a tab and its description, and in the end a directive: `:4`,
  * or `:0` where the shell completes names of files. Nothing else is ever printed.
  * @param words those after `muster`, up to the cursor; the last one may be empty
+ * @param deadlineMs what the service has to tell its ids
  */
-export async function complete(program: Command, words: readonly string[], env: Environment): Promise<void> {
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  env: Environment,
+  { deadlineMs = DEADLINE_MS }: { readonly deadlineMs?: number } = {},
+): Promise<void> {
   const current = words.at(-1) ?? '';
   const line = [...words.slice(0, -1).flatMap(splitAtSign), current];
   try {
@@ -32,7 +38,8 @@ export async function complete(program: Command, words: readonly string[], env: 
     if (error.wanted === 'file') process.stdout.write(':0\n');
     else {
       const prefix = current.startsWith('-') ? current.slice(current.indexOf('=') + 1) : current;
-      tree(program, await candidates(error.wanted, prefix, env, givenOn(line))).parse([...line]);
+      const known = await candidates(error.wanted, prefix, env, { ...givenOn(line), deadlineMs });
+      tree(program, known).parse([...line]);
     }
   }
 }
