@@ -32,6 +32,8 @@ export class LossyProxy implements AsyncDisposable {
   header: ((name: string, value: string) => string | undefined) | undefined;
   /** Told the X-Request-Id of a request that was carried out and is not answered. */
   hung: ((requestId: string) => void) | undefined;
+  /** The Retry-After of the answers that are not the service's; one longer than a call may take ends the call at once. */
+  retryAfterSeconds = 0;
   /** Milliseconds by which an answer that goes through comes late. */
   delayMs = 0;
   readonly #target: string;
@@ -77,7 +79,8 @@ export class LossyProxy implements AsyncDisposable {
     if (fate === 'reset') return void incoming.socket.destroy();
     if (typeof fate === 'number') {
       incoming.resume();
-      response.writeHead(fate, { 'retry-after': '0', 'content-type': 'text/html' }).end('<h1>a proxy</h1>');
+      const headers = { 'retry-after': String(this.retryAfterSeconds), 'content-type': 'text/html' };
+      response.writeHead(fate, headers).end('<h1>a proxy</h1>');
       return;
     }
     const answer = await this.#carriedOut(incoming).catch(() => undefined);

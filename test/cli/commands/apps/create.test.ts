@@ -172,8 +172,10 @@ describe('a create of one app that nobody knows the end of', () => {
     const lost = await run('create', '--timeout', '1', '--idempotency-key', 'my-own-1');
     expect(keyIn(lost.stderr)).toBe('my-own-1');
     proxy.fate = () => 429;
-    const refused = await run('create', '--timeout', '1');
+    proxy.retryAfterSeconds = 61;
+    const refused = await run('create');
     expect([refused.code, refused.stderr]).toEqual([1, expect.not.stringContaining('may be there')]);
+    expect(proxy.count(429)).toBe(1);
     proxy.fate = undefined;
     await run('create', '--idempotency-key', 'my-own-1');
     expect(await names()).toEqual(['']);
@@ -509,9 +511,9 @@ describe('many apps', () => {
   test('an outage ends it with what was not tried, and --resume creates the rest', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 5 ? 'through' : 502);
+    proxy.retryAfterSeconds = 61;
     env = { ...env, MUSTER_URL: proxy.url };
-    const args = ['create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes'), '--timeout', '1'];
-    const ended = await run(...args);
+    const ended = await run('create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes'));
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/not tried/);
     expect(ended.stderr).toMatch(/5 of 40 apps created; 35 failed, 15 of them not listed/);
