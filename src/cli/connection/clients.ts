@@ -1,6 +1,7 @@
 import { MusterError, OperatorClient, OwnerClient, type RetryEvent } from '#client';
 import type { Invocation } from '../terminal/invocation.ts';
 import { connectionTo, type Connection } from './connection.ts';
+import { answerText } from './told.ts';
 import { BAD_PORT, unreachable } from './unreachable.ts';
 import { whileThere } from './while-there.ts';
 
@@ -38,13 +39,13 @@ function tellingUnknownToken({ url, tokenFrom }: Connection, own: typeof fetch):
     const response = await own(input, init);
     if (response.status !== 401) return response;
     const { headers, status } = response;
-    const text = await response.text();
+    const text = (await answerText(response)) ?? '';
     // Anybody may listen at a wrong address, and ask for a secret of its own.
     if (!text.includes('"invalid_token"')) return new Response(text, { status, headers });
     throw new MusterError(
       `${url} does not know the operator token: set MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE; this one is ` +
         `from ${tokenFrom}.`,
-      { code: 'invalid_token', status: 401, requestId: response.headers.get('x-request-id') ?? '' },
+      { code: 'invalid_token', status, requestId: new Headers(init?.headers).get('x-request-id') ?? '' },
     );
   };
 }

@@ -31,7 +31,7 @@ export async function createdOnce<Made>(
     const why = code === 'aborted' ? 'interrupted.' : error.message;
     const alike = reckoned === undefined ? '' : ` and ${reckoned}`;
     const again = ` ${what} may be there all the same: repeat the command with --idempotency-key ${shellWord(idempotencyKey)}${alike}, which creates no second one within 24 hours.`;
-    const trouble = { code, status, requestId, retryAfterSeconds, cause, mayBeDone };
+    const trouble = { code, status, requestId, idempotencyKey, retryAfterSeconds, cause, mayBeDone };
     throw new MusterError(`${why}${mayBeDone ? again : ''}`, trouble);
   }
 }

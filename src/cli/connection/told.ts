@@ -24,7 +24,7 @@ export async function toldBy({ url }: Address, { timeoutMs, requestId }: Asking)
     headers: requestId === undefined ? {} : { 'x-request-id': requestId },
     signal: AbortSignal.timeout(timeoutMs),
   });
-  const samples = samplesOf(await answer.text());
+  const samples = samplesOf((await answerText(answer)) ?? '');
   const named = (name: string): Sample | undefined => samples.find((sample) => sample.name === name);
   const build = named('muster_build_info')?.labels;
   if (!build) return undefined;
@@ -34,4 +34,34 @@ export async function toldBy({ url }: Address, { timeoutMs, requestId }: Asking)
     node: (build.get('node') ?? '').replace(/^v/, ''),
     lastBackupAt: backup === undefined || Number.isNaN(backup) ? undefined : backup * 1000,
   };
+}
+
+/** A probe has a line, and a scrape of the largest service some hundred KiB. */
+const BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * The text of an answer that no client reads, such as that of a probe: anybody may listen at a wrong address.
+ * @returns undefined where it has more than 4 MiB; the rest is not read. @throws whatever breaks it off
+ */
+export async function answerText({ body }: Response): Promise<string | undefined> {
+  if (!body) return '';
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  // Leaving the loop cancels the stream.
+  for await (const piece of body as ReadableStream<Uint8Array>) {
+    bytes += piece.length;
+    if (bytes > BYTES_MAX) return undefined;
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** What the JSON of such an answer says; undefined where it is too large, broken off, or none. */
+export async function answerJson(response: Response): Promise<unknown> {
+  try {
+    return JSON.parse((await answerText(response)) ?? '') as unknown;
+  } catch {
+    return undefined;
+  }
 }

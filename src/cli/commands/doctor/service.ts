@@ -1,6 +1,7 @@
 import { systemClock } from '../../../time/clock.ts';
 import { addressOf, trustAuthority, type Address } from '../../connection/address.ts';
 import { operatorOf } from '../../connection/clients.ts';
+import { answerJson } from '../../connection/told.ts';
 import { unreachable } from '../../connection/unreachable.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
@@ -39,7 +40,7 @@ export async function checkService(
     report(service[mustRun ? 'fail' : 'warn'](unreachable(address, error)));
   });
   if (!ready) return { runs: false };
-  const answer = ((await ready.json().catch(() => undefined)) ?? {}) as {
+  const answer = ((await answerJson(ready)) ?? {}) as {
     status?: unknown;
     reason?: unknown;
     degraded?: unknown;

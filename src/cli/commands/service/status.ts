@@ -1,6 +1,7 @@
 import { ConfigError } from '../../../config/config-error.ts';
 import { addressOf, trustAuthority, type Address, type Plane } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
+import { answerJson, answerText } from '../../connection/told.ts';
 import { unreachable } from '../../connection/unreachable.ts';
 import type { Column } from '../../output/columns.ts';
 import { printOne } from '../../output/print.ts';
@@ -86,7 +87,7 @@ async function probe(call: Invocation, ops: Address): Promise<Pick<Status, 'stat
   } catch (error) {
     return { state: 'unreachable', reason: unreachable(ops, error) };
   }
-  const body: unknown = await answer.json().catch(() => undefined);
+  const body = await answerJson(answer);
   const { status, reason, degraded } = (body ?? {}) as Partial<Record<'status' | 'reason' | 'degraded', unknown>>;
   const why = status === 'ready' ? degraded : reason;
   if (status === 'ready' || status === 'not ready') {
@@ -115,7 +116,7 @@ function found(call: Invocation, plane: Plane): string | undefined {
 async function metricsOf(call: Invocation, ops: Address): Promise<readonly Sample[]> {
   try {
     const answer = await get(call, ops, '/metrics');
-    return answer.ok ? samplesOf(await answer.text()) : [];
+    return answer.ok ? samplesOf((await answerText(answer)) ?? '') : [];
   } catch {
     return [];
   }
