@@ -1,4 +1,4 @@
-import type { OwnerClient, StoreOtelConfigRequest } from '#client';
+import { MusterError, type OwnerClient, type StoreOtelConfigRequest } from '#client';
 import { SimulatedDaemon, type DaemonSurroundings, type Enrollment } from './daemon.ts';
 
 /** What a simulated fleet does beside polling; what is undefined it never does. */
@@ -17,8 +17,8 @@ export interface FleetPlan {
 /** So many apps are made, or deleted, side by side; the client keeps within the account's rate. */
 const AT_ONCE = 16;
 const NEW_MACHINE_AFTER_MS = 2000;
-/** A create that is under way at the end has so long: ended earlier, nobody knows whether it is carried out yet. */
-const CREATES_END_WITHIN_MS = 5000;
+/** What is under way at the end has so long: ended earlier, nobody knows whether it is carried out yet. */
+const CHANGES_END_WITHIN_MS = 5000;
 /** Only somebody else who makes apps of the same names needs so many. */
 const REMOVALS_MAX = 10;
 
@@ -36,6 +36,7 @@ export class SimulatedFleet {
   readonly #plan: FleetPlan;
   readonly #surroundings: DaemonSurroundings;
   readonly #members: Member[];
+  #changeIsUncertain = false;
 
   constructor(owner: OwnerClient, plan: FleetPlan, surroundings: DaemonSurroundings) {
     this.#owner = owner;
@@ -61,7 +62,12 @@ export class SimulatedFleet {
     await sideBySide(this.#members, signal, (member) => this.#setUp(member, known.get(member.name), signal));
   }
 
-  /** Follows the plan. No create is under way when it has rejected. @throws MusterError; whatever ends the work of the signal */
+  /** A change of the configuration had no answer, and may be carried out yet. */
+  get changeIsUncertain(): boolean {
+    return this.#changeIsUncertain;
+  }
+
+  /** Follows the plan. When it has rejected, no create is under way, and no change but one that is `changeIsUncertain`. @throws MusterError; whatever ends the work of the signal */
   async run(signal: AbortSignal): Promise<never> {
     const { changeEveryMs, upgradeEveryMs, replaceEveryMs } = this.#plan;
     const failing = new AbortController();
@@ -104,14 +110,19 @@ export class SimulatedFleet {
     member.ended.catch(() => undefined);
   }
 
-  async #create(name: string, signal: AbortSignal): Promise<Enrollment> {
+  #create(name: string, signal: AbortSignal): Promise<Enrollment> {
+    return this.#ending(signal, (late) => this.#owner.createApp({ name }, { signal: late }));
+  }
+
+  /** Sends what is waited for also at the end, since one that is left alone may be carried out after it. */
+  async #ending<Answer>(signal: AbortSignal, send: (late: AbortSignal) => Promise<Answer>): Promise<Answer> {
     signal.throwIfAborted();
     const [over, late] = [new AbortController(), new AbortController()];
     const onAbort = (): void =>
-      void this.#surroundings.clock.sleep(CREATES_END_WITHIN_MS, over.signal).then(() => late.abort(signal.reason));
+      void this.#surroundings.clock.sleep(CHANGES_END_WITHIN_MS, over.signal).then(() => late.abort(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#owner.createApp({ name }, { signal: late.signal });
+      return await send(late.signal);
     } finally {
       over.abort();
       signal.removeEventListener('abort', onAbort);
@@ -128,7 +139,12 @@ export class SimulatedFleet {
       evidenceLevel: counters.changes % 2 === 0 ? 'redacted' : 'hashes',
     };
     counters.changing(endpoint, clock.monotonic());
-    await this.#owner.storeOtelConfig(body, { signal });
+    try {
+      await this.#ending(signal, (late) => this.#owner.storeOtelConfig(body, { signal: late }));
+    } catch (error) {
+      this.#changeIsUncertain ||= error instanceof MusterError && error.mayBeDone;
+      throw error;
+    }
   }
 
   async #replace(member: Member, signal: AbortSignal): Promise<void> {

@@ -28,6 +28,8 @@ export interface SimulateOptions {
 /** How long a poll is held: as long as the service takes. */
 const WAIT_SECONDS = 50;
 const DETECT_EVERY_MS = 60_000;
+/** A change that was given up may still be on its way for a while; how long, nobody knows. */
+const PUT_BACK_AGAIN_MS = 10_000;
 
 /**
  * `muster agent simulate`: many daemons in this process, until the time is up or a signal ends it.
@@ -99,18 +101,30 @@ async function simulated(
   await fleet.run(ending.signal);
 }
 
-/** Leaves the account as it was. */
+/** Leaves the account as it was; the apps are deleted also where the configuration cannot be put back. */
 async function settled(
-  { say }: Invocation,
+  { clock, say }: Invocation,
   owner: OwnerClient,
   fleet: SimulatedFleet,
   before: OtelConfig | undefined,
   { keep }: SimulateOptions,
 ): Promise<void> {
-  if (before) await putBack(owner, before);
-  if (keep) return;
-  await fleet.remove();
-  say('The apps of the simulated daemons are deleted.');
+  try {
+    if (before) await putBack(owner, before);
+  } catch (error) {
+    say('The configuration of the account could not be put back.');
+    throw error;
+  } finally {
+    if (!keep) {
+      await fleet.remove();
+      say('The apps of the simulated daemons are deleted.');
+    }
+  }
+  if (!before || !fleet.changeIsUncertain) return;
+  say(`A change of the configuration had no answer: it is put back again in ${PUT_BACK_AGAIN_MS / 1000} s.`);
+  await clock.sleep(PUT_BACK_AGAIN_MS);
+  await putBack(owner, before);
+  say('The configuration is put back; `muster otel get` shows whether it stays so.');
 }
 
 /** A header that is stored was not touched. */

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { agentSimulate } from '../../../../src/cli/commands/agent/simulate.ts';
+import { invocation } from '../../../../src/cli/terminal/invocation.ts';
+import type { Terminal } from '../../../../src/cli/terminal/terminal.ts';
+import { systemClock, type Clock } from '../../../../src/time/clock.ts';
+import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { enrollOwn, ownCredential, setOtel } from '../../../support/service/daemon.ts';
 import { musterHere, type Ended } from '../../../support/service/muster-command.ts';
 import { call, createApp, Muster, tenant, type Tenant } from '../../../support/service/muster.ts';
+
+/** A duration that no pause of the simulation has. */
+const SECONDS = 777;
 
 let muster: Muster;
 let owner: Tenant;
@@ -60,6 +68,58 @@ test('a stored configuration is put back, its header included; --keep leaves the
     expect.stringMatching(/^simulated-[0-9a-f]{8}-1$/),
     expect.stringMatching(/^simulated-[0-9a-f]{8}-2$/),
   ]);
+});
+
+test('a change that nobody has answered is told, and the configuration is put back once more', async () => {
+  await setOtel(muster, owner.apiKey, { authHeader: 'Bearer kept', evidenceLevel: 'full' });
+  const before = await config();
+  await using proxy = await LossyProxy.before(muster.api);
+  const hung = Promise.withResolvers<void>();
+  proxy.hung = () => hung.resolve();
+  proxy.fate = ({ method }) => (method === 'PUT' && proxy.count('hung') === 0 ? 'hung' : 'through');
+  const sleep: Clock['sleep'] = async (ms, signal) => {
+    if (ms === SECONDS * 1000) return await hung.promise;
+    // The change is given up at once, and comes through when the service is asked for nothing else any more.
+    if (ms === 5000) return undefined;
+    if (ms === 10_000) return void (await setOtel(muster, owner.apiKey, { endpoint: 'https://otel-1.example.com' }));
+    return await systemClock.sleep(ms, signal);
+  };
+  const words: string[] = [];
+  const screen = { isTTY: false, columns: undefined, colours: false };
+  const terminal: Terminal = {
+    stdout: { ...screen, write: async () => undefined },
+    stderr: { ...screen, write: async (text) => void words.push(text) },
+    ask: undefined,
+  };
+  const env = { MUSTER_URL: proxy.url, MUSTER_DEVICE_URL: muster.device, MUSTER_API_KEY: owner.apiKey };
+  const clock = { ...systemClock, sleep };
+  await agentSimulate(invocation(env, {}, { terminal, clock }), {
+    count: 1,
+    duration: SECONDS,
+    changeEvery: 1,
+    keep: false,
+  });
+  expect(await config()).toEqual(before);
+  expect(words.join('')).toMatch(/had no answer: it is put back again in 10 s\.\n.*`muster otel get` shows/);
+});
+
+test('the apps are deleted also where the configuration cannot be put back', async () => {
+  const before = await config();
+  await using proxy = await LossyProxy.before(muster.api);
+  let isRefused = false;
+  proxy.fate = ({ method, url }) => {
+    isRefused = url === '/v1/otel-config' && method !== 'GET';
+    return 'through';
+  };
+  proxy.header = (name, value) => (isRefused && name === 'authorization' ? undefined : value);
+  const { code, stderr } = await musterHere(['agent', 'simulate', '--count', '2', '--change-every', '1'], {
+    MUSTER_URL: proxy.url,
+    MUSTER_DEVICE_URL: muster.device,
+    MUSTER_API_KEY: owner.apiKey,
+  });
+  expect(code).toBe(5);
+  expect(stderr).toMatch(/could not be put back\.\n.* are deleted\.\nmuster: /);
+  expect([await apps(), await config()]).toEqual([[], before]);
 });
 
 test('-o id is refused before an app is made', async () => {
