@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { pathOf, type ApiName } from '../openapi/documents.ts';
 import { toolsFolder } from '../run/tools-folder.ts';
-import { call, createApp, enroll, KEY_FILE_TEXT, OPERATOR_TOKEN, tenant } from '../service/muster.ts';
-import { MusterProcess, type Addresses } from '../service/muster-process.ts';
+import { KEY_FILE_TEXT } from '../service/muster.ts';
+import { MusterProcess } from '../service/muster-process.ts';
+import { targets } from './targets.ts';
 
 /* schemathesis against a service in a process of its own, whose rate window admits everything. */
 
@@ -84,47 +85,4 @@ export async function fuzz(name: ApiName, { python, env, seconds, seed }: FuzzOp
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-interface Target {
-  readonly url: string;
-  readonly secret: string;
-  /** Of records that exist, by the name of the parameter. */
-  readonly ids: Readonly<Record<string, readonly string[]>>;
-}
-
-const APPS = 60;
-const ACCOUNTS = 5;
-
-async function targets(muster: Addresses): Promise<Readonly<Record<ApiName, Target>>> {
-  const owner = await tenant(muster);
-  const [own, ...apps] = await Promise.all(Array.from({ length: APPS }, () => createApp(muster, owner.apiKey)));
-  if (!own) throw new Error('There is no app to enroll.');
-  const credential = await enroll(muster, own);
-  const others = await Promise.all(Array.from({ length: ACCOUNTS }, () => tenant(muster)));
-  const entryIds = await Promise.all(others.map((other) => reviewEntry(muster, other)));
-  return {
-    v1: { url: muster.api, secret: owner.apiKey, ids: { appId: apps.map(({ appId }) => appId) } },
-    device: { url: muster.device, secret: credential, ids: {} },
-    operator: {
-      url: muster.ops,
-      secret: OPERATOR_TOKEN,
-      ids: {
-        accountId: others.map(({ accountId }) => accountId),
-        keyId: others.map(({ keyId }) => keyId),
-        entryId: entryIds,
-      },
-    },
-  };
-}
-
-/** An entry of the account's review queue. */
-async function reviewEntry(muster: Addresses, { accountId, apiKey }: Awaited<ReturnType<typeof tenant>>) {
-  const credential = await enroll(muster, await createApp(muster, apiKey));
-  const event = { id: '1', at: '2026-01-31T09:30:00Z', rule: 'a', severity: 'low', evidence: { hash: 'a' } };
-  await call(`${muster.device}/device/v1/detections`, { method: 'POST', token: credential, body: { events: [event] } });
-  const queue = `${muster.ops}/operator/v1/accounts/${accountId}/review-queue`;
-  const { body } = await call(queue, { token: OPERATOR_TOKEN });
-  const [entry] = body['entries'] as { readonly entryId: string }[];
-  return entry?.entryId ?? '';
 }

@@ -25,8 +25,8 @@ interface Seen {
 export class LossyProxy implements AsyncDisposable {
   /** What came, in its order, with what happened to it. */
   readonly seen: Seen[] = [];
-  /** Chooses the fate of each request, in place of the odds. */
-  fate: ((request: IncomingMessage) => Fate) | undefined;
+  /** Chooses the fate of each request, in place of the odds; undefined leaves one to them. */
+  fate: ((request: IncomingMessage) => Fate | undefined) | undefined;
   odds: Odds = {};
   /** Changes a field of a request or of an answer on its way, or drops it; the name is in small letters. */
   header: ((name: string, value: string) => string | undefined) | undefined;
