@@ -20,6 +20,7 @@ import { systemClock } from '../../../../src/time/clock.ts';
 import { csvRows } from '../../../../src/text/csv.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
+import { freePorts } from '../../../support/service/free-ports.ts';
 import { MAIN, musterHere, musterProcess, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
 import { call, enroll, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
 import { until } from '../../../support/time/until.ts';
@@ -76,11 +77,10 @@ function saved(path: string): Saved[] {
     .toSorted((a, b) => a.number - b.number);
 }
 
-/** Where nothing listens any more. */
+/** Where nothing listens. */
 async function nowhere(): Promise<string> {
-  const proxy = await LossyProxy.before(muster.api);
-  await proxy[Symbol.asyncDispose]();
-  return proxy.url;
+  const [port = 0] = await freePorts(1);
+  return `http://127.0.0.1:${port}`;
 }
 
 describe('one app', () => {

@@ -9,6 +9,7 @@ import { SECRET_FIELDS } from '../../../../src/api/contract/secret-fields.ts';
 import { samplesOf } from '../../../../src/cli/connection/exposition.ts';
 import { VERSION } from '../../../../src/version.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
+import { freePorts } from '../../../support/service/free-ports.ts';
 import {
   connectedTo,
   musterHere,
@@ -100,9 +101,8 @@ describe('status', () => {
     const other = await run('status', '-o', 'json');
     expect([other.code, JSON.parse(other.stdout)]).toMatchObject([1, { state: 'unreachable' }]);
     expect(other.stderr).toMatch(/not as Muster's ops listener does/);
-    const gone = await LossyProxy.before(muster.ops);
-    await gone[Symbol.asyncDispose]();
-    env = { MUSTER_OPS_URL: gone.url };
+    const [port = 0] = await freePorts(1);
+    env = { MUSTER_OPS_URL: `http://127.0.0.1:${port}` };
     const none = await run('status', '-o', 'json');
     expect([none.code, JSON.parse(none.stdout)]).toMatchObject([1, { state: 'unreachable' }]);
     expect(none.stderr).toMatch(/nothing listens there.*from MUSTER_OPS_URL/);
