@@ -1,4 +1,4 @@
-import type { OperatorClient, Rollout } from '#client';
+import { MusterError, type OperatorClient, type Rollout } from '#client';
 import { accountNamed } from '../../connection/accounts.ts';
 import { operatorOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
@@ -56,7 +56,10 @@ export async function rolloutStatus(call: Invocation, options: RolloutOptions): 
   if (rollout.stale > 0) call.say(`${rollout.stale} devices have been silent for long, and were not waited for.`);
 }
 
-/** Looks until no device is pending, or the time is up. An outage within it is waited out. */
+/**
+ * Looks until no device is pending, or the time is up. An outage within it is waited out; after one that outlasts it,
+ * what was seen before is the last that is known.
+ */
 async function settled(
   { clock, say }: Invocation,
   read: (timeoutMs: number) => Promise<Rollout>,
@@ -64,8 +67,16 @@ async function settled(
   signal: AbortSignal,
 ): Promise<Rollout> {
   const end = clock.monotonic() + forMs;
+  let seen: Rollout | undefined;
   for (let told = ''; ;) {
-    const rollout = await read(Math.max(LOOK_EVERY_MS, end - clock.monotonic()));
+    const rollout = await read(Math.max(LOOK_EVERY_MS, end - clock.monotonic())).catch((error: unknown) => {
+      if (!seen || !(error instanceof MusterError) || error.code !== 'timeout') throw error;
+      say(`The last look failed, and these are the counts of the one before: ${error.message}`);
+      return seen;
+    });
+    // The time of the call that failed was what was left.
+    if (rollout === seen) return rollout;
+    seen = rollout;
     const { applied, devices, revision, pending } = rollout;
     if (pending === 0 || clock.monotonic() >= end) return rollout;
     const words = `${applied} of ${devices} devices have applied revision ${revision}, ${pending} are pending.`;

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { DeviceClient, OperatorClient } from '#client';
+import { rolloutStatus } from '../../../../src/cli/commands/otel/rollout.ts';
+import { invocation } from '../../../../src/cli/terminal/invocation.ts';
+import type { Clock } from '../../../../src/time/clock.ts';
+import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
+import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { connectedTo, musterHere, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
 import { createApp, enroll, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
 
@@ -20,6 +25,14 @@ const run = (...args: string[]): Promise<Ended> => musterHere(['rollout', 'statu
 async function device(): Promise<DeviceClient> {
   const credential = await enroll(muster, await createApp(muster, owner.apiKey));
   return new DeviceClient({ url: muster.device, credential });
+}
+
+/** What `--wait` throws after 300 s, which the clock is over with at once. */
+async function waitedFor(env: Record<string, string>, terminal = recordedTerminal()): Promise<unknown> {
+  let now = 0;
+  const clock: Clock = { now: () => now, monotonic: () => now, sleep: async () => void (now += 300_000) };
+  const waiting = rolloutStatus(invocation(env, {}, { clock, terminal }), { account: owner.accountId, wait: true });
+  return await waiting.catch((error: unknown) => error);
 }
 
 test('counts, by id and by name; without an account where there is only one', async () => {
@@ -48,8 +61,8 @@ test('counts, by id and by name; without an account where there is only one', as
 test('--wait ends with 0 when all have applied it, with 3 when one could not, and with 1 when the time is up', async () => {
   const account = ['--account', owner.accountId];
   const [first, second] = [await device(), await device()];
-  const late = await run(...account, '--wait', '--timeout', '1s');
-  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('2 devices are still pending after 1 s.')]);
+  const late = await waitedFor(connectedTo(muster));
+  expect(late).toMatchObject({ exitCode: 1, message: '2 devices are still pending after 300 s.' });
 
   const { revision } = JSON.parse((await run(...account, '-o', 'json')).stdout) as { revision: number };
   await first.acknowledgeConfig({ revision, status: 'applied' });
@@ -66,4 +79,18 @@ test('--wait ends with 0 when all have applied it, with 3 when one could not, an
   ]);
   expect(failed.stderr).not.toContain('\u001b');
   expect((await run(...account)).code).toBe(0);
+});
+
+test('--wait tells what it saw before where the service fails at the last look', async () => {
+  await device();
+  await using proxy = await LossyProxy.before(muster.ops);
+  const looks = () => proxy.seen.filter(({ path }) => path.includes('rollout')).length;
+  proxy.fate = () => (looks() === 0 ? 'through' : 502);
+  // More than the last look has: the call ends after one attempt.
+  proxy.retryAfterSeconds = 61;
+  const terminal = recordedTerminal();
+  const ended = await waitedFor({ ...connectedTo(muster), MUSTER_OPS_URL: proxy.url }, terminal);
+  expect(ended).toMatchObject({ exitCode: 1, message: '1 devices are still pending after 300 s.' });
+  expect(terminal.out()).toMatch(/^PENDING +1$/m);
+  expect(terminal.err()).toMatch(/The last look failed, .*did not succeed within 2000 ms .*502/);
 });
