@@ -41,6 +41,8 @@ export class SimulatedDaemon {
   /** It makes its credential itself: the service keeps its hash alone, and a lost answer costs no code. */
   readonly #credential: string;
   #etag: string | undefined;
+  /** The revision that it has received and the service has not been told of. */
+  #untold: number | undefined;
   #version = 0;
   /** Polls in a row that brought a change and were not held. */
   #unheld = 0;
@@ -106,7 +108,7 @@ export class SimulatedDaemon {
     const { clock, counters, waitSeconds } = this.#surroundings;
     const startedAt = clock.monotonic();
     const poll = await this.#device.pollConfig({
-      waitSeconds,
+      waitSeconds: this.#untold === undefined ? waitSeconds : 0,
       platform: PLATFORM,
       agentVersion: this.#agentVersion,
       signal,
@@ -115,8 +117,9 @@ export class SimulatedDaemon {
     counters.polls += 1;
     const tookMs = clock.monotonic() - startedAt;
     this.#unheld = poll.changed && poll.retryAfterSeconds !== undefined ? this.#unheld + 1 : 0;
+    if (poll.changed) this.#take(poll);
+    if (this.#untold !== undefined) await this.#acknowledge(this.#untold, signal);
     if (poll.changed) {
-      await this.#take(poll, signal);
       const pauseMs = changedMs(poll.retryAfterSeconds, this.#unheld);
       if (pauseMs > 0) await clock.sleep(pauseMs, signal);
     } else {
@@ -126,14 +129,26 @@ export class SimulatedDaemon {
     if (clock.monotonic() >= this.#detectAt) await this.#detect(signal);
   }
 
-  async #take({ config, etag }: Extract<Poll, { changed: true }>, signal: AbortSignal): Promise<void> {
+  #take({ config, etag }: Extract<Poll, { changed: true }>): void {
     const { clock, counters } = this.#surroundings;
     counters.received += 1;
     // What it finds at its enrollment has not just been changed.
     if (this.#etag !== undefined) counters.receivedChange(config.otel.endpoint, config.revision, clock.monotonic());
     this.#etag = etag;
-    await this.#device.acknowledgeConfig({ revision: config.revision, status: 'applied' }, { signal });
-    counters.acknowledged += 1;
+    this.#untold = config.revision;
+  }
+
+  /** What an outage leaves untold is told after the next poll. */
+  async #acknowledge(revision: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#device.acknowledgeConfig({ revision, status: 'applied' }, { signal });
+    } catch (error) {
+      // The service has another configuration by now.
+      if (error instanceof MusterError && error.status === 400) this.#untold = undefined;
+      throw error;
+    }
+    this.#untold = undefined;
+    this.#surroundings.counters.acknowledged += 1;
   }
 
   async #detect(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { FleetCounters } from '../../../src/cli/simulation/counters.ts';
+import { SimulatedDaemon } from '../../../src/cli/simulation/daemon.ts';
+import { LossyProxy } from '../../support/http/lossy-proxy.ts';
+import { musterHere, ownedBy } from '../../support/service/muster-command.ts';
+import { createApp, Muster, tenant } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { untilPassing } from '../../support/time/until-passing.ts';
+
+test('an acknowledgement that an outage takes is sent again, and the configuration counts as received once', async () => {
+  await using muster = await Muster.start();
+  await using proxy = await LossyProxy.before(muster.device);
+  const { apiKey } = await tenant(muster);
+  await musterHere(['otel', 'set', '--endpoint', 'https://otel.example.com'], ownedBy(muster, apiKey));
+  const acknowledgements = () => proxy.seen.filter(({ path }) => path.endsWith('/ack')).length;
+  proxy.fate = ({ url }) => (url?.endsWith('/ack') && acknowledgements() < 2 ? 502 : 'through');
+  const [clock, counters, ended] = [new FakeClock(), new FleetCounters(), new AbortController()];
+  const surroundings = { url: proxy.url, counters, clock, jitter: () => 0.5, randomBytes, waitSeconds: 0 };
+  const running = new SimulatedDaemon(surroundings).run(await createApp(muster, apiKey), ended.signal);
+  await untilPassing(clock, async () => counters.acknowledged > 0);
+  ended.abort();
+  await expect(running).rejects.toMatchObject({ code: 'aborted' });
+  expect(counters).toMatchObject({ received: 1, acknowledged: 1, failed: 2 });
+  expect(acknowledgements()).toBe(3);
+});
