@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/time/clock.ts';
 import { recordedTerminal } from '../../support/cli/recorded-terminal.ts';
 import { connectedTo, musterHere, type Ended } from '../../support/service/muster-command.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* `muster usage` and `muster limits`. */
 
@@ -14,7 +15,8 @@ let env: Record<string, string>;
 let limited: Tenant;
 let named: string;
 beforeAll(async () => {
-  muster = await Muster.start();
+  // All requests fall into one rate window, however long this machine takes for them.
+  muster = await Muster.start({ clock: new FakeClock() });
   env = connectedTo(muster);
   limited = await tenant(muster);
   for (let n = 0; n < 610; n += 1) await call(`${muster.api}/v1/apps`, { token: limited.apiKey });
