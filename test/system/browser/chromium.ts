@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 /** What in-page.js puts into each page. */
 declare const judge: { press: (element: unknown) => string };
 
-const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 /** Of one step: others use this machine, too. */
 const PATIENCE_MS = 120_000;
 
@@ -15,7 +15,8 @@ const PATIENCE_MS = 120_000;
  * The browser to test in. Undefined where there is none; in CI that is a failure, since a skipped test proves nothing.
  */
 export function findChromium(): string | undefined {
-  const found = PATHS.find((path) => {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const found = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => {
     try {
       accessSync(path, constants.X_OK);
       return true;
@@ -28,7 +29,7 @@ export function findChromium(): string | undefined {
 }
 
 /** Why the tests in a browser are skipped, to be printed where they are. */
-export const NO_CHROMIUM = 'no chromium in /usr/bin: apt-get install chromium';
+export const NO_CHROMIUM = 'no chromium in PATH: apt-get install chromium';
 
 /** A browser that asks its maker for nothing. @param executablePath of `findChromium` */
 export const openChromium = (executablePath: string): Promise<Browser> =>
