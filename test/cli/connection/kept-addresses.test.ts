@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressOf } from '../../../src/cli/connection/address.ts';
 import { operatorOf } from '../../../src/cli/connection/clients.ts';
@@ -18,6 +20,7 @@ import { killAtExit } from '../../support/run/guard.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { freePorts } from '../../support/service/free-ports.ts';
 import { musterHere } from '../../support/service/muster-command.ts';
+import { simulatedTimers } from '../../support/time/simulated-timers.ts';
 
 /* The addresses that `muster dev` keeps for other terminals. */
 
@@ -172,12 +175,26 @@ test('of a service that is gone: commands say that it cannot be reached, and whe
 test('so does one that waits for the service, once its time is up', async () => {
   const [port = 0] = await freePorts(1);
   await keepAddresses(folder, { ...URLS, api: `http://127.0.0.1:${port}` });
-  const { code, stderr } = await musterHere(['apps', 'revoke', 'a', 'b', '--yes', '--timeout', '1'], {
+  using time = simulatedTimers();
+  const refused = refusedConnection();
+  const ended = musterHere(['apps', 'revoke', 'a', 'b', '--yes', '--timeout', '1'], {
     MUSTER_DATA_DIR: folder,
     MUSTER_API_KEY: generateApiKey(systemRandom()).token.reveal(),
   });
+  await refused;
+  await time.advance(1000);
+  const { code, stderr } = await ended;
   expect(code).toBe(1);
   expect(stderr).toMatch(/The call did not succeed within 1000 ms .* Last trouble: network: The service at /);
   expect(stderr).toContain(`127.0.0.1:${port} cannot be reached (nothing listens there)`);
   expect(stderr).toContain(file());
 });
+
+/** Resolves when a connection of `fetch` was refused, and its caller knows. */
+async function refusedConnection(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  subscribe('undici:client:connectError', resolve);
+  await promise;
+  unsubscribe('undici:client:connectError', resolve);
+  await setImmediate();
+}
