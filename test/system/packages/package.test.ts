@@ -23,11 +23,26 @@ const packaged = join(folder, 'node_modules/@muster/muster');
 const ETCD = findEtcd();
 const NODE20 = await findNode20();
 
-/** Installs a tarball into a new folder, without a script of any package. */
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly link?: true; readonly dev?: true }>>;
+}
+const lockIn = (directory: string): Lock =>
+  JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as Lock;
+/** What the repository has installed of others for the product. */
+const LOCKED = Object.entries(lockIn(ROOT).packages).filter(
+  ([path, { link, dev }]) => path.startsWith('node_modules/') && !link && !dev,
+);
+
+/**
+ * Installs a tarball into a new folder, without a script of any package. Its dependencies have the versions of the
+ * repository's lock: what others have published since is not what is tested.
+ */
 async function install(tarball: string, into: string): Promise<void> {
   mkdirSync(into);
   writeFileSync(join(into, 'package.json'), '{"private":true,"type":"module"}');
-  const flags = ['--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const lock = { lockfileVersion: 3, requires: true, packages: { '': {}, ...Object.fromEntries(LOCKED) } };
+  writeFileSync(join(into, 'package-lock.json'), JSON.stringify(lock));
+  const flags = ['--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
   await run('npm', ['install', ...flags, tarball], { cwd: into });
 }
 
@@ -60,6 +75,15 @@ describe('@muster/muster', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as typeof manifest;
     expect([manifest['dependencies'], manifest['devDependencies']]).toEqual([dependencies, undefined]);
     for (const version of Object.values(dependencies as object)) expect(version).toMatch(/^(?:npm:.*@)?\d+\.\d+\.\d+$/);
+  });
+
+  test('brings the dependencies that the repository has', () => {
+    const versionOf = new Map(LOCKED.map(([path, { version }]) => [path, version]));
+    const brought = Object.entries(lockIn(folder).packages).filter(
+      ([path]) => path !== '' && path !== 'node_modules/@muster/muster',
+    );
+    expect(brought.length).toBeGreaterThan(100);
+    for (const [path, { version }] of brought) expect([path, version]).toEqual([path, versionOf.get(path)]);
   });
 
   test('has the command, which tells its options and its version', async () => {
