@@ -1,5 +1,7 @@
-import { CommandFault } from '../terminal/exit.ts';
+import { CommandFault, requireWholeStdout } from '../terminal/exit.ts';
 import type { Invocation } from '../terminal/invocation.ts';
+import type { Screen } from '../terminal/terminal.ts';
+import type { Column } from './columns.ts';
 import { renderTable } from './table.ts';
 
 /** One thing of many that failed. */
@@ -19,20 +21,31 @@ export interface BulkResult {
 /** A screenful; a list of a thousand would hide the rest. */
 const ROWS_MAX = 20;
 
+const FAILED: readonly Column<Failure>[] = [
+  { head: 'FAILED', of: ({ what }) => what },
+  { head: 'WHY', kind: 'text', of: ({ why }) => why },
+];
+
 /**
- * Ends a command over many things: says how many are done, and which failed and why.
+ * Ends a command over many things: prints those that are done, says how many they are, and which failed and why.
+ * @param print writes to stdout; where nobody reads that to its end, which failed is told all the same
  * @throws CommandFault where one failed; the table is on stderr by then, also with `--quiet`
  */
-export async function endBulk({ terminal, say, clock }: Invocation, result: BulkResult): Promise<void> {
-  const { what, done, failures } = result;
-  const all = done + failures.length;
-  if (failures.length === 0) return say(`${done} ${what}.`);
-  const { columns, colours } = terminal.stderr;
-  const shape = [
-    { head: 'FAILED', of: ({ what }: Failure) => what },
-    { head: 'WHY', kind: 'text', of: ({ why }: Failure) => why },
-  ] as const;
-  await terminal.stderr.write(renderTable(shape, failures.slice(0, ROWS_MAX), { columns, colours, now: clock.now() }));
+export async function endBulk(
+  { terminal, say, clock }: Invocation,
+  { what, done, failures }: BulkResult,
+  print: () => Promise<unknown>,
+): Promise<void> {
+  if (failures.length === 0) {
+    say(`${done} ${what}.`);
+    return void (await print());
+  }
+  const table = ({ columns, colours }: Pick<Screen, 'columns' | 'colours'>): string =>
+    renderTable(FAILED, failures.slice(0, ROWS_MAX), { columns, colours, now: clock.now() });
   const more = failures.length > ROWS_MAX ? `, ${failures.length - ROWS_MAX} of them not listed` : '';
-  throw new CommandFault(`${done} of ${all} ${what}; ${failures.length} failed${more}.`);
+  const words = `${done} of ${done + failures.length} ${what}; ${failures.length} failed${more}.`;
+  requireWholeStdout(`${words}\n${table({ columns: terminal.stderr.columns, colours: false }).trimEnd()}`);
+  await print();
+  await terminal.stderr.write(table(terminal.stderr));
+  throw new CommandFault(words);
 }

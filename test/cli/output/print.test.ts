@@ -140,7 +140,7 @@ describe('one thing', () => {
 describe('the end of many things', () => {
   const failures = Array.from({ length: 21 }, (_, n) => ({ what: `n${n}`, why: `it is ${'long '.repeat(30)}` }));
   const fault = async (call: Invocation, result: Parameters<typeof endBulk>[1]): Promise<CommandFault | undefined> =>
-    await endBulk(call, result).then(
+    await endBulk(call, result, () => call.terminal.stdout.write('the list\n')).then(
       () => undefined,
       (error: unknown) => error as CommandFault,
     );
@@ -148,7 +148,7 @@ describe('the end of many things', () => {
   test('all are done: words', async () => {
     const { call, terminal } = called({});
     expect(await fault(call, { what: 'apps created', done: 3, failures: [] })).toBeUndefined();
-    expect([terminal.out(), terminal.err()]).toEqual(['', '3 apps created.\n']);
+    expect([terminal.out(), terminal.err()]).toEqual(['the list\n', '3 apps created.\n']);
   });
 
   test('some failed: a table on stderr that fits and is bounded, also with --quiet, and exit code 1', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { onInterruption } from '../../../src/cli/terminal/signals.ts';
 import { BackupWriter } from '../../../src/domain/backup/file-format.ts';
 import { signer } from '../../support/records/backups.ts';
 import { connectedTo, MAIN, musterHere, musterProcess, ownedBy } from '../../support/service/muster-command.ts';
-import { KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { createApp, KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
 /* The end of a command whose reader closes early, or whose person stops it. */
 
@@ -89,6 +89,42 @@ describe('where nobody reads stdout', () => {
       expect.stringContaining(`A code of the app ${appId} was issued, and could not be saved: issue another one.`),
     ]);
   });
+
+  test('which of many apps failed is told with the reason', async () => {
+    const owner = await tenant(muster);
+    const { appId } = await createApp(muster, owner.apiKey);
+    const none = '0'.repeat(20);
+    const words = ['apps', 'revoke', appId, none, '--yes', '--quiet'];
+    const [code, said] = await ended('revoked', words, ownedBy(muster, owner.apiKey));
+    expect(code).toBe(1);
+    expect(said).toMatch(
+      /^muster: stdout: nobody reads it to its end\. 1 of 2 apps revoked; 1 failed\.\nFAILED +WHY\n0{20} +.+ \(request .+\)\n$/,
+    );
+  });
+
+  test.each([
+    ['all', 'a\nb\n', 0, /^The codes are in (.+)\.\n2 apps created\.\n$/, ['codes']],
+    [
+      'some',
+      `a\n${'b'.repeat(101)}\n`,
+      1,
+      /^The codes are in (.+)\.\nGo on with: .+\nmuster: stdout: .+ 1 of 2 apps created; 1 failed\.\nFAILED +WHY\nb+ +.+\n$/,
+      ['codes', 'codes.resume'],
+    ],
+  ])(
+    '%s of many apps are created: where the codes are is told, and no lock stays',
+    async (what, names, ...expected) => {
+      const { apiKey } = await tenant(muster);
+      const directory = mkdtempSync(join(root, `${what}-`));
+      const codes = join(directory, 'codes');
+      writeFileSync(join(root, `${what}.names`), names);
+      const words = ['apps', 'create', '--from', join(root, `${what}.names`), '--save-codes', codes];
+      const [code, said] = await ended(what, words, ownedBy(muster, apiKey));
+      const [expectedCode, expectedWords, files] = expected;
+      expect([code, said, readdirSync(directory)]).toEqual([expectedCode, expect.stringMatching(expectedWords), files]);
+      expect(expectedWords.exec(said)?.[1]).toBe(codes);
+    },
+  );
 });
 
 test('a restore that is stopped ends in words: a dry run, since only that reads a pipe', async () => {

@@ -90,6 +90,5 @@ async function changed(call: Invocation, named: readonly string[], change: Chang
       },
     });
   })();
-  await print();
-  await endBulk(call, { what: `apps ${done}`, done: changedIds.size, failures });
+  await endBulk(call, { what: `apps ${done}`, done: changedIds.size, failures }, print);
 }

@@ -7,13 +7,13 @@ import { connectionTo } from '../../connection/connection.ts';
 import { endBulk, type Failure } from '../../output/bulk.ts';
 import { printList } from '../../output/print.ts';
 import { sideBySide } from '../../output/side-by-side.ts';
-import { CommandFault, EXIT } from '../../terminal/exit.ts';
+import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { shellWord } from '../../../text/shell-words.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 import { CodesFile } from './codes-file.ts';
-import { idOf, SAVED_COLUMNS } from './columns.ts';
+import { idOf, SAVED_COLUMNS, type SavedApp } from './columns.ts';
 import { keyOf, readPlan, refuseOld, removePlan, writePlan, type Plan } from './resume-file.ts';
 import { lockBeside } from './resume-lock.ts';
 
@@ -24,6 +24,10 @@ import { lockBeside } from './resume-lock.ts';
  * created: CommandFault with exit code 2, ConfigError, the system's error
  */
 export async function createMany(call: Invocation, names: readonly string[], codesPath: string): Promise<void> {
+  await ended(call, await begun(call, names, codesPath));
+}
+
+async function begun(call: Invocation, names: readonly string[], codesPath: string): Promise<Outcome> {
   const codes = resolve(codesPath);
   const path = `${codes}.resume`;
   if (await isThere(codes)) {
@@ -41,7 +45,7 @@ export async function createMany(call: Invocation, names: readonly string[], cod
     throw error;
   }
   await using made = file;
-  await carriedOut(call, plan, path, made);
+  return await carriedOut(call, plan, path, made);
 }
 
 /**
@@ -49,6 +53,10 @@ export async function createMany(call: Invocation, names: readonly string[], cod
  * @throws CommandFault as `createMany`
  */
 export async function resumeMany(call: Invocation, resumePath: string): Promise<void> {
+  await ended(call, await resumed(call, resumePath));
+}
+
+async function resumed(call: Invocation, resumePath: string): Promise<Outcome> {
   // By one path alone, or two locks would lie beside two links.
   const path = await realpath(resumePath).catch(() => resolve(resumePath));
   // What is no plan is told before a lock is put beside it.
@@ -58,7 +66,7 @@ export async function resumeMany(call: Invocation, resumePath: string): Promise<
   refuseOld(plan, call.clock.now());
   await using file = await CodesFile.resume(plan.codes, plan.names);
   if (plan.keyId !== keyIdOf(call)) await refuseOtherAccount(call, plan, file, resumePath);
-  await carriedOut(call, plan, path, file);
+  return await carriedOut(call, plan, path, file);
 }
 
 /**
@@ -85,21 +93,38 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-async function carriedOut(call: Invocation, plan: Plan, path: string, codes: CodesFile): Promise<void> {
+/** What came of the creates. */
+interface Outcome {
+  readonly apps: readonly SavedApp[];
+  readonly failures: readonly Failure[];
+  /** Says that somebody has stopped the command. */
+  readonly interrupted?: string;
+}
+
+async function carriedOut(call: Invocation, plan: Plan, path: string, codes: CodesFile): Promise<Outcome> {
   const goOn = `Go on with: muster apps create --resume ${shellWord(path)}`;
   using interruption = onInterruption(new CommandFault('interrupted'));
   const failures = await created(call, plan, codes, interruption.signal).catch((error: unknown) => {
     call.say(goOn);
     throw error;
   });
-  await printList(call, { columns: SAVED_COLUMNS, id: idOf, items: codes.apps });
   call.say(`The codes are in ${plan.codes}.`);
   if (failures.length === 0) await removePlan(path);
   else call.say(goOn);
-  if (interruption.signal.aborted) {
-    throw new CommandFault(`interrupted: ${codes.size} of ${plan.names.length} apps created`);
+  const { apps } = codes;
+  if (!interruption.signal.aborted) return { apps, failures };
+  return { apps, failures, interrupted: `interrupted: ${apps.length} of ${plan.names.length} apps created` };
+}
+
+/** A reader of stdout that stops early ends the process in the middle of this: what must be done by then is done before. */
+async function ended(call: Invocation, { apps, failures, interrupted }: Outcome): Promise<void> {
+  const print = (): Promise<number> => printList(call, { columns: SAVED_COLUMNS, id: idOf, items: apps });
+  if (interrupted === undefined) {
+    return await endBulk(call, { what: 'apps created', done: apps.length, failures }, print);
   }
-  await endBulk(call, { what: 'apps created', done: codes.size, failures });
+  requireWholeStdout(interrupted);
+  await print();
+  throw new CommandFault(interrupted);
 }
 
 async function created(call: Invocation, plan: Plan, codes: CodesFile, signal: AbortSignal): Promise<Failure[]> {
