@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -261,6 +261,51 @@ describe.each(['bash', 'zsh', 'fish'] as const)('the script of %s', (shell) => {
     expect(await offered(`muster usage $(touch done) \`touch done\` ${end}--mon`)).toEqual(['--month']);
     expect(existsSync(join(home(), 'done'))).toBe(false);
   });
+});
+
+/** The start of a zsh that completes lines, writes down what they become, and ends. */
+const AT_A_TAB = `
+autoload -U compinit
+compinit -D -u
+source "$HOME/completion.zsh"
+completed() {
+  for line in "\${(@f)$(<$HOME/lines)}"; do
+    BUFFER=$line CURSOR=$#line
+    zle complete-word
+    print -r -- "$BUFFER"
+  done >"$HOME/completed"
+  exit
+}
+zle -N zle-line-init completed
+`;
+
+test.skipIf(isMissing('zsh'))('zsh on a terminal, with its own functions: the same (needs zsh)', async () => {
+  const home = join(folder, 'terminal');
+  mkdirSync(home);
+  const { stdout } = await musterCommand(['completion', 'zsh']);
+  writeFileSync(join(home, 'completion.zsh'), stdout);
+  writeFileSync(join(home, '.zshrc'), AT_A_TAB);
+  writeFileSync(join(home, 'names.csv'), '');
+  writeFileSync(join(home, 'muster'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
+  const lines = [
+    ['muster aud', 'muster audit '],
+    ['muster usage --output=c', 'muster usage --output=csv '],
+    ['muster apps create --from=nam', 'muster apps create --from=names.csv '],
+    ['muster apps list --status=$(>done)=', 'muster apps list --status=$(>done)='],
+    ['muster apps create --from=$(>done)a', 'muster apps create --from=$(>done)a'],
+  ] as const;
+  writeFileSync(join(home, 'lines'), lines.map(([line]) => line).join('\n'));
+  const env = {
+    ...COMPILED,
+    PATH: `${home}${delimiter}${process.env['PATH']}`,
+    HOME: home,
+    ZDOTDIR: home,
+    TERM: 'dumb',
+  };
+  const script = 'zmodload zsh/zpty; zpty terminal zsh -d -i; while zpty -r terminal _; do :; done';
+  await promisify(execFile)('zsh', ['-f', '-c', script], { env, cwd: home });
+  expect(readFileSync(join(home, 'completed'), 'utf8').split('\n')).toEqual([...lines.map(([, line]) => line), '']);
+  expect(existsSync(join(home, 'done'))).toBe(false);
 });
 
 test('of another shell there is no script', async () => {
