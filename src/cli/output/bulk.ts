@@ -1,4 +1,5 @@
-import { CommandFault, requireWholeStdout } from '../terminal/exit.ts';
+import { MusterError } from '#client';
+import { CommandFault, EXIT, exitCodeOf, requireWholeStdout } from '../terminal/exit.ts';
 import type { Invocation } from '../terminal/invocation.ts';
 import type { Screen } from '../terminal/terminal.ts';
 import type { Column } from './columns.ts';
@@ -9,6 +10,8 @@ export interface Failure {
   /** The id or the name of the thing. */
   readonly what: string;
   readonly why: string;
+  /** Undefined where it was not tried. */
+  readonly error?: unknown;
 }
 
 export interface BulkResult {
@@ -26,10 +29,20 @@ const FAILED: readonly Column<Failure>[] = [
   { head: 'WHY', kind: 'text', of: ({ why }) => why },
 ];
 
+const isUnauthorised = ({ error }: Pick<Failure, 'error'>): boolean => exitCodeOf(error) === EXIT.notAuthorised;
+
+/** Whether the service did not take the key, and has carried nothing out. */
+export const isRefusedAsAWhole = (failures: readonly Failure[]): boolean =>
+  failures.some(isUnauthorised) &&
+  failures.every(
+    ({ error }) =>
+      error === undefined || (error instanceof MusterError && isUnauthorised({ error }) && !error.mayBeDone),
+  );
+
 /**
  * Ends a command over many things: prints those that are done, says how many they are, and which failed and why.
  * @param print writes to stdout; where nobody reads that to its end, which failed is told all the same
- * @throws CommandFault where one failed; the table is on stderr by then, also with `--quiet`
+ * @throws CommandFault where one failed, with exit code 5 where the service did not take the key; the table is on stderr by then, also with `--quiet`
  */
 export async function endBulk(
   { terminal, say, clock }: Invocation,
@@ -47,5 +60,5 @@ export async function endBulk(
   requireWholeStdout(`${words}\n${table({ columns: terminal.stderr.columns, colours: false }).trimEnd()}`);
   await print();
   await terminal.stderr.write(table(terminal.stderr));
-  throw new CommandFault(words);
+  throw new CommandFault(words, failures.some(isUnauthorised) ? EXIT.notAuthorised : EXIT.failed);
 }

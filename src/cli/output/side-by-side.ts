@@ -13,6 +13,7 @@ export interface SideBySide<Item> {
 
 /** Requests in flight: the client's pace is the bound in the long run, and this the bound of a burst. */
 const AT_ONCE = 16;
+const NOT_TRIED = { why: 'not tried, after what failed before it' };
 
 /**
  * Does the work on many things, some at a time.
@@ -21,7 +22,7 @@ const AT_ONCE = 16;
  */
 export async function sideBySide<Item>({ items, what, work, ofOneAlone }: SideBySide<Item>): Promise<Failure[]> {
   const left = items.entries();
-  const why = new Map<number, string>();
+  const failed = new Map<number, Pick<Failure, 'why' | 'error'>>();
   const done = new Set<number>();
   let stopped: { readonly error: unknown } | undefined;
   const worker = async (): Promise<void> => {
@@ -32,14 +33,12 @@ export async function sideBySide<Item>({ items, what, work, ofOneAlone }: SideBy
         await work(item);
         done.add(at);
       } catch (error) {
-        why.set(at, wordsOf(error));
+        failed.set(at, { why: wordsOf(error), error });
         if (!(error instanceof MusterError && ofOneAlone.includes(error.code))) stopped ??= { error };
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
   if (stopped && !(stopped.error instanceof MusterError || stopped.error instanceof CommandFault)) throw stopped.error;
-  return items.flatMap((item, at) =>
-    done.has(at) ? [] : [{ what: what(item), why: why.get(at) ?? 'not tried, after what failed before it' }],
-  );
+  return items.flatMap((item, at) => (done.has(at) ? [] : [{ what: what(item), ...(failed.get(at) ?? NOT_TRIED) }]));
 }

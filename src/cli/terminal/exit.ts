@@ -37,7 +37,8 @@ export function failed(error: unknown): void {
   else say(`muster: ${printable(wordsOf(error))}`);
 }
 
-function exitCodeOf(error: unknown): number {
+/** The exit code of a command that ends with this error. */
+export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandFault) return error.exitCode;
   if (error instanceof MusterError) return exitCodeOfClient(error);
   return exitCodeOfCommander(error) ?? (error instanceof ConfigError ? EXIT.usage : EXIT.failed);

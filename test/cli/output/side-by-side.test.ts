@@ -35,8 +35,8 @@ test('what concerns one alone leaves the others; failures are in the order of th
     if (item === 70 || item === 3) throw refusal('bad');
   });
   expect(failures).toEqual([
-    { what: 'n3', why: 'it is bad' },
-    { what: 'n70', why: 'it is bad' },
+    { what: 'n3', why: 'it is bad', error: refusal('bad') },
+    { what: 'n70', why: 'it is bad', error: refusal('bad') },
   ]);
   expect(begun).toEqual(ITEMS);
 });
@@ -50,7 +50,7 @@ test.each([
   });
   expect(begun.length).toBeLessThan(40);
   expect(failures).toHaveLength(ITEMS.length - begun.length + 1);
-  expect(failures[0]).toEqual({ what: 'n20', why: error.message });
+  expect(failures[0]).toEqual({ what: 'n20', why: error.message, error });
   expect(failures.at(-1)).toEqual({ what: 'n99', why: 'not tried, after what failed before it' });
 });
 

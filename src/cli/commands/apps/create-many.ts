@@ -1,10 +1,10 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { lstat, realpath, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { apiKeyId } from '../../../domain/credentials/tokens.ts';
 import { generateMarker, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { ownerOf, requestOf } from '../../connection/clients.ts';
 import { connectionTo } from '../../connection/connection.ts';
-import { endBulk, type Failure } from '../../output/bulk.ts';
+import { endBulk, isRefusedAsAWhole, type Failure } from '../../output/bulk.ts';
 import { printList } from '../../output/print.ts';
 import { sideBySide } from '../../output/side-by-side.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
@@ -45,7 +45,7 @@ async function begun(call: Invocation, names: readonly string[], codesPath: stri
     throw error;
   }
   await using made = file;
-  return await carriedOut(call, plan, path, made);
+  return await carriedOut(call, plan, path, made, { isFirst: true });
 }
 
 /**
@@ -66,7 +66,7 @@ async function resumed(call: Invocation, resumePath: string): Promise<Outcome> {
   refuseOld(plan, call.clock.now());
   await using file = await CodesFile.resume(plan.codes, plan.names);
   if (plan.keyId !== keyIdOf(call)) await refuseOtherAccount(call, plan, file, resumePath);
-  return await carriedOut(call, plan, path, file);
+  return await carriedOut(call, plan, path, file, { isFirst: false });
 }
 
 /**
@@ -101,15 +101,24 @@ interface Outcome {
   readonly interrupted?: string;
 }
 
-async function carriedOut(call: Invocation, plan: Plan, path: string, codes: CodesFile): Promise<Outcome> {
+/** @param isFirst nothing was tried before: where nothing is carried out now, the same command can be tried again */
+async function carriedOut(
+  call: Invocation,
+  plan: Plan,
+  path: string,
+  codes: CodesFile,
+  { isFirst }: { readonly isFirst: boolean },
+): Promise<Outcome> {
   const goOn = `Go on with: muster apps create --resume ${shellWord(path)}`;
   using interruption = onInterruption(new CommandFault('interrupted'));
   const failures = await created(call, plan, codes, interruption.signal).catch((error: unknown) => {
     call.say(goOn);
     throw error;
   });
-  call.say(`The codes are in ${plan.codes}.`);
-  if (failures.length === 0) await removePlan(path);
+  const isUntouched = isFirst && codes.size === 0 && isRefusedAsAWhole(failures);
+  if (isUntouched) await rm(plan.codes, { force: true });
+  else call.say(`The codes are in ${plan.codes}.`);
+  if (isUntouched || failures.length === 0) await removePlan(path);
   else call.say(goOn);
   const { apps } = codes;
   if (!interruption.signal.aborted) return { apps, failures };

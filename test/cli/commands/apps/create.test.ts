@@ -508,6 +508,32 @@ describe('many apps', () => {
     expect(await resumed(23)).toMatchObject({ exitCode: 1, message: '2 of 3 apps created; 1 failed.' });
   });
 
+  test('a key that was revoked ends it with 5: where nothing is created, no file stays', async () => {
+    const revoke = (): Promise<unknown> => {
+      const key = `${muster.ops}/operator/v1/accounts/${owner.accountId}/api-keys/${owner.keyId}`;
+      return call(key, { method: 'DELETE', token: OPERATOR_TOKEN });
+    };
+    await using proxy = await LossyProxy.before(muster.api);
+    env = { ...env, MUSTER_URL: proxy.url };
+    const create = ['create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes')];
+    // The answer of one is lost, and it may be there: the plan knows its key.
+    proxy.fate = () => (proxy.seen.length === 0 ? 'lost' : 'through');
+    proxy.header = (name, value) => (name === 'authorization' && proxy.seen.length > 1 ? 'Bearer none' : value);
+    const unknown = await run(...create);
+    expect([unknown.code, readdirSync(directory)]).toEqual([5, ['codes', 'codes.resume']]);
+    expect(await names()).toHaveLength(1);
+    [proxy.fate, proxy.header] = [undefined, undefined];
+    expect((await run('create', '--resume', at('codes.resume'))).code).toBe(0);
+    expect(await names()).toHaveLength(40);
+    rmSync(at('codes'));
+
+    await revoke();
+    const refused = await run(...create);
+    expect(refused).toMatchObject({ code: 5, stderr: expect.not.stringMatching(/The codes are|Go on/) as string });
+    expect(refused.stderr).toMatch(/muster: 0 of 40 apps created; 40 failed, 20 of them not listed\.\n$/);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   test('an outage ends it with what was not tried, and --resume creates the rest', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 5 ? 'through' : 502);
