@@ -90,6 +90,18 @@ describe('where nobody reads stdout', () => {
     ]);
   });
 
+  test('what was made by any request is told by its ids', async () => {
+    const owner = await tenant(muster);
+    const keys = `/operator/v1/accounts/${owner.accountId}/api-keys`;
+    const [code, said] = await ended('api', ['api', 'POST', keys, '--quiet']);
+    const listed = await musterHere(['api-keys', 'list', '-a', owner.accountId, '-o', 'id'], connectedTo(muster));
+    const keyId = listed.stdout.split('\n').find((id) => id !== '' && id !== owner.keyId);
+    expect([code, said]).toEqual([
+      1,
+      `muster: stdout: nobody reads it to its end. The POST is carried out, keyId ${keyId}.\n`,
+    ]);
+  });
+
   test('which of many apps failed is told with the reason', async () => {
     const owner = await tenant(muster);
     const { appId } = await createApp(muster, owner.apiKey);

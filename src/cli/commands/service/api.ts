@@ -30,9 +30,17 @@ export async function callApi(call: Invocation, verb: string, path: string, opti
   // The answer of a create has a secret that no other answer shows.
   if (method !== 'GET') requireWholeStdout();
   const { body } = await client.request(request, { requestId: call.globals.requestId, idempotencyKey });
+  if (method !== 'GET') requireWholeStdout(carriedOut(method, body));
   if (body === undefined) return;
   if (typeof body === 'string') await call.terminal.stdout.write(body.endsWith('\n') ? body : `${body}\n`);
   else await printOne({ ...call, globals: { ...call.globals, output: 'json' } }, { columns: [], item: body });
+}
+
+/** What is made, and whose answer nobody sees, is found again by its ids. */
+function carriedOut(method: string, body: unknown): string {
+  const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  const ids = fields.filter(([name, value]) => name.endsWith('Id') && typeof value === 'string');
+  return `The ${method} is carried out${ids.map(([name, value]) => `, ${name} ${String(value)}`).join('')}.`;
 }
 
 function clientOf(call: Invocation, path: string) {
