@@ -94,7 +94,8 @@ export class OwnerClient {
    * through outages until the signal ends it.
    */
   watchApps(options: WatchOptions = {}): AsyncGenerator<AppEvent, void, undefined> {
-    const list = async (signal: AbortSignal | undefined) => (await this.listApps({ signal })).apps;
+    const { requestId } = options;
+    const list = async (signal: AbortSignal | undefined) => (await this.listApps({ signal, requestId })).apps;
     return watched(list, this.#transport.timing, options);
   }
 

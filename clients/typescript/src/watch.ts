@@ -12,6 +12,8 @@ export type AppEvent =
 export interface WatchOptions {
   /** Milliseconds between two lists: 10,000, and never under 2,000. */
   readonly everyMs?: number | undefined;
+  /** The `X-Request-Id` of every list. */
+  readonly requestId?: string | undefined;
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined;
 }

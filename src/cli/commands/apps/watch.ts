@@ -34,8 +34,9 @@ export interface WatchOptions {
 export async function watchApps(call: Invocation, { every }: WatchOptions): Promise<void> {
   using interruption = onInterruption(new CommandFault('interrupted'));
   const { signal } = interruption;
+  const { requestId } = call.globals;
   const owner = ownerOf(call, { patient: true });
-  const events = noticed(owner.watchApps({ signal, ...(every !== undefined && { everyMs: every * 1000 }) }));
+  const events = noticed(owner.watchApps({ signal, requestId, ...(every !== undefined && { everyMs: every * 1000 }) }));
   if (call.globals.output !== 'table') {
     return void (await printList(call, { columns: COLUMNS, id: (event) => appOf(event).appId, items: events }));
   }

@@ -1,4 +1,4 @@
-import { MusterError, type OperatorClient, type Rollout } from '#client';
+import { MusterError, type CallOptions, type OperatorClient, type Rollout } from '#client';
 import { accountNamed } from '../../connection/accounts.ts';
 import { operatorOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
@@ -42,7 +42,9 @@ export async function rolloutStatus(call: Invocation, options: RolloutOptions): 
   const { requestId } = call.globals;
   const operator = operatorOf(call, { patient: wait });
   const { accountId } =
-    account === undefined ? await onlyOne(operator) : await accountNamed(operator, account, { requestId });
+    account === undefined
+      ? await onlyOne(operator, { requestId })
+      : await accountNamed(operator, account, { requestId });
   const read = (timeoutMs?: number) => operator.readRollout(accountId, { requestId, signal: interrupted, timeoutMs });
   using interruption = onInterruption(new CommandFault('interrupted'));
   const interrupted = interruption.signal;
@@ -85,8 +87,8 @@ async function settled(
   }
 }
 
-async function onlyOne(operator: OperatorClient): Promise<{ readonly accountId: string }> {
-  const { accounts } = await operator.listAccounts({ limit: 2 });
+async function onlyOne(operator: OperatorClient, options: CallOptions): Promise<{ readonly accountId: string }> {
+  const { accounts } = await operator.listAccounts({ limit: 2 }, options);
   const [account] = accounts;
   if (!account) throw new CommandFault('There is no account.', EXIT.notFound);
   if (accounts.length === 1) return account;
