@@ -1,9 +1,10 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError, type Config } from '../config/config.ts';
+import { makeDirectories } from './files/directories.ts';
 
 function makeWritable(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectories(directory);
   accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigError, type Config } from '../config/config.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
@@ -9,6 +8,7 @@ import { StoreUnavailable, type Store } from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Clock } from '../time/clock.ts';
 import { NothingListens, refuseWrongAddresses } from './etcd-address.ts';
+import { makeDirectories } from './files/directories.ts';
 
 /** The store to open; this file is the only one that names the back-ends. */
 export type StoreChoice =
@@ -54,7 +54,7 @@ export async function openConfiguredStore(
   { storeMs = DEADLINES.storeMs, mark, checked = false }: HowToOpen = {},
 ): Promise<Store> {
   if (store.kind === 'sqlite') {
-    mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
+    makeDirectories(dirname(store.path));
     return await openStore({ ...store, checked });
   }
   const { endpoints, prefix, quotaBytes, tls, auth } = store;

@@ -1,9 +1,10 @@
 import { closeSync, lstatSync, openSync, readSync } from 'node:fs';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
 import { ConfigError } from '../../config/config-error.ts';
 import { writableByOthers } from '../../config/trusted-file.ts';
+import { makeDirectories } from '../../service/files/directories.ts';
 import { writeNewFile } from '../../service/files/new-file.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
@@ -97,7 +98,7 @@ export async function writeContexts(env: Environment, { current, named }: Contex
   const parsed = fileSchema.safeParse(content);
   if (!parsed.success) throw new ConfigError(rulesOf(parsed.error).join('\n'));
   const directory = dirname(file);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectories(directory);
   await chmod(directory, 0o700);
   await writeNewFile(file, { replace: true }, (put) => put(`${JSON.stringify(content, undefined, 2)}\n`));
 }

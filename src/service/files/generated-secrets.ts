@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/config.ts';
 import { parseOperatorTokens, type NamedToken } from '../../config/operator-tokens.ts';
@@ -8,6 +8,7 @@ import { generateSecretWord, type RandomSource } from '../../domain/credentials/
 import { newKeyFile, parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
 import { KEYS } from '../../domain/records/keys.ts';
 import type { Store } from '../../store/port.ts';
+import { makeDirectories } from './directories.ts';
 import { writeNewFile } from './new-file.ts';
 
 /*
@@ -71,7 +72,7 @@ export const isUnused = async (store: Pick<Store, 'list'>): Promise<boolean> =>
 /** The file that was there first wins: nobody overwrites a key that data was encrypted under. */
 async function readOrMake(path: string, make: () => string): Promise<string> {
   if (!existsSync(path)) {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectories(dirname(path));
     const text = make();
     await writeNewFile(path, { replace: false }, (put) => put(text)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;

@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MusterError, OperatorClient, OwnerClient } from '#client';
 import type { Config } from '../../../config/config.ts';
+import { makeDirectories } from '../../../service/files/directories.ts';
 import { TOKEN_FILE } from '../../../service/files/generated-secrets.ts';
 import { writeNewFile } from '../../../service/files/new-file.ts';
 import { DEMO_KEY_FILE } from '../../connection/connection.ts';
@@ -23,7 +23,7 @@ export async function demoApiKey(config: Config, urls: Urls, signal: AbortSignal
   if (kept !== undefined && (await isTaken(urls, kept, signal))) return kept;
   const { accountId } = await operator.createAccount({ name: 'Demo', entitlement: 'enterprise' }, { signal });
   const { apiKey } = await operator.createApiKey(accountId, { name: 'demo' }, { signal });
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  makeDirectories(config.dataDir);
   await writeNewFile(file, { replace: true }, (put) => put(`${apiKey}\n`));
   return apiKey;
 }
