@@ -1,7 +1,7 @@
 import type { App, AppEvent } from '#client';
 import { ownerOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
-import { printList } from '../../output/print.ts';
+import { printList, refuseEndlessDocument } from '../../output/print.ts';
 import { CommandFault } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { printable } from '../../terminal/printable.ts';
@@ -29,9 +29,11 @@ export interface WatchOptions {
 
 /**
  * `muster apps watch`: a line for each event as it comes, until somebody stops the command or `--limit` is reached.
- * @throws ConfigError, MusterError
+ * @throws ConfigError, MusterError; CommandFault with exit code 2 for `-o json` without `--limit`
  */
 export async function watchApps(call: Invocation, { every }: WatchOptions): Promise<void> {
+  // With --limit it has an end.
+  if (call.globals.limit === undefined) refuseEndlessDocument(call, 'apps watch');
   using interruption = onInterruption(new CommandFault('interrupted'));
   const { signal } = interruption;
   const { requestId } = call.globals;

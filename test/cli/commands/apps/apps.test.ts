@@ -265,16 +265,28 @@ describe('watch', () => {
     ]);
   });
 
+  test('-o json is one document, and so it needs the end that --limit sets', async () => {
+    const appId = await create('one');
+    const endless = await run('watch', '-o', 'json');
+    expect(endless).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('choose -o jsonl') as string,
+    });
+    const ended = await run('watch', '-o', 'json', '--limit', '1');
+    expect(JSON.parse(ended.stdout)).toMatchObject([{ type: 'added', app: { appId } }]);
+  });
+
   test('goes on until SIGINT, and then ends with 0; a key that is refused ends it with 5', async () => {
     const appId = await create('one');
-    const { child, ended } = musterProcess(['apps', 'watch', '-o', 'json'], env);
+    const { child, ended } = musterProcess(['apps', 'watch', '-o', 'jsonl'], env);
     let out = '';
     child.stdout?.on('data', (piece: Buffer) => (out += piece.toString()));
     await until(() => out.includes(appId));
     child.kill('SIGINT');
     const { code, stdout, stderr } = await ended;
     expect([code, stderr]).toEqual([0, '']);
-    expect(JSON.parse(stdout)).toMatchObject([{ type: 'added', app: { appId } }]);
+    expect(idsOf(stdout).map((line) => JSON.parse(line) as unknown)).toMatchObject([{ type: 'added', app: { appId } }]);
     await revokeKey();
     expect((await run('watch')).code).toBe(5);
   });
