@@ -94,7 +94,7 @@ test.each([
   ['fish', fishQuoted, ['--no-config', '-c', 'eval "printf %s $argv[1]"']],
 ] as const)('every text is one word of %s', (shell, quoted, args) => {
   if (spawnSync(shell, ['-c', 'true']).status !== 0) {
-    // Debian has no fish; its rule (https://fishshell.com/docs/current/language.html#quotes) is held by the table below.
+    // Its rule (https://fishshell.com/docs/current/language.html#quotes) is held by the next test, too.
     process.stdout.write(`${shell} is not installed: its quotes were not evaluated\n`);
     return;
   }
