@@ -28,6 +28,8 @@ export async function createMany(call: Invocation, names: readonly string[], cod
 }
 
 async function begun(call: Invocation, names: readonly string[], codesPath: string): Promise<Outcome> {
+  // Before the first file is made: somebody who stops the command is told of what stays.
+  using interruption = onInterruption(new CommandFault('interrupted'));
   const codes = resolve(codesPath);
   const path = `${codes}.resume`;
   if (await isThere(codes)) {
@@ -45,7 +47,7 @@ async function begun(call: Invocation, names: readonly string[], codesPath: stri
     throw error;
   }
   await using made = file;
-  return await carriedOut(call, plan, path, made, { isFirst: true });
+  return await carriedOut(call, plan, path, made, { isFirst: true, signal: interruption.signal });
 }
 
 /**
@@ -61,20 +63,31 @@ async function resumed(call: Invocation, resumePath: string): Promise<Outcome> {
   const path = await realpath(resumePath).catch(() => resolve(resumePath));
   // What is no plan is told before a lock is put beside it.
   await readPlan(path);
+  using interruption = onInterruption(new CommandFault('interrupted'));
+  const { signal } = interruption;
   await using _ = await lockBeside(path);
   const plan = await readPlan(path);
   refuseOld(plan, call.clock.now());
   await using file = await CodesFile.resume(plan.codes, plan.names);
-  if (plan.keyId !== keyIdOf(call)) await refuseOtherAccount(call, plan, file, resumePath);
-  return await carriedOut(call, plan, path, file, { isFirst: false });
+  if (plan.keyId !== keyIdOf(call)) await refuseOtherAccount(call, plan, file, { path: resumePath, signal });
+  return await carriedOut(call, plan, path, file, { isFirst: false, signal });
 }
 
 /**
  * The service keeps its answers by the account, whose id no answer to an owner has; but an account that has one of the
  * apps is the one that they were created in.
  */
-async function refuseOtherAccount(call: Invocation, { keyId }: Plan, file: CodesFile, path: string): Promise<void> {
-  const { apps } = await ownerOf(call).listApps(requestOf(call));
+async function refuseOtherAccount(
+  call: Invocation,
+  { keyId }: Plan,
+  file: CodesFile,
+  { path, signal }: { readonly path: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const listed = ownerOf(call).listApps({ ...requestOf(call), signal });
+  const { apps } = await listed.catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
   const there = new Set(apps.map(({ appId }) => appId));
   if (file.apps.some(({ appId }) => there.has(appId))) return;
   throw new CommandFault(
@@ -101,17 +114,21 @@ interface Outcome {
   readonly interrupted?: string;
 }
 
-/** @param isFirst nothing was tried before: where nothing is carried out now, the same command can be tried again */
+interface Attempt {
+  /** Nothing was tried before: where nothing is carried out now, the same command can be tried again. */
+  readonly isFirst: boolean;
+  readonly signal: AbortSignal;
+}
+
 async function carriedOut(
   call: Invocation,
   plan: Plan,
   path: string,
   codes: CodesFile,
-  { isFirst }: { readonly isFirst: boolean },
+  { isFirst, signal }: Attempt,
 ): Promise<Outcome> {
   const goOn = `Go on with: muster apps create --resume ${shellWord(path)}`;
-  using interruption = onInterruption(new CommandFault('interrupted'));
-  const failures = await created(call, plan, codes, interruption.signal).catch((error: unknown) => {
+  const failures = await created(call, plan, codes, signal).catch((error: unknown) => {
     call.say(goOn);
     throw error;
   });
@@ -121,7 +138,7 @@ async function carriedOut(
   if (isUntouched || failures.length === 0) await removePlan(path);
   else call.say(goOn);
   const { apps } = codes;
-  if (!interruption.signal.aborted) return { apps, failures };
+  if (!signal.aborted) return { apps, failures };
   return { apps, failures, interrupted: `interrupted: ${apps.length} of ${plan.names.length} apps created` };
 }
 

@@ -578,7 +578,37 @@ describe('many apps', () => {
     for (const app of rows.slice(15, 40)) expect(await enroll(muster, app)).toMatch(/^mst_dev_/);
   });
 
-  test('SIGINT ends it with the way to go on', async () => {
+  test('SIGINT ends a --resume that asks whether a key is of the same account', async () => {
+    await interrupted();
+    const { apiKey } = await secondKey();
+    await using proxy = await LossyProxy.before(muster.api);
+    proxy.fate = () => 'hung';
+    proxy.hung = () => process.emit('SIGINT', 'SIGINT');
+    env = { MUSTER_URL: proxy.url, MUSTER_API_KEY: apiKey };
+    const stopped = await run('create', '--resume', at('codes.resume'));
+    expect(stopped).toEqual({ code: 1, stdout: '', stderr: 'muster: interrupted\n' });
+    expect(readdirSync(directory).toSorted()).toEqual(['codes', 'codes.resume', 'names']);
+  });
+
+  test('SIGINT before the first create ends it with the way to go on', async () => {
+    // The first look at the clock comes before any file.
+    let looks = 0;
+    const now = (): number => {
+      if ((looks += 1) === 1) process.emit('SIGINT', 'SIGINT');
+      return systemClock.now();
+    };
+    const terminal = recordedTerminal();
+    const call = invocation(env, {}, { terminal, clock: { ...systemClock, now } });
+    const options = { from: file('names', 'a\nb\n'), saveCodes: at('codes') };
+    const stopped = await createApps(call, options).catch((error: unknown) => error);
+    expect(stopped).toMatchObject({ exitCode: 1, message: 'interrupted: 0 of 2 apps created' });
+    expect(terminal.err()).toContain(`Go on with: muster apps create --resume ${at('codes.resume')}\n`);
+    expect(readdirSync(directory).toSorted()).toEqual(['codes', 'codes.resume', 'names']);
+    expect((await run('create', '--resume', at('codes.resume'))).code).toBe(0);
+    expect(await names()).toEqual(['a', 'b']);
+  });
+
+  test('SIGINT in the midst of them does so as well', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 3 ? 'through' : 'hung');
     env = { ...env, MUSTER_URL: proxy.url };
