@@ -11,7 +11,7 @@ import { createBoundAccounts, type Owner } from '../../../src/domain/resource-bi
 import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
 import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
 import { write } from '../../support/metering/metering.ts';
-import { PATIENT } from '../../support/service/muster.ts';
+import { PATIENT } from '../../support/time/patience.ts';
 import { openedCore, type OpenedCore } from '../../support/service/opened-core.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 

@@ -11,6 +11,7 @@ import type { Boot } from '../../../src/time/boot.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { judgeAnswer, type Undocumented } from '../openapi/judge-answer.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
+import { PATIENT } from '../time/patience.ts';
 import { until } from '../time/until.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
@@ -34,8 +35,6 @@ export interface MusterOptions {
   /** Where the data of an embedded store lies; kept when the service ends. */
   readonly dataDir?: string;
 }
-
-export const PATIENT: Deadlines = { requestMs: 60_000, storeMs: 50_000 };
 
 /** A whole Muster in this process, on ports of its own, spoken to over HTTP. */
 export class Muster implements AsyncDisposable {
