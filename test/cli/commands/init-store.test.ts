@@ -13,7 +13,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-const named = (storeId: string): Record<string, string> => ({ MUSTER_DATA_DIR: dataDir, MUSTER_STORE_ID: storeId });
+/** The doctor asks nobody: a service of somebody else may listen where one does by default. */
+const unnamed = (): Record<string, string> => ({ MUSTER_DATA_DIR: dataDir, MUSTER_OPS_URL: 'http://127.0.0.1:9' });
+const named = (storeId: string): Record<string, string> => ({ ...unnamed(), MUSTER_STORE_ID: storeId });
 const start = (storeId: string): Promise<Muster> => Muster.start({ dataDir, env: { MUSTER_STORE_ID: storeId } });
 
 test('a service that expects a store starts once it is made, and a second time changes nothing', async () => {
@@ -32,7 +34,7 @@ test('without MUSTER_STORE_ID the id is random, and the doctor shows it', async 
   const { stdout } = await musterHere(['init-store'], { MUSTER_DATA_DIR: dataDir });
   const id = stdout.trimEnd();
   expect(id).toMatch(/^[0-9a-f]{32}$/);
-  const doctor = await musterHere(['doctor'], { MUSTER_DATA_DIR: dataDir });
+  const doctor = await musterHere(['doctor'], unnamed());
   expect(doctor.stdout).toMatch(new RegExp(`^ok +store id +${id}$`, 'm'));
   const other = await musterHere(['doctor'], named('another'));
   expect(other.stdout).toMatch(/^fail +format +The store is not the one that MUSTER_STORE_ID names/m);
@@ -52,7 +54,7 @@ test('a restore makes the store that is expected, or a new one', async () => {
     ['named', { MUSTER_STORE_ID: 'restored' }],
     ['unnamed', {}],
   ] as const) {
-    const to = { MUSTER_STORE: `sqlite:${join(dataDir, `${name}.db`)}`, MUSTER_DATA_DIR: dataDir, ...env };
+    const to = { ...unnamed(), MUSTER_STORE: `sqlite:${join(dataDir, `${name}.db`)}`, ...env };
     expect((await musterHere(['restore', file], to)).code).toBe(0);
     const { stdout } = await musterHere(['init-store'], to);
     if (name === 'named') expect(stdout).toBe('restored\n');
