@@ -90,7 +90,7 @@ export class OperatorClient {
     return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'accountId');
   }
 
-  /** Creates an API key, which no later answer shows. */
+  /** Creates an API key, which no later answer shows, but that to a repetition with the same `idempotencyKey`. */
   async createApiKey(
     accountId: string,
     body: CreateApiKeyRequest = {},

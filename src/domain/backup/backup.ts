@@ -40,8 +40,9 @@ export interface Backups {
 }
 
 /**
- * Records that are not copied: they belong to this store and its processes, or hold what lasts longer than they do. The header has the `format`. The active key
- * is determined again, by the key file that the service has when it starts on a restored store.
+ * Records that are not copied: they belong to this store and its processes, or hold API keys, which outlive them. The
+ * header has the `format`. The active key is determined again, by the key file that the service has when it starts on a
+ * restored store.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   HEAD_KEY,

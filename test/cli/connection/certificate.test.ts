@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ownerOf } from '../../../src/cli/connection/clients.ts';
 import { invocation } from '../../../src/cli/terminal/invocation.ts';
@@ -22,7 +23,12 @@ beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'muster-certificate-'));
   [own, other] = ['own', 'other'].map((name) => selfSigned(root, name));
 });
-afterAll(() => rmSync(root, { recursive: true }));
+// Other files run in the same process.
+const trusted = getCACertificates('default');
+afterAll(() => {
+  setDefaultCACertificates(trusted);
+  rmSync(root, { recursive: true });
+});
 
 let server: Server;
 let url: string;
@@ -57,7 +63,7 @@ test.each([
   expect([ended, connections]).toEqual([expect.objectContaining({ code: 1, stderr }), attempts]);
 });
 
-// The last one: what it trusts is trusted to the end of the process.
+// The last one: what it trusts is trusted to the end of this file.
 test('one that becomes wrong later is waited out', async () => {
   writeFileSync(join(root, 'ca'), own?.cert ?? '');
   mkdirSync(join(root, 'muster'), { mode: 0o700 });

@@ -111,6 +111,12 @@ async function settled(
 ): Promise<void> {
   try {
     if (before) await putBack(owner, before);
+    if (before && fleet.changeIsUncertain) {
+      say(`A change of the configuration had no answer: it is put back again in ${PUT_BACK_AGAIN_MS / 1000} s.`);
+      await clock.sleep(PUT_BACK_AGAIN_MS);
+      await putBack(owner, before);
+      say('The configuration is put back; `muster otel get` shows whether it stays so.');
+    }
   } catch (error) {
     say('The configuration of the account could not be put back.');
     throw error;
@@ -120,11 +126,6 @@ async function settled(
       say('The apps of the simulated daemons are deleted.');
     }
   }
-  if (!before || !fleet.changeIsUncertain) return;
-  say(`A change of the configuration had no answer: it is put back again in ${PUT_BACK_AGAIN_MS / 1000} s.`);
-  await clock.sleep(PUT_BACK_AGAIN_MS);
-  await putBack(owner, before);
-  say('The configuration is put back; `muster otel get` shows whether it stays so.');
 }
 
 /** A header that is stored was not touched. */

@@ -72,11 +72,12 @@ async function settled(
   let seen: Rollout | undefined;
   for (let told = ''; ;) {
     const rollout = await read(Math.max(LOOK_EVERY_MS, end - clock.monotonic())).catch((error: unknown) => {
-      if (!seen || !(error instanceof MusterError) || error.code !== 'timeout') throw error;
+      // A Retry-After beyond the end ends a call at once, long before: then nobody has waited for that long.
+      const isEarly = clock.monotonic() < end - LOOK_EVERY_MS;
+      if (!seen || isEarly || !(error instanceof MusterError) || error.code !== 'timeout') throw error;
       say(`The last look failed, and these are the counts of the one before: ${error.message}`);
       return seen;
     });
-    // The time of the call that failed was what was left.
     if (rollout === seen) return rollout;
     seen = rollout;
     const { applied, devices, revision, pending } = rollout;

@@ -39,7 +39,9 @@ export async function callApi(call: Invocation, verb: string, path: string, opti
 /** What is made, and whose answer nobody sees, is found again by its ids. */
 function carriedOut(method: string, body: unknown): string {
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
-  const ids = fields.filter(([name, value]) => name.endsWith('Id') && typeof value === 'string');
+  // Anybody may have answered: what is no id could pretend to be words of the command.
+  const isId = (text: unknown): boolean => typeof text === 'string' && /^[\w-]{1,64}$/.test(text);
+  const ids = fields.filter(([name, value]) => name.endsWith('Id') && isId(name) && isId(value));
   return `The ${method} is carried out${ids.map(([name, value]) => `, ${name} ${String(value)}`).join('')}.`;
 }
 

@@ -27,10 +27,14 @@ async function device(): Promise<DeviceClient> {
   return new DeviceClient({ url: muster.device, credential });
 }
 
-/** What `--wait` throws after 300 s, which the clock is over with at once. */
-async function waitedFor(env: Record<string, string>, terminal = recordedTerminal()): Promise<unknown> {
+/** What `--wait` throws, for 300 s at most. @param pauseMs how long a pause between two looks is */
+async function waitedFor(
+  env: Record<string, string>,
+  terminal = recordedTerminal(),
+  pauseMs = 300_000,
+): Promise<unknown> {
   let now = 0;
-  const clock: Clock = { now: () => now, monotonic: () => now, sleep: async () => void (now += 300_000) };
+  const clock: Clock = { now: () => now, monotonic: () => now, sleep: async () => void (now += pauseMs) };
   const waiting = rolloutStatus(invocation(env, {}, { clock, terminal }), { account: owner.accountId, wait: true });
   return await waiting.catch((error: unknown) => error);
 }
@@ -92,5 +96,15 @@ test('--wait tells what it saw before where the service fails at the last look',
   const ended = await waitedFor({ ...connectedTo(muster), MUSTER_OPS_URL: proxy.url }, terminal);
   expect(ended).toMatchObject({ exitCode: 1, message: '1 devices are still pending after 300 s.' });
   expect(terminal.out()).toMatch(/^PENDING +1$/m);
-  expect(terminal.err()).toMatch(/The last look failed, .*did not succeed within 2000 ms .*502/);
+  expect(terminal.err()).toMatch(/The last look failed, .*did not succeed within 2000 ms/);
+});
+
+test('--wait does not say that the time is up where the service asks it to come back later than that', async () => {
+  await device();
+  await using proxy = await LossyProxy.before(muster.ops);
+  const looks = () => proxy.seen.filter(({ path }) => path.includes('rollout')).length;
+  proxy.fate = () => (looks() === 0 ? 'through' : 503);
+  proxy.retryAfterSeconds = 600;
+  const ended = await waitedFor({ ...connectedTo(muster), MUSTER_OPS_URL: proxy.url }, recordedTerminal(), 2000);
+  expect(ended).toMatchObject({ code: 'timeout', message: expect.stringContaining('503') as string });
 });
