@@ -11,7 +11,7 @@ import { checkService } from './service.ts';
 import { checkStore } from './store.ts';
 
 export interface DoctorOptions {
-  /** The service is known to run elsewhere, as in a cluster: it must respond, and its ports are not here. */
+  /** The service is known to run elsewhere, as in a cluster: it must respond, and its ports and its data are not here. */
   readonly running: boolean;
   /** What takes as long as the store is large is checked, too. */
   readonly deep: boolean;
@@ -43,7 +43,7 @@ export async function doctor(call: Invocation, { running, deep }: DoctorOptions)
   const service = await checkService(call, running, report);
   if (config) {
     const serviceRuns = running || service.runs;
-    const keyRing = await checkMachine(config, serviceRuns, report);
+    const keyRing = await checkMachine(config, { serviceRuns, elsewhere: running }, report);
     await checkStore(call, config, { keyRing, serviceRuns, serviceResponds: service.runs, deep }, report);
   }
   if (deep && service.runs) await checkThroughService(call, report);

@@ -22,18 +22,30 @@ const CERTIFICATE_WARN_MS = 14 * DAY_MS;
 const FREE_FAIL_BYTES = 64 * MIB;
 const FREE_WARN_BYTES = 1024 * MIB;
 
+/** Where the service is, as far as the checks of this machine depend on it. */
+export interface Whereabouts {
+  /** It runs, here or elsewhere: its ports are taken, and its key file is there. */
+  readonly serviceRuns: boolean;
+  /** It runs elsewhere, and so is its data directory. */
+  readonly elsewhere: boolean;
+}
+
 /**
  * Checks this machine: the program, the key file, the certificates, the data directory, the ports.
  * @returns the keys of the key file where it can be read
  */
-export async function checkMachine(config: Config, serviceRuns: boolean, report: Report): Promise<KeyRing | undefined> {
+export async function checkMachine(
+  config: Config,
+  { serviceRuns, elsewhere }: Whereabouts,
+  report: Report,
+): Promise<KeyRing | undefined> {
   const program = finding('version');
   if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
     report(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
   } else report(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
   const keyRing = checkKeyFile(config, serviceRuns, report);
   checkCertificates(config, report);
-  if (config.store.kind === 'sqlite') await checkDisk(dirname(config.store.path), report);
+  if (config.store.kind === 'sqlite' && !elsewhere) await checkDisk(dirname(config.store.path), report);
   if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await checkPort(name, address, report);
   return keyRing;
 }

@@ -117,6 +117,23 @@ test('a running service is asked: it is ready, takes the token, knows its key, a
   }
 });
 
+test('with --running the data is where the service is: a directory that is not to be had is no fault here', async () => {
+  await using muster = await Muster.start({ dataDir });
+  // As a pod has it that does not mount the volume: no file can be written there, by root either.
+  const nowhere = join(dataDir, 'keys', 'data');
+  const given = {
+    ...env,
+    ...connectedTo(muster),
+    MUSTER_KEY_FILE: join(dataDir, 'keys'),
+    MUSTER_DATA_DIR: nowhere,
+    MUSTER_STORE: `sqlite:${join(nowhere, 'muster.db')}`,
+  };
+  const elsewhere = await musterHere(['doctor', '--running'], given);
+  expect([elsewhere.code, elsewhere.stdout]).toEqual([0, expect.not.stringMatching(/^warn|^fail|^\w+ +disk/m)]);
+  const here = await musterHere(['doctor'], given);
+  expect([here.code, here.stdout]).toEqual([3, expect.stringMatching(/^fail {2}disk .*ENOTDIR/m)]);
+});
+
 test('a wrong token is told, and never shown', async () => {
   await using muster = await Muster.start({ dataDir });
   const token = 'another-operator-token-0123456789-abc';
