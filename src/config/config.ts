@@ -58,7 +58,7 @@ export interface Config {
   /** The proxies whose word on their clients is taken. */
   readonly trustedProxies: NonNullable<Environment['MUSTER_TRUSTED_PROXIES']>;
   /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
-  readonly tls: { readonly api: CertificatePaths | undefined; readonly device: CertificatePaths | undefined };
+  readonly tls: Readonly<Record<'api' | 'device' | 'ops', CertificatePaths | undefined>>;
   /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
   /** Where undefined, an embedded store makes a token in the data directory. */
@@ -115,7 +115,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     concurrencyMax: concurrencyMax(values),
     connectionsPerAddressMax: connectionsPerAddressMax(values),
     trustedProxies: values.MUSTER_TRUSTED_PROXIES ?? [],
-    tls: { api: certificatePaths(values, 'API'), device: certificatePaths(values, 'DEVICE') },
+    tls: {
+      api: certificatePaths(values, 'API'),
+      device: certificatePaths(values, 'DEVICE'),
+      ops: certificatePaths(values, 'OPS'),
+    },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
     operatorTokens: operatorTokens(values),
     keyFile: secretOf(values, 'MUSTER_KEY_FILE')?.toString(),
@@ -157,7 +161,7 @@ function refuseSharedPorts({ listen, roles }: Config): void {
 const isShared = (one: ListenAddress, other: ListenAddress): boolean =>
   one.port !== 0 && one.port === other.port && excludeEachOther(one.host, other.host);
 
-function certificatePaths(values: Environment, listener: 'API' | 'DEVICE'): CertificatePaths | undefined {
+function certificatePaths(values: Environment, listener: 'API' | 'DEVICE' | 'OPS'): CertificatePaths | undefined {
   const names = [`MUSTER_${listener}_TLS_CERT_FILE`, `MUSTER_${listener}_TLS_KEY_FILE`] as const;
   const [certificate, key] = [values[names[0]], values[names[1]]];
   if (certificate !== undefined && key !== undefined) return { certificate, key };

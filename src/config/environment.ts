@@ -149,6 +149,11 @@ const listening = {
     description: 'The same for the device listener.',
   }),
   MUSTER_DEVICE_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
+  MUSTER_OPS_TLS_CERT_FILE: file.optional().meta({
+    unset: 'the listener speaks HTTP',
+    description: 'The same for the ops listener, with its probes and `/metrics`.',
+  }),
+  MUSTER_OPS_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
   MUSTER_DRAIN_DELAY_SECONDS: whole(0, 300).prefault('0').meta({
     description: 'How long the service goes on serving after SIGTERM, while `/readyz` says that it drains.',
   }),

@@ -11,10 +11,6 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
 const NAMED_METHODS: ReadonlySet<string> = new Set(METHODS);
 export const methodLabel = (method: string): string => (NAMED_METHODS.has(method) ? method : 'other');
 
-/** The listeners that may speak TLS. */
-export const TLS_LISTENERS = ['api', 'device'] as const;
-export type TlsListenerLabel = (typeof TLS_LISTENERS)[number];
-
 export const ROLE_LABELS = ['api', 'device', 'controller', 'kubernetes'] as const;
 
 export const NIGHT_LATE = ['true', 'false'] as const;

@@ -4,12 +4,12 @@ import { ATTEMPT_REASONS, CREDENTIAL_KINDS } from '../domain/access-audit/failed
 import { REJECTIONS, type Rejection } from '../api/listener/metrics.ts';
 import type { ReadGauges } from './callback-gauges.ts';
 import { OPEN, SECONDS, type Section } from './instruments.ts';
-import { LISTENERS, METHODS, methodLabel, TLS_LISTENERS, type ListenerLabel, type TlsListenerLabel } from './labels.ts';
+import { LISTENERS, METHODS, methodLabel, type ListenerLabel } from './labels.ts';
 
 export interface RequestMetrics extends ExchangeMetrics {
   requestRejected(listener: ListenerLabel, why: Rejection): void;
   /** @param timestampSeconds since 1970 */
-  certificateExpires(listener: TlsListenerLabel, timestampSeconds: number): void;
+  certificateExpires(listener: ListenerLabel, timestampSeconds: number): void;
 }
 
 const SUCCESSES = [200, 201, 202, 204, 304];
@@ -61,7 +61,7 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
   const expiry = requests.labelledGauge({
     name: 'muster_tls_certificate_expiry_timestamp_seconds',
     help: 'When the certificate that the listener presents expires; a listener without TLS has no series.',
-    labels: { listener: TLS_LISTENERS },
+    labels: { listener: LISTENERS },
     unit: 'seconds',
     since: '0.1.0',
   });

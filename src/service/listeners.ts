@@ -206,8 +206,8 @@ function certificateOf(
   name: ListenerName,
   present: (pair: TlsPair) => void,
 ): CertificateFiles | undefined {
-  const paths = name === 'ops' ? undefined : config.tls[name];
-  if (name === 'ops' || !paths) return undefined;
+  const paths = config.tls[name];
+  if (!paths) return undefined;
   const exposeExpiry = ({ expiresAt }: Certificate): void => metrics.certificateExpires(name, expiresAt / 1000);
   const files = watchedCertificate(name, paths, {
     clock,

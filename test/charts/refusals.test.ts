@@ -47,6 +47,12 @@ describeWithHelm('a mistake in the values', () => {
       etcd({ endpoints: ['https://[::1]:1'] }),
     ],
     [
+      'cert-manager without an issuer',
+      { tls: { certManager: { enabled: true } } },
+      /tls\.certManager\.issuerRef\.name: name the Issuer/,
+      { tls: { certManager: { enabled: true, issuerRef: { name: 'a' } } } },
+    ],
+    [
       'http beside https',
       etcd({ endpoints: ['http://a:1', 'https://b:1'] }),
       /all http:\/\/ or all https/,

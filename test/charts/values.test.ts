@@ -61,7 +61,7 @@ describeWithHelm('the product', () => {
       type: 'etcd',
       etcd: { endpoints: ['https://etcd:2379'], tls: { existingSecret: 'tls' }, auth: { existingSecret: 'user' } },
     },
-    tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' } },
+    tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' }, ops: { existingSecret: 'ops' } },
   };
 
   test('has no variable that the chart does not set', async () => {

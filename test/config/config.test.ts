@@ -46,7 +46,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     },
     connectionsPerAddressMax: { api: 5000, device: 50_000, ops: 500 },
     trustedProxies: [],
-    tls: { api: undefined, device: undefined },
+    tls: { api: undefined, device: undefined, ops: undefined },
     drainDelayMs: 0,
     operatorTokens: undefined,
     unknownVariables: [],

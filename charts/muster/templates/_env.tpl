@@ -24,8 +24,8 @@
       optional: true
 {{- end }}
 {{ include "muster.storeEnv" $root }}
-{{- range $name := list "api" "device" }}
-{{- if and (index $root.Values.tls $name).existingSecret (has $name $.roles) }}
+{{- range $name := list "api" "device" "ops" }}
+{{- if and (include "muster.tlsSecret" (dict "root" $root "name" $name)) (has $name (append $.roles "ops")) }}
 - name: MUSTER_{{ upper $name }}_TLS_CERT_FILE
   value: /etc/muster/tls-{{ $name }}/tls.crt
 - name: MUSTER_{{ upper $name }}_TLS_KEY_FILE
@@ -142,8 +142,8 @@
 {{- with include "muster.etcdMounts" .root | trim }}
 {{ . }}
 {{- end }}
-{{- range $name := list "api" "device" }}
-{{- if and (index $.root.Values.tls $name).existingSecret (has $name $.roles) }}
+{{- range $name := list "api" "device" "ops" }}
+{{- if and (include "muster.tlsSecret" (dict "root" $.root "name" $name)) (has $name (append $.roles "ops")) }}
 - name: tls-{{ $name }}
   mountPath: /etc/muster/tls-{{ $name }}
   readOnly: true
@@ -196,12 +196,13 @@
 {{- with include "muster.etcdVolumes" .root | trim }}
 {{ . }}
 {{- end }}
-{{- range $name := list "api" "device" }}
+{{- range $name := list "api" "device" "ops" }}
 {{- $tls := index $values.tls $name }}
-{{- if and $tls.existingSecret (has $name $.roles) }}
+{{- $secret := include "muster.tlsSecret" (dict "root" $.root "name" $name) }}
+{{- if and $secret (has $name (append $.roles "ops")) }}
 - name: tls-{{ $name }}
   secret:
-    secretName: {{ $tls.existingSecret | quote }}
+    secretName: {{ $secret | quote }}
     # 0440, in the one spelling that all versions of YAML read alike.
     defaultMode: 288
     items:

@@ -78,9 +78,24 @@ imagePullSecrets:
 {{- default (printf "%s-secrets" (include "muster.fullname" .)) .Values.secrets.existingSecret -}}
 {{- end }}
 
+{{/* The Secret with the certificate of a listener: dict root, name. Empty: it speaks HTTP. */}}
+{{- define "muster.tlsSecret" -}}
+{{- $tls := .root.Values.tls -}}
+{{- if (index $tls .name).existingSecret -}}
+{{- (index $tls .name).existingSecret -}}
+{{- else if and $tls.certManager.enabled (has .name $tls.certManager.listeners) -}}
+{{- printf "%s-%s-tls" (include "muster.fullname" .root) .name -}}
+{{- end -}}
+{{- end }}
+
+{{/* The name for which the certificate of the ops listener is. */}}
+{{- define "muster.opsServerName" -}}
+{{- default (printf "%s-ops.%s.svc" (include "muster.fullname" .) .Release.Namespace) .Values.tls.ops.serverName -}}
+{{- end }}
+
 {{/* Where pods of the cluster find the device listener. */}}
 {{- define "muster.deviceUrl" -}}
-{{- $scheme := ternary "https" "http" (not (empty .Values.tls.device.existingSecret)) -}}
+{{- $scheme := ternary "https" "http" (not (empty (include "muster.tlsSecret" (dict "root" . "name" "device")))) -}}
 {{- printf "%s://%s-device.%s.svc:%d" $scheme (include "muster.fullname" .) .Release.Namespace (int .Values.service.device.port) -}}
 {{- end }}
 

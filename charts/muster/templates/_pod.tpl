@@ -34,6 +34,13 @@ hostAliases:
 enableServiceLinks: {{ .Values.enableServiceLinks }}
 {{- end }}
 
+{{/* A probe of the ops listener: dict root, own, path. A kubelet verifies no certificate. */}}
+{{- define "muster.probe" -}}
+{{- $get := dict "path" .path "port" "ops" -}}
+{{- if include "muster.tlsSecret" (dict "root" .root "name" "ops") }}{{ $_ := set $get "scheme" "HTTPS" }}{{ end -}}
+{{- toYaml (merge (deepCopy .own) (dict "httpGet" $get)) -}}
+{{- end }}
+
 {{- define "muster.container" -}}
 {{- $root := .root -}}
 - name: muster
@@ -65,11 +72,11 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
     - name: ops
       containerPort: 8082
   startupProbe:
-    {{- toYaml (merge (deepCopy $root.Values.startupProbe) (dict "httpGet" (dict "path" "/livez" "port" "ops"))) | nindent 4 }}
+    {{- include "muster.probe" (dict "root" $root "own" $root.Values.startupProbe "path" "/livez") | nindent 4 }}
   livenessProbe:
-    {{- toYaml (merge (deepCopy $root.Values.livenessProbe) (dict "httpGet" (dict "path" "/livez" "port" "ops"))) | nindent 4 }}
+    {{- include "muster.probe" (dict "root" $root "own" $root.Values.livenessProbe "path" "/livez") | nindent 4 }}
   readinessProbe:
-    {{- toYaml (merge (deepCopy $root.Values.readinessProbe) (dict "httpGet" (dict "path" "/readyz" "port" "ops"))) | nindent 4 }}
+    {{- include "muster.probe" (dict "root" $root "own" $root.Values.readinessProbe "path" "/readyz") | nindent 4 }}
   {{- with $root.Values.lifecycle }}
   lifecycle:
     {{- toYaml . | nindent 4 }}

@@ -21,6 +21,9 @@
 {{- if lt (int .Values.terminationGracePeriodSeconds) (add 30 (int .Values.config.drainDelaySeconds) | int) -}}
 {{- fail "terminationGracePeriodSeconds: must be 30 s longer than config.drainDelaySeconds, or requests under way are cut off" -}}
 {{- end -}}
+{{- if and .Values.tls.certManager.enabled (empty .Values.tls.certManager.issuerRef.name) -}}
+{{- fail "tls.certManager.issuerRef.name: name the Issuer or ClusterIssuer" -}}
+{{- end -}}
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- fail "metrics.podMonitor.enabled, metrics.serviceMonitor.enabled: set one of them, or every series comes twice" -}}
 {{- end -}}
@@ -29,7 +32,7 @@
 {{- if and $route.enabled (empty $route.parentRefs) -}}
 {{- fail (printf "gateway.%s.parentRefs: name the Gateway" $name) -}}
 {{- end -}}
-{{- if and $route.enabled (eq $route.kind "TLSRoute") (empty (index $.Values.tls $name).existingSecret) -}}
+{{- if and $route.enabled (eq $route.kind "TLSRoute") (empty (include "muster.tlsSecret" (dict "root" $ "name" $name))) -}}
 {{- fail (printf "gateway.%s.kind: a TLSRoute needs TLS in the pod; set tls.%s.existingSecret" $name $name) -}}
 {{- end -}}
 {{- if and $route.enabled (eq $route.kind "TLSRoute") (empty $route.hostnames) -}}

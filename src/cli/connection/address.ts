@@ -4,6 +4,7 @@ import { ConfigError } from '../../config/config-error.ts';
 import { chosenContext, given, type Asked, type ChosenContext } from './chosen-context.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';
 import { keptAddress } from './kept-addresses.ts';
+import { certificateIn } from './own-certificate.ts';
 import { isLoopback, localUrl, type Urls } from './service-urls.ts';
 
 /** The three listeners of the service. */
@@ -19,6 +20,8 @@ export interface Address {
   readonly isLocal: boolean;
   /** PEM: whom to trust beside the authorities that Node knows. */
   readonly caFile?: string;
+  /** PEM: the certificate that the listener presents, the only one that is believed then; of this machine alone. */
+  readonly certificateFile?: string;
   /** Whether the service listens there still, asked before each request; absent where only an answer tells. */
   readonly isThere?: () => boolean;
 }
@@ -30,7 +33,7 @@ interface Sources {
   readonly listen: string;
   readonly unset: string;
   /** The listener speaks TLS where this is set. */
-  readonly certificate?: string;
+  readonly certificate: string;
 }
 
 const SOURCES: Readonly<Record<Plane, Sources>> = {
@@ -56,6 +59,7 @@ const SOURCES: Readonly<Record<Plane, Sources>> = {
     option: '--ops-url',
     listen: 'MUSTER_OPS_LISTEN',
     unset: '127.0.0.1:8082',
+    certificate: 'MUSTER_OPS_TLS_CERT_FILE',
   },
 };
 
@@ -71,24 +75,26 @@ export function addressOf(plane: Plane, asked: Asked, chosen = chosenContext(ask
   const { env, globals } = asked;
   const { variable } = SOURCES[plane];
   // The authority of a context is trusted for its own services alone.
-  if (globals.url !== undefined) return remote(globals.url, '--url', chosen?.byOption ? chosen : undefined);
+  const authority = given(env, 'MUSTER_CA_FILE');
+  if (globals.url !== undefined) {
+    return remote(globals.url, '--url', (chosen?.byOption ? chosen.context.caFile : undefined) ?? authority);
+  }
   if (chosen?.byOption) return ofContext(plane, chosen);
   const named = given(env, variable);
-  if (named !== undefined) return remote(named, variable);
+  if (named !== undefined) return remote(named, variable, authority);
   return chosen ? ofContext(plane, chosen) : listening(plane, asked);
 }
 
 function ofContext(plane: Plane, chosen: ChosenContext): Address {
   const { inContext, option } = SOURCES[plane];
   const url = chosen.context[inContext];
-  if (url !== undefined) return remote(url, `the context ${chosen.name}`, chosen);
+  if (url !== undefined) return remote(url, `the context ${chosen.name}`, chosen.context.caFile);
   throw new ConfigError(`the context ${chosen.name}: it has no address of this listener; add it with ${option}`);
 }
 
 /** @throws ConfigError that does not repeat the text, which may hold a secret */
-function remote(text: string, from: string, chosen?: ChosenContext): Address {
+function remote(text: string, from: string, caFile: string | undefined): Address {
   if (!isServiceUrl(text)) throw new ConfigError(`${from}: must be http://HOST:PORT or https://HOST:PORT`);
-  const caFile = chosen?.context.caFile;
   const isLocal = isLoopback(new URL(text).hostname);
   return { url: text.replace(/\/+$/, ''), from, isLocal, ...(caFile !== undefined && { caFile }) };
 }
@@ -106,19 +112,25 @@ export function listening(plane: Plane, { env }: Pick<Asked, 'env'>): Address {
   const address = told ?? unset;
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at).replace(/^\[|\]$/g, ''), address.slice(at + 1)];
-  const scheme = certificate !== undefined && given(env, certificate) !== undefined ? 'https' : 'http';
-  const url = localUrl(scheme, host, port);
+  const certificateFile = given(env, certificate);
+  const url = localUrl(certificateFile === undefined ? 'http' : 'https', host, port);
   if (at <= 0 || !URL.canParse(url)) throw new ConfigError(`${listen}: must be host:port`);
-  return { url, from: told === undefined ? `the default of ${listen}` : listen, isLocal: true };
+  return {
+    url,
+    from: told === undefined ? `the default of ${listen}` : listen,
+    isLocal: true,
+    ...(certificateFile !== undefined && { certificateFile }),
+  };
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
  * Lets this process trust the authorities of an address from here on.
- * @throws ConfigError where the file cannot be read or has no PEM certificate
+ * @throws ConfigError where the file, or that of the listener's own certificate, cannot be read or has no PEM certificate
  */
-export function trustAuthority({ caFile }: Pick<Address, 'caFile'>): void {
+export function trustAuthority({ caFile, certificateFile }: Pick<Address, 'caFile' | 'certificateFile'>): void {
+  if (certificateFile !== undefined) certificateIn(certificateFile);
   if (caFile === undefined) return;
   const certificates = authoritiesIn(caFile).match(CERTIFICATE) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {

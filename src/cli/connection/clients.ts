@@ -1,9 +1,9 @@
 import { MusterError, OperatorClient, OwnerClient, type RetryEvent } from '#client';
 import type { Invocation } from '../terminal/invocation.ts';
 import { connectionTo, type Connection } from './connection.ts';
+import { fetchTo } from './fetch-to.ts';
 import { answerText } from './told.ts';
 import { BAD_PORT, unreachable } from './unreachable.ts';
-import { whileThere } from './while-there.ts';
 
 /** How a command meets a service that is not there. */
 export interface Patience {
@@ -72,7 +72,7 @@ const PASSING = /^(?:EAI_AGAIN|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)/;
 
 /** The client's own words of a service that is not reached tell neither the address nor where it is from. */
 function namingAddress(connection: Connection, patient: boolean): typeof fetch {
-  const own = whileThere(connection);
+  const own = fetchTo(connection);
   // A certificate that has expired since is renewed; one that was never right does not become so.
   let wasReached = false;
   return async (input, init) => {

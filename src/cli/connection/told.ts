@@ -1,5 +1,6 @@
 import type { Address } from './address.ts';
 import { samplesOf, type Sample } from './exposition.ts';
+import { fetchTo } from './fetch-to.ts';
 
 /** What a service tells of itself by `/metrics`, which takes no secret. */
 export interface Told {
@@ -18,8 +19,8 @@ export interface Asking {
 }
 
 /** @returns undefined where a stranger answers. @throws whatever `fetch` throws where nobody does */
-export async function toldBy({ url }: Address, { timeoutMs, requestId }: Asking): Promise<Told | undefined> {
-  const answer = await fetch(`${url}/metrics`, {
+export async function toldBy(address: Address, { timeoutMs, requestId }: Asking): Promise<Told | undefined> {
+  const answer = await fetchTo(address)(`${address.url}/metrics`, {
     redirect: 'error',
     headers: requestId === undefined ? {} : { 'x-request-id': requestId },
     signal: AbortSignal.timeout(timeoutMs),

@@ -1,8 +1,10 @@
 import type { Address } from './address.ts';
+import { OTHER_CERTIFICATE } from './own-certificate.ts';
 
 /** The words of `fetch`, which has no code for them. */
 export const BAD_PORT = 'bad port';
-const UNKNOWN_AUTHORITY = 'its certificate is of an unknown authority, which a context names with --ca-file';
+const UNKNOWN_AUTHORITY =
+  'its certificate is of an unknown authority, which a context names with --ca-file, or MUSTER_CA_FILE';
 const WHY: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'no machine has that name',
@@ -12,6 +14,7 @@ const WHY: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  [OTHER_CERTIFICATE]: 'it presents another certificate than its file has; a service takes a renewed one within 10 s',
 };
 
 /** Tells in words why there was no response. */

@@ -12,7 +12,7 @@ const everywhere: Values = {
   crds: { keep: false },
   secrets: { keep: false },
   ingress: { api: { enabled: true, hosts: ['a.b'] }, device: { enabled: true, hosts: ['c.d'] } },
-  tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' } },
+  tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' }, ops: { existingSecret: 'ops' } },
   metrics: { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboards: { enabled: true } },
 };
 

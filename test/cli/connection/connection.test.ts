@@ -65,6 +65,7 @@ describe('the address', () => {
       'the default of MUSTER_OPS_LISTEN',
       'no TLS',
     ],
+    ['ops', {}, { MUSTER_OPS_TLS_CERT_FILE: 'c' }, 'https://127.0.0.1:8082', 'the default of MUSTER_OPS_LISTEN', 'TLS'],
     ['api', {}, prod, 'https://api.prod.example', 'the context prod', 'a context before the machine'],
     ['ops', {}, prod, 'https://ops.prod.example:8082', 'the context prod', 'its ops listener'],
     ['api', {}, { ...prod, MUSTER_URL: 'http://v:1' }, 'http://v:1', 'MUSTER_URL', 'a variable before that'],
@@ -122,6 +123,16 @@ describe('the address', () => {
     expect(caOf({}, prod)).toBe('/prod/ca.pem');
     expect(caOf({ url: 'https://other:1' }, prod)).toBeUndefined();
     expect(caOf({}, { ...prod, MUSTER_URL: 'https://other:1' })).toBeUndefined();
+  });
+
+  test('that of MUSTER_CA_FILE for the addresses of --url and of the variables', () => {
+    const caOf = (options: GlobalOptions, env: Environment = {}): string | undefined =>
+      addressOf('api', { env: { ...home, MUSTER_CA_FILE: '/ca.pem', ...env }, globals: globalsOf(options) }).caFile;
+    expect(caOf({ url: 'https://other:1' })).toBe('/ca.pem');
+    expect(caOf({}, { MUSTER_URL: 'https://other:1' })).toBe('/ca.pem');
+    expect(caOf({ context: 'prod', url: 'https://tunnel:1' })).toBe('/prod/ca.pem');
+    expect(caOf({ context: 'bare' })).toBeUndefined();
+    expect(caOf({})).toBeUndefined();
   });
 });
 

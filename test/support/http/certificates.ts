@@ -53,11 +53,11 @@ export interface SelfSigned {
   readonly key: string;
 }
 
-/** A certificate for 127.0.0.1 that expires in a day, of a key of its own. */
-export function selfSigned(directory: string, name: string): SelfSigned {
+/** A certificate that expires in a day, of a key of its own, for 127.0.0.1 or another name as in `DNS:a.example`. */
+export function selfSigned(directory: string, name: string, alternative = 'IP:127.0.0.1'): SelfSigned {
   const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.crt`)];
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
-  const forItself = ['-days', '1', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const forItself = ['-days', '1', '-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];
   execFileSync('openssl', ['req', '-x509', ...newKey, '-out', cert, ...forItself], { stdio: 'pipe' });
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }

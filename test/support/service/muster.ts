@@ -2,6 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
 import { inject } from 'vitest';
+import { fetchByCertificate } from '../../../src/cli/connection/own-certificate.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog, SAMPLING } from '../../../src/log.ts';
@@ -36,6 +37,13 @@ export interface MusterOptions {
   readonly dataDir?: string;
 }
 
+interface Kept {
+  readonly logged: string[];
+  readonly dataDir: string;
+  readonly ownsDataDir: boolean;
+  readonly opsCertificate: string | undefined;
+}
+
 /** A whole Muster in this process, on ports of its own, spoken to over HTTP. */
 export class Muster implements AsyncDisposable {
   readonly service: Service;
@@ -43,12 +51,15 @@ export class Muster implements AsyncDisposable {
   readonly logged: string[];
   readonly dataDir: string;
   readonly #ownsDataDir: boolean;
+  /** The certificate of the ops listener; undefined where that speaks HTTP. */
+  readonly #opsCertificate: string | undefined;
 
-  private constructor(service: Service, logged: string[], dataDir: string, ownsDataDir: boolean) {
+  private constructor(service: Service, { logged, dataDir, ownsDataDir, opsCertificate }: Kept) {
     this.service = service;
     this.logged = logged;
     this.dataDir = dataDir;
     this.#ownsDataDir = ownsDataDir;
+    this.#opsCertificate = opsCertificate;
   }
 
   static async start(options: MusterOptions = {}): Promise<Muster> {
@@ -95,7 +106,12 @@ export class Muster implements AsyncDisposable {
       ...(options.bounds && { bounds: options.bounds }),
       ...(options.election !== undefined && { election: options.election }),
     });
-    const muster = new Muster(service, logged, dataDir, options.dataDir === undefined);
+    const muster = new Muster(service, {
+      logged,
+      dataDir,
+      ownsDataDir: options.dataDir === undefined,
+      opsCertificate: config.tls.ops?.certificate,
+    });
     await muster.ready();
     return muster;
   }
@@ -109,12 +125,13 @@ export class Muster implements AsyncDisposable {
   }
 
   get ops(): string {
-    return `http://127.0.0.1:${this.service.ops.port}`;
+    return `http${this.#opsCertificate === undefined ? '' : 's'}://127.0.0.1:${this.service.ops.port}`;
   }
 
   /** Resolves when /readyz says so. */
   async ready(): Promise<void> {
-    await until(async () => (await fetch(`${this.ops}/readyz`)).status === 200);
+    const ask = this.#opsCertificate === undefined ? fetch : fetchByCertificate(this.#opsCertificate);
+    await until(async () => (await ask(`${this.ops}/readyz`)).status === 200);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -17,15 +17,23 @@ export interface SecureCall {
   readonly method?: string;
   readonly token?: string;
   readonly body?: object;
+  /** The name that the certificate must be for; the host of the URL where absent. */
+  readonly servername?: string;
   /** Keeps its connection; by default each request has one of its own. */
   readonly agent?: Agent;
 }
 
 /** One request by HTTPS, of a client that trusts `ca` alone. */
 export async function secureCall(url: string, options: SecureCall): Promise<SecureAnswer> {
-  const { ca, method = 'GET', token, body, agent = false } = options;
+  const { ca, method = 'GET', token, body, agent = false, servername } = options;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const sent = request(url.replace(/^http:/, 'https:'), { ca, method, headers, agent });
+  const sent = request(url.replace(/^http:/, 'https:'), {
+    ca,
+    method,
+    headers,
+    agent,
+    ...(servername !== undefined && { servername }),
+  });
   sent.end(body === undefined ? undefined : JSON.stringify(body));
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const shown = String((answer.socket as TLSSocket).getPeerCertificate().subject.CN);

@@ -8,7 +8,7 @@ import { runAgent, type AgentOptions } from '../../agent/agent.ts';
 import { AgentFault, type AgentFiles, type Surroundings } from '../../agent/surroundings.ts';
 import { DEFAULT_PIPELINES, type Pipeline } from '../../agent/collector-file.ts';
 import { addressOf, trustAuthority } from '../../connection/address.ts';
-import { whileThere } from '../../connection/while-there.ts';
+import { fetchTo } from '../../connection/fetch-to.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import { valueIn } from '../../terminal/input.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
@@ -51,7 +51,7 @@ export async function agentRun(call: Invocation, options: RunOptions, command: r
   const code = codeSource(options);
   const agent: AgentOptions = {
     url: address.url,
-    fetch: whileThere(address),
+    fetch: fetchTo(address),
     credentialFile: options.credentialFile,
     appId: options.app,
     code,

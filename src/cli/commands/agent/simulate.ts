@@ -3,7 +3,7 @@ import { systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { jitter } from '../../../time/jitter.ts';
 import { trustAuthority } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
-import { whileThere } from '../../connection/while-there.ts';
+import { fetchTo } from '../../connection/fetch-to.ts';
 import type { Column } from '../../output/columns.ts';
 import { printOne, refuseId } from '../../output/print.ts';
 import { FleetCounters } from '../../simulation/counters.ts';
@@ -55,7 +55,7 @@ export async function agentSimulate(call: Invocation, options: SimulateOptions):
     },
     {
       url: address.url,
-      fetch: whileThere(address),
+      fetch: fetchTo(address),
       counters,
       clock,
       jitter,

@@ -43,7 +43,7 @@ export async function dev(
     ...(dataDir !== undefined && { MUSTER_DATA_DIR: dataDir }),
   });
   if (!config) return;
-  if (config.tls.api ?? config.tls.device) throw new CommandFault(ENCRYPTED, EXIT.usage);
+  if (config.tls.api ?? config.tls.device ?? config.tls.ops) throw new CommandFault(ENCRYPTED, EXIT.usage);
   if (config.store.kind !== 'sqlite' && !call.globals.yes) throw new CommandFault(SHARED, EXIT.usage);
   let addresses: string | undefined;
   const begin: Work = async (service, signal) => {
@@ -62,8 +62,8 @@ export async function dev(
 }
 
 const ENCRYPTED =
-  'MUSTER_API_TLS_CERT_FILE and MUSTER_DEVICE_TLS_CERT_FILE are for `muster serve`: this is for trying things out, with ' +
-  'its own account and daemons over plain http. Leave them out.';
+  'MUSTER_API_TLS_CERT_FILE, MUSTER_DEVICE_TLS_CERT_FILE and MUSTER_OPS_TLS_CERT_FILE are for `muster serve`: this is for ' +
+  'trying things out, with its own account and daemons over plain http. Leave them out.';
 const SHARED =
   'MUSTER_STORE names a store that others may use, and this makes an account with an API key in it: say so with --yes, ' +
   'or leave MUSTER_STORE out.';

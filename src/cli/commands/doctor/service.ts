@@ -1,6 +1,7 @@
 import { systemClock } from '../../../time/clock.ts';
 import { addressOf, trustAuthority, type Address } from '../../connection/address.ts';
 import { operatorOf } from '../../connection/clients.ts';
+import { fetchTo } from '../../connection/fetch-to.ts';
 import { answerJson } from '../../connection/told.ts';
 import { unreachable } from '../../connection/unreachable.ts';
 import { wordsOf } from '../../terminal/exit.ts';
@@ -33,7 +34,7 @@ export async function checkService(
   }
   const { url } = address;
   const askedAt = systemClock.now();
-  const ready = await fetch(`${url}/readyz`, {
+  const ready = await fetchTo(address)(`${url}/readyz`, {
     redirect: 'error',
     signal: AbortSignal.timeout(CHECK_MS_MAX),
   }).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import { ConfigError } from '../../../config/config-error.ts';
 import { addressOf, trustAuthority, type Address, type Plane } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
+import { fetchTo } from '../../connection/fetch-to.ts';
 import { answerJson, answerText } from '../../connection/told.ts';
 import { unreachable } from '../../connection/unreachable.ts';
 import type { Column } from '../../output/columns.ts';
@@ -73,8 +74,8 @@ export async function serviceStatus(call: Invocation): Promise<void> {
 }
 
 /** A probe is no call of an API: it takes no secret, and is not sent again. */
-const get = ({ globals }: Invocation, { url }: Address, path: string): Promise<Response> =>
-  fetch(`${url}${path}`, {
+const get = ({ globals }: Invocation, address: Address, path: string): Promise<Response> =>
+  fetchTo(address)(`${address.url}${path}`, {
     redirect: 'error',
     headers: globals.requestId === undefined ? {} : { 'x-request-id': globals.requestId },
     signal: AbortSignal.timeout(globals.timeoutMs ?? PROBE_MS),

@@ -36,14 +36,14 @@ describe('a store that others may use', () => {
   });
 });
 
-test.each(['API', 'DEVICE'])('a certificate of MUSTER_%s_TLS_CERT_FILE is refused', async (listener) => {
+test.each(['API', 'DEVICE', 'OPS'])('a certificate of MUSTER_%s_TLS_CERT_FILE is refused', async (listener) => {
   const file = join(root, 'certificate');
   writeFileSync(file, '', { mode: 0o600 });
   const env = { [`MUSTER_${listener}_TLS_CERT_FILE`]: file, [`MUSTER_${listener}_TLS_KEY_FILE`]: file };
   expect(await musterHere(['dev'], { ...env, MUSTER_DATA_DIR: join(root, 'tls') })).toEqual({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(/^muster: MUSTER_API_TLS_CERT_FILE .* plain http\. Leave them out\.\n$/) as string,
+    stderr: expect.stringMatching(/^muster: MUSTER_API_TLS_CERT_FILE, .* plain http\. Leave them out\.\n$/) as string,
   });
   expect(existsSync(join(root, 'tls'))).toBe(false);
 });
