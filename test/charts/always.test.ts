@@ -27,6 +27,14 @@ describeWithHelm('every pod', () => {
     }
   });
 
+  test.each(ALL)('of %s leaves its last lines in the status of a container that has failed', async (name) => {
+    for (const { of, spec } of podsOf(await variant(name))) {
+      for (const container of listAt(spec, 'containers')) {
+        expect(at(container, 'terminationMessagePolicy'), `in ${of}`).toBe('FallbackToLogsOnError');
+      }
+    }
+  });
+
   test.each(ALL)(
     'of %s mounts only what it has, and nothing by a subPath, which never shows a renewal',
     async (name) => {

@@ -140,6 +140,42 @@ describeWithHelm('a mistake in the values', () => {
       etcd({ quotaBytes: '8589934592' }),
     ],
     [
+      'resources that are neither requests nor limits',
+      { resources: { request: { cpu: '1' } } },
+      /request.* not allowed/s,
+      { resources: { requests: { cpu: '1' } } },
+    ],
+    [
+      'a quantity in a unit that there is not',
+      { resources: { limits: { memory: '1GB' } } },
+      /resources\/limits\/memory/,
+      { resources: { limits: { memory: '1.5Gi', cpu: 0.5, 'ephemeral-storage': '1e9' } } },
+    ],
+    [
+      'a negative quantity',
+      { resources: { requests: { cpu: -1 } } },
+      /resources\/requests\/cpu/,
+      { resources: { requests: { cpu: 1 } } },
+    ],
+    [
+      'a resource that there is not',
+      { resources: { limits: { mem: '1Gi' } } },
+      /resources\/limits.*'mem' not allowed/s,
+      { resources: { limits: { 'hugepages-2Mi': '4Mi', 'example.com/gpu': 1 } } },
+    ],
+    [
+      'a quantity in a split that is none',
+      onEtcd({ split: { api: { resources: { requests: { cpu: 'one' } } } } }),
+      /split\/api\/resources\/requests\/cpu/,
+      onEtcd({ split: { api: { resources: { requests: { cpu: '100m' } } } } }),
+    ],
+    [
+      'resources of the Jobs by a wrong name',
+      { jobs: { resources: { claims: [] } } },
+      /claims.* not allowed/s,
+      { jobs: { resources: { limits: { memory: '512Mi' } } } },
+    ],
+    [
       'a price as a number',
       { config: { pricePerDaemonMonth: 2.5 } },
       /pricePerDaemonMonth/,

@@ -47,6 +47,7 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
   image: {{ include "muster.image" $root | quote }}
   imagePullPolicy: {{ $root.Values.image.pullPolicy }}
   args: [serve]
+  terminationMessagePolicy: FallbackToLogsOnError
   {{- with $root.Values.securityContext }}
   securityContext:
     {{- toYaml . | nindent 4 }}
@@ -137,6 +138,7 @@ spec:
       image: {{ include "muster.image" .root | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args: {{ toJson .args }}
+      terminationMessagePolicy: FallbackToLogsOnError
       {{- with .env }}
       env:
         {{- toYaml . | nindent 8 }}
