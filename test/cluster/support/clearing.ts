@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { eventually } from './control-plane/program.ts';
 import { leaveSlot, type Slot } from './control-plane/slot.ts';
 import { cgroupOf, processesIn, removeCgroup } from './node/cgroups.ts';
+import { kill } from './node/kill.ts';
 import { restoreKernelSettings } from './node/kernel.ts';
 import { removeNetwork } from './node/network.ts';
 
@@ -53,14 +54,6 @@ function argumentsOf(pid: string): string {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
     return '';
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It ended by itself meanwhile.
   }
 }
 

@@ -1,14 +1,14 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { call } from '../../support/service/muster.ts';
 import type { Cluster } from './cluster.ts';
 import { eventually } from './control-plane/program.ts';
-import type { Image } from './node/image.ts';
 
 const CHART = join(import.meta.dirname, '../../../charts/muster');
 const RELEASE = 'muster';
-const NAMESPACE = 'fleet';
 const WAIT = ['--wait', '--timeout=600s'];
+/** As a rule the first time tells. */
+const TEST_MS = 60_000;
 
 export interface Pod {
   readonly name: string;
@@ -18,60 +18,57 @@ export interface Pod {
   readonly ready: boolean;
 }
 
-/**
- * The chart in a namespace that enforces `restricted`, on an etcd with mutual TLS; spoken to by way of its Services.
- */
+export interface ReleaseOptions {
+  readonly namespace: string;
+  /** Paths of values files, and values; the later ones win. */
+  readonly values: readonly (string | object)[];
+  readonly helm?: 3 | 4;
+  /** The chart's folder; by default that of this tree. */
+  readonly chart?: string;
+}
+
+/** The chart in a namespace that enforces `restricted`; spoken to by way of its Services. */
 export class Release {
-  readonly namespace: string = NAMESPACE;
+  readonly namespace: string;
   readonly #cluster: Cluster;
-  readonly #helm: 3 | 4;
-  readonly #values: string;
+  readonly #options: ReleaseOptions;
 
-  private constructor(cluster: Cluster, helm: 3 | 4) {
+  private constructor(cluster: Cluster, options: ReleaseOptions) {
+    this.namespace = options.namespace;
     this.#cluster = cluster;
-    this.#helm = helm;
-    this.#values = join(cluster.plane.directory, 'values.json');
+    this.#options = options;
   }
 
-  /** The same release by another helm. */
-  by(helm: 3 | 4): Release {
-    return new Release(this.#cluster, helm);
+  /** The same release by another helm, of another chart, or with other values. */
+  by(options: Partial<Omit<ReleaseOptions, 'namespace'>>): Release {
+    return new Release(this.#cluster, { ...this.#options, ...options });
   }
 
-  /** Makes what an administrator makes before: namespace and certificates. Nothing is installed yet. */
-  static async prepare(cluster: Cluster, image: Image, etcd: EtcdCluster, helm: 3 | 4 = 3): Promise<Release> {
-    const release = new Release(cluster, helm);
-    writeFileSync(release.#values, JSON.stringify(values(image, etcd)));
-    await cluster.kubectl(['create', 'namespace', NAMESPACE]);
-    await cluster.kubectl(['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted']);
-    const file = (key: string, name: string): string => `--from-file=${key}=${join(etcd.directory, name)}`;
-    const files = [file('ca.crt', 'ca.crt'), file('tls.crt', 'client.crt'), file('tls.key', 'client.key')];
-    await release.kubectl(['create', 'secret', 'generic', 'etcd-tls', ...files]);
-    return release;
+  /** Makes the namespace, as an administrator does before. Nothing is installed yet. */
+  static async prepare(cluster: Cluster, options: ReleaseOptions): Promise<Release> {
+    await restrictedNamespace(cluster, options.namespace);
+    return new Release(cluster, options);
+  }
+
+  /** Makes a Secret out of files, by their keys in it. */
+  async secretOf(name: string, files: Readonly<Record<string, string>>): Promise<void> {
+    const from = Object.entries(files).map(([key, path]) => `--from-file=${key}=${path}`);
+    await this.kubectl(['create', 'secret', 'generic', name, ...from]);
+  }
+
+  /** Makes a Secret out of texts, by their keys in it. */
+  async secretOfTexts(name: string, stringData: Readonly<Record<string, string>>): Promise<void> {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };
+    await this.kubectl(['create', '--filename=-'], JSON.stringify(secret));
   }
 
   /** @param set values besides those of every test, as `--set` takes them */
   install(...set: readonly string[]): Promise<string> {
-    return this.#installOf(CHART, set);
-  }
-
-  /**
-   * The chart as if it were one before: another version, without a disruption budget, with a default of another day.
-   */
-  installPrevious(...set: readonly string[]): Promise<string> {
-    const chart = join(this.#cluster.plane.directory, 'previous-chart');
-    cpSync(CHART, chart, { recursive: true });
-    rmSync(join(chart, 'templates/availability.yaml'));
-    for (const [file, now, before] of BEFORE) {
-      const text = readFileSync(join(chart, file), 'utf8');
-      if (!now.test(text)) throw new Error(`${file} has no ${now.source}`);
-      writeFileSync(join(chart, file), text.replace(now, before));
-    }
-    return this.#installOf(chart, set);
+    return this.helm('install', RELEASE, this.#chart, ...this.#valuesFlags(), ...WAIT, ...settings(set));
   }
 
   upgrade(...set: readonly string[]): Promise<string> {
-    return this.helm('upgrade', RELEASE, CHART, '--values', this.#values, ...WAIT, ...settings(set));
+    return this.helm('upgrade', RELEASE, this.#chart, ...this.#valuesFlags(), ...WAIT, ...settings(set));
   }
 
   rollback(revision: number): Promise<string> {
@@ -82,17 +79,42 @@ export class Release {
     return this.helm('uninstall', RELEASE, ...WAIT);
   }
 
-  /** `helm test`: its Job's verdict. */
-  test(): Promise<string> {
-    return this.helm('test', RELEASE, '--timeout=600s');
+  /** Resolves when `helm test` passes. It says no, too, where a pod of a busy machine is not ready for a moment. */
+  async testPasses(): Promise<void> {
+    let said = '';
+    const passes = async (): Promise<boolean> => {
+      const failed = await this.helm('test', RELEASE, '--timeout=120s').then(
+        () => undefined,
+        () => this.kubectl(['logs', `${RELEASE}-test`]).catch(String),
+      );
+      said = failed ?? '';
+      return failed === undefined;
+    };
+    await eventually(() => `helm test passes. Its pod said last:\n${said}`, passes, { withinMs: TEST_MS });
   }
 
   helm(...args: readonly string[]): Promise<string> {
-    return this.#cluster.plane.helm(this.#helm, [...args, '--namespace', NAMESPACE]);
+    return this.#cluster.plane.helm(this.#options.helm ?? 3, [...args, '--namespace', this.namespace]);
   }
 
   kubectl(args: readonly string[], input?: string): Promise<string> {
-    return this.#cluster.kubectl([...args, '--namespace', NAMESPACE], input);
+    return this.#cluster.kubectl([...args, '--namespace', this.namespace], input);
+  }
+
+  /** Applies a custom resource. */
+  async apply(kind: string, name: string, spec: object): Promise<void> {
+    const resource = { apiVersion: 'muster.dev/v1beta1', kind, metadata: { name }, spec };
+    await this.kubectl(['apply', '--filename=-'], JSON.stringify(resource));
+  }
+
+  /** Resolves when the custom resource, `kind/name`, is ready. */
+  async ready(resource: string): Promise<void> {
+    await this.kubectl(['wait', '--for=condition=Ready', resource, '--timeout=300s']);
+  }
+
+  /** A field of a resource by its JSONPath. */
+  field(resource: string, path: string): Promise<string> {
+    return this.kubectl(['get', resource, `--output=jsonpath={${path}}`]);
   }
 
   /** The URLs of the Services at their own addresses. */
@@ -106,6 +128,19 @@ export class Release {
     return (await this.secret('muster-secrets'))['operator-token']?.trim() ?? '';
   }
 
+  /** API keys of so many accounts, which it makes. */
+  async apiKeys(count: number): Promise<string[]> {
+    const [{ ops }, token] = await Promise.all([this.addresses(), this.operatorToken()]);
+    const made = Array.from({ length: count }, async () => {
+      const url = `${ops}/operator/v1/accounts`;
+      const account = await call(url, { method: 'POST', token, body: { name: 'load', entitlement: 'standard' } });
+      const key = await call(`${url}/${String(account.body['accountId'])}/api-keys`, { method: 'POST', token });
+      if (key.status !== 201) throw new Error(`POST api-keys: ${account.status} ${key.status} ${key.text}`);
+      return String(key.body['apiKey']);
+    });
+    return await Promise.all(made);
+  }
+
   /** The content of a Secret; of none, where it is not there. */
   async secret(name: string): Promise<Readonly<Record<string, string>>> {
     const found = await this.kubectl(['get', 'secret', name, '--ignore-not-found', '--output=json']);
@@ -115,13 +150,13 @@ export class Release {
     );
   }
 
-  /** The pods of the Deployment that are not on their way out. */
+  /** The pods of the Deployments that are not on their way out. */
   async pods(): Promise<readonly Pod[]> {
     const all = await this.#allPods();
     return all.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(podOf);
   }
 
-  /** Resolves when no pod of the Deployment is on its way out any more. */
+  /** Resolves when no pod of the Deployments is on its way out any more. */
   async nobodyLeaves(): Promise<void> {
     await eventually('the pods that were told to end have ended', async () =>
       (await this.#allPods()).every(({ metadata }) => metadata.deletionTimestamp === undefined),
@@ -138,11 +173,14 @@ export class Release {
     return pods;
   }
 
-  /** The pod whose controller leads now. */
-  async leader(): Promise<Pod> {
+  /**
+   * The pod whose controller leads now.
+   * @param node the leader is looked for among the pods of this node alone
+   */
+  async leader(node?: string): Promise<Pod> {
     let leader: Pod | undefined;
     await eventually('one controller leads', async () => {
-      const pods = await this.pods();
+      const pods = (await this.pods()).filter((pod) => node === undefined || pod.node === node);
       const leading = await Promise.all(pods.map(leads));
       leader = pods.find((_, index) => leading[index]);
       return leader !== undefined;
@@ -152,19 +190,28 @@ export class Release {
   }
 
   async #allPods(): Promise<PodList['items']> {
-    const labels = 'app.kubernetes.io/component=all';
+    const labels = `app.kubernetes.io/instance=${RELEASE},muster.dev/ops=true`;
     const found = JSON.parse(await this.kubectl(['get', 'pods', `--selector=${labels}`, '--output=json'])) as PodList;
     return found.items;
   }
 
-  #installOf(chart: string, set: readonly string[]): Promise<string> {
-    return this.helm('install', RELEASE, chart, '--values', this.#values, ...WAIT, ...settings(set));
+  get #chart(): string {
+    return this.#options.chart ?? CHART;
+  }
+
+  /** Values that are none of a file are written to one. */
+  #valuesFlags(): string[] {
+    return this.#options.values.flatMap((values, index) => {
+      if (typeof values === 'string') return ['--values', values];
+      const file = join(this.#cluster.plane.directory, `values-${this.namespace}-${index}.json`);
+      writeFileSync(file, JSON.stringify(values));
+      return ['--values', file];
+    });
   }
 
   /** The name by which the pods refer to their image. */
   image(): Promise<string> {
-    const path = '--output=jsonpath={.spec.template.spec.containers[0].image}';
-    return this.kubectl(['get', 'deployment', RELEASE, path]);
+    return this.field(`deployment/${RELEASE}`, '.spec.template.spec.containers[0].image');
   }
 
   async #url(listener: 'api' | 'device' | 'ops'): Promise<string> {
@@ -173,23 +220,25 @@ export class Release {
   }
 }
 
-/** The differences of the files of the chart before. */
-const BEFORE: readonly [file: string, now: RegExp, before: string][] = [
-  ['Chart.yaml', /^version: .*$/m, 'version: 0.0.9'],
-  ['values.yaml', /^ {2}clusterRole: true$/m, '  clusterRole: false'],
-];
+/** A namespace that takes such pods alone as Pod Security's `restricted` allows. */
+export async function restrictedNamespace(cluster: Cluster, name: string): Promise<void> {
+  await cluster.kubectl(['create', 'namespace', name]);
+  await cluster.kubectl(['label', 'namespace', name, 'pod-security.kubernetes.io/enforce=restricted']);
+}
+
+/** Gives a Service of type LoadBalancer an address, as soon as it is there: helm waits for one. */
+export async function giveAddress(cluster: Cluster, namespace: string, service: string): Promise<void> {
+  const what = ['service', service, `--namespace=${namespace}`];
+  await eventually(
+    `the Service ${service} is there`,
+    async () => (await cluster.kubectl(['get', ...what, '--ignore-not-found', '--output=name'])) !== '',
+    { lookMs: 1000 },
+  );
+  const status = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip: cluster.hostAddress }] } } });
+  await cluster.kubectl(['patch', ...what, '--subresource=status', '--type=merge', '--patch', status]);
+}
 
 const settings = (set: readonly string[]): string[] => set.flatMap((setting) => ['--set', setting]);
-
-function values({ name }: Image, etcd: EtcdCluster): object {
-  const [repository = '', tag = ''] = name.split(':');
-  return {
-    image: { repository, tag, pullPolicy: 'Never' },
-    store: { type: 'etcd', etcd: { endpoints: etcd.urls, tls: { existingSecret: 'etcd-tls' } } },
-    // Two nodes share what this machine has.
-    resources: { requests: { cpu: '20m', memory: '128Mi' }, limits: { memory: '1Gi' } },
-  };
-}
 
 interface PodList {
   readonly items: readonly {

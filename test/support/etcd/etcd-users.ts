@@ -9,7 +9,9 @@ export async function addUser(
   { username, password }: { readonly username: string; readonly password: string },
   prefix: `${string}/`,
 ): Promise<void> {
-  const etcd = new Etcd3({ hosts: cluster.urls });
+  const files = cluster.certificates;
+  const credentials = files && { rootCertificate: files.ca, certChain: files.certificate, privateKey: files.key };
+  const etcd = new Etcd3({ hosts: cluster.urls, ...(credentials && { credentials }) });
   const { auth } = etcd;
   await auth.userAdd({ name: 'root', password: 'root' });
   await auth.roleAdd({ name: 'root' });

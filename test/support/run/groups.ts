@@ -148,9 +148,7 @@ export const SYSTEM: readonly string[] = [
 ];
 
 /** Tests on two real nodes and on the image (`npm run test:nodes`). */
-export const NODES: readonly string[] = ['image', 'cluster', 'installation', 'availability'].map(
-  (name) => `test/cluster/${name}.test.ts`,
-);
+export const NODES: readonly string[] = ['test/cluster/image.test.ts', 'test/cluster/nodes/*.test.ts'];
 
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
 export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.test.ts', 'test/chaos/chaos.test.ts'];

@@ -36,8 +36,11 @@ function hierarchies(): string[] {
 
 /** All processes in it and below. */
 export function processesIn(path: string): number[] {
-  const pids = groups(path).flatMap((group) => readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n'));
-  return [...new Set(pids.filter((pid) => pid !== '').map(Number))];
+  const texts = groups(path).flatMap(
+    (group) => unlessGone(() => readFileSync(join(group, 'cgroup.procs'), 'utf8')) ?? '',
+  );
+  const lines = texts.flatMap((text) => text.split('\n'));
+  return [...new Set(lines.filter((pid) => pid !== '').map(Number))];
 }
 
 /** Once its processes are gone. */
@@ -54,6 +57,18 @@ function groups(path: string): string[] {
 }
 
 function within(group: string): string[] {
-  const inner = readdirSync(group, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const entries = unlessGone(() => readdirSync(group, { withFileTypes: true })) ?? [];
+  const inner = entries.filter((entry) => entry.isDirectory());
   return inner.flatMap(({ name }) => [...within(join(group, name)), join(group, name)]);
+}
+
+/** The kubelet removes the group of a pod that has ended while it is looked at. */
+function unlessGone<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENODEV') return undefined;
+    throw error;
+  }
 }

@@ -1,18 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { findEtcd } from '../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../support/etcd/etcd.ts';
-import { call } from '../support/service/muster.ts';
-import { Cluster } from './support/cluster.ts';
-import { eventually } from './support/control-plane/program.ts';
-import { describeOn } from './support/control-plane/tools.ts';
-import { buildImage } from './support/node/image.ts';
-import { Release } from './support/release.ts';
-import { SteadyLoad } from './support/steady-load.ts';
+import { findEtcd } from '../../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { Cluster } from '../support/cluster.ts';
+import { describeOn } from '../support/control-plane/tools.ts';
+import { buildImage } from '../support/node/image.ts';
+import { etcdCertificates, etcdValues, imageValues } from '../support/release-values.ts';
+import { Release } from '../support/release.ts';
+import { SteadyLoad } from '../support/steady-load.ts';
 
 /* Owners call the API all the while, through its Service, and notice none of what is done to the pods. */
 
 const ACCOUNTS = 8;
-const REQUESTS_FIRST = 20;
 
 describeOn('cluster', 'under a steady load through the Service', () => {
   let cluster: Cluster;
@@ -26,9 +24,10 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     await cluster.load(image.archive);
     const address = cluster.hostAddress;
     etcd = await EtcdCluster.start({ binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address });
-    release = await Release.prepare(cluster, image, etcd);
+    release = await Release.prepare(cluster, { namespace: 'fleet', values: [imageValues(image), etcdValues(etcd)] });
+    await release.secretOf('etcd-tls', etcdCertificates(etcd));
     await release.install();
-    keys = await accounts(release, ACCOUNTS);
+    keys = await release.apiKeys(ACCOUNTS);
   });
   afterAll(async () => {
     await cluster[Symbol.asyncDispose]();
@@ -36,23 +35,18 @@ describeOn('cluster', 'under a steady load through the Service', () => {
   });
   beforeEach(async () => {
     await release.settled(2);
-    load = new SteadyLoad(`${(await release.addresses()).api}/v1/apps`, keys);
-    await goesOn(load);
+    load = new SteadyLoad({ url: `${(await release.addresses()).api}/v1/apps`, tokens: keys });
+    await load.goesOn();
   });
   afterEach(() => load.stop());
 
   /** The failures until now, after some more requests: a pod may lose one as long as it is there. */
   const failed = async (): Promise<readonly string[]> => {
     await release.nobodyLeaves();
-    await goesOn(load);
+    await load.goesOn();
     await load.stop();
-    const failures = load.failures.map(({ why }) => why);
-    const times = load.failures.map(({ startedAt }) => startedAt);
-    const within =
-      times.length === 0 ? '' : ` within ${((Math.max(...times) - Math.min(...times)) / 1000).toFixed(1)} s`;
-    const kinds = [...new Set(failures)].join(' ');
-    tell(`${load.answered} requests answered, ${failures.length} failed${within} ${kinds}`);
-    return failures;
+    tell(load.summary());
+    return load.failures.map(({ why }) => why);
   };
 
   test('a rolling update loses no request', async () => {
@@ -112,25 +106,6 @@ describeOn('cluster', 'under a steady load through the Service', () => {
 /** The Service still sends to a pod that is gone until Kubernetes sees it. A pod that lives refuses no request. */
 function expectOfOnePod(failures: readonly string[]): void {
   for (const why of failures) expect(['ECONNREFUSED', 'ECONNRESET']).toContain(why);
-}
-
-/** API keys of so many accounts. */
-async function accounts(release: Release, count: number): Promise<string[]> {
-  const [{ ops }, token] = await Promise.all([release.addresses(), release.operatorToken()]);
-  const made = Array.from({ length: count }, async () => {
-    const url = `${ops}/operator/v1/accounts`;
-    const account = await call(url, { method: 'POST', token, body: { name: 'load', entitlement: 'standard' } });
-    const key = await call(`${url}/${String(account.body['accountId'])}/api-keys`, { method: 'POST', token });
-    if (key.status !== 201) throw new Error(`POST api-keys: ${account.status} ${key.status} ${key.text}`);
-    return String(key.body['apiKey']);
-  });
-  return await Promise.all(made);
-}
-
-/** Resolves after some more answers. */
-async function goesOn(load: SteadyLoad): Promise<void> {
-  const enough = load.answered + REQUESTS_FIRST;
-  await eventually('requests are answered', () => load.answered >= enough);
 }
 
 const tellHandOver = (since: number): void =>

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Cluster } from './support/cluster.ts';
-import { eventually } from './support/control-plane/program.ts';
-import { describeOn } from './support/control-plane/tools.ts';
-import { buildImage, type Image } from './support/node/image.ts';
+import { Cluster } from '../support/cluster.ts';
+import { eventually } from '../support/control-plane/program.ts';
+import { describeOn } from '../support/control-plane/tools.ts';
+import { buildImage, type Image } from '../support/node/image.ts';
 
 /* The cluster that the tests of an installation rely on, with a plain Deployment of the image. */
 

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findEtcd } from '../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../support/etcd/etcd.ts';
-import { call } from '../support/service/muster.ts';
-import { Cluster } from './support/cluster.ts';
-import { eventually } from './support/control-plane/program.ts';
-import { describeOn } from './support/control-plane/tools.ts';
-import { buildImage } from './support/node/image.ts';
-import { Release } from './support/release.ts';
+import { findEtcd } from '../../support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { call } from '../../support/service/muster.ts';
+import { Cluster } from '../support/cluster.ts';
+import { eventually } from '../support/control-plane/program.ts';
+import { describeOn } from '../support/control-plane/tools.ts';
+import { daemonPod, ENDPOINT } from '../support/daemon-pod.ts';
+import { buildImage } from '../support/node/image.ts';
+import { etcdCertificates, etcdValues, imageValues } from '../support/release-values.ts';
+import { Release } from '../support/release.ts';
 
 /* The chart and the image together, from nothing to nothing, on two nodes and an etcd of three members. */
 
@@ -23,23 +25,16 @@ describeOn('cluster', 'an installation', () => {
     await cluster.load(image.archive);
     const address = cluster.hostAddress;
     etcd = await EtcdCluster.start({ binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address });
-    release = await Release.prepare(cluster, image, etcd);
+    release = await Release.prepare(cluster, { namespace: 'fleet', values: [imageValues(image), etcdValues(etcd)] });
+    await release.secretOf('etcd-tls', etcdCertificates(etcd));
   });
   afterAll(async () => {
     await cluster[Symbol.asyncDispose]();
     await etcd[Symbol.asyncDispose]();
   });
 
-  const apply = (kind: string, name: string, spec: object): Promise<string> => {
-    const resource = { apiVersion: 'muster.dev/v1beta1', kind, metadata: { name }, spec };
-    return release.kubectl(['apply', '--filename=-'], JSON.stringify(resource));
-  };
-  const ready = (resource: string): Promise<string> =>
-    release.kubectl(['wait', '--for=condition=Ready', resource, '--timeout=300s']);
-  const field = (resource: string, path: string): Promise<string> =>
-    release.kubectl(['get', resource, `--output=jsonpath={${path}}`]);
   const readyReason = (resource: string): Promise<string> =>
-    field(resource, '.status.conditions[?(@.type=="Ready")].reason');
+    release.field(resource, '.status.conditions[?(@.type=="Ready")].reason');
   /** Everything of these kinds in the namespace that Kubernetes itself does not put into each. */
   const left = async (): Promise<string[]> => {
     const kinds = 'deployments,services,pods,jobs,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets';
@@ -53,23 +48,23 @@ describeOn('cluster', 'an installation', () => {
     await release.install();
     expect(await release.settled(2)).toHaveLength(2);
     await cluster.kubectl(['wait', '--for=condition=Established', ...CRDS, '--timeout=60s']);
-    await testPasses(release);
+    await release.testPasses();
   });
 
   test('an account and its key become a Secret that opens the API', async () => {
-    await apply('FleetAccount', 'acme', { entitlement: 'enterprise', deletionPolicy: 'Disable' });
-    await apply('FleetApiKey', 'acme', { accountRef: { name: 'acme' }, secretRef: { name: 'acme-key' } });
-    await ready('fleetaccount/acme');
-    await ready('fleetapikey/acme');
+    await release.apply('FleetAccount', 'acme', { entitlement: 'enterprise', deletionPolicy: 'Disable' });
+    await release.apply('FleetApiKey', 'acme', { accountRef: { name: 'acme' }, secretRef: { name: 'acme-key' } });
+    await release.ready('fleetaccount/acme');
+    await release.ready('fleetapikey/acme');
     expect(await statusOfKey((await release.secret('acme-key'))['apiKey'] ?? '')).toBe(200);
   });
 
   test('a daemon enrolls with the Secret of its FleetApp, and receives the configuration of a FleetOtelConfig', async () => {
     const accountRef = { name: 'acme' };
     // The order does not matter: its pod waits for the Secret.
-    await release.kubectl(['create', '--filename=-'], JSON.stringify(daemon(await release.image(), 'scanner')));
-    await apply('FleetOtelConfig', 'export', { accountRef, enabled: true, endpoint: ENDPOINT });
-    await apply('FleetApp', 'scanner', { accountRef, enrollment: { secretRef: { name: 'scanner' } } });
+    await release.kubectl(['create', '--filename=-'], JSON.stringify(daemonPod(await release.image(), 'scanner')));
+    await release.apply('FleetOtelConfig', 'export', { accountRef, enabled: true, endpoint: ENDPOINT });
+    await release.apply('FleetApp', 'scanner', { accountRef, enrollment: { secretRef: { name: 'scanner' } } });
     await release.kubectl(['wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/scanner', '--timeout=300s']);
     expect(await release.kubectl(['logs', 'scanner'])).toBe(`received ${ENDPOINT}\n`);
     await release.kubectl(['delete', 'pod', 'scanner']);
@@ -82,7 +77,7 @@ describeOn('cluster', 'an installation', () => {
       return appId !== undefined && enrollCode === undefined;
     });
     await eventually('the configuration is known to be delivered', async () => {
-      const delivery = await field('fleetotelconfig/export', '.status.delivery');
+      const delivery = await release.field('fleetotelconfig/export', '.status.delivery');
       return delivery !== '' && (JSON.parse(delivery) as { applied: number }).applied === 1;
     });
   });
@@ -95,7 +90,10 @@ describeOn('cluster', 'an installation', () => {
     await release.rollback(1);
     await release.settled(2);
     expect(
-      await field('deployment/muster', '.spec.template.spec.containers[0].env[?(@.name=="MUSTER_LOG_LEVEL")].value'),
+      await release.field(
+        'deployment/muster',
+        '.spec.template.spec.containers[0].env[?(@.name=="MUSTER_LOG_LEVEL")].value',
+      ),
     ).toBe('info');
     expect([await release.operatorToken(), await statusOfKey(apiKey)]).toEqual([token, 200]);
   });
@@ -107,8 +105,8 @@ describeOn('cluster', 'an installation', () => {
       release.kubectl(['delete', ...named, '--timeout=300s']);
     const accountRef = { name: 'acme' };
     for (const deletionPolicy of ['Revoke', 'Retain']) {
-      await apply('FleetApp', deletionPolicy.toLowerCase(), { accountRef, deletionPolicy });
-      await ready(`fleetapp/${deletionPolicy.toLowerCase()}`);
+      await release.apply('FleetApp', deletionPolicy.toLowerCase(), { accountRef, deletionPolicy });
+      await release.ready(`fleetapp/${deletionPolicy.toLowerCase()}`);
     }
     await remove('fleetapp', 'scanner', 'revoke', 'retain');
     const { apps } = (await call(`${api}/v1/apps`, { token })).body as { apps: { name: string; status: string }[] };
@@ -117,7 +115,7 @@ describeOn('cluster', 'an installation', () => {
     await remove('fleetotelconfig', 'export');
     expect((await call(`${api}/v1/otel-config`, { token })).body).toMatchObject({ enabled: false, endpoint: '' });
 
-    const accountId = await field('fleetaccount/acme', '.status.accountId');
+    const accountId = await release.field('fleetaccount/acme', '.status.accountId');
     await remove('fleetapikey', 'acme');
     expect(await statusOfKey(token)).toBe(401);
     await remove('fleetaccount', 'acme');
@@ -132,29 +130,15 @@ describeOn('cluster', 'an installation', () => {
     expect((await cluster.kubectl(['get', ...CRDS, '--output=name'])).trim().split('\n')).toHaveLength(CRDS.length);
   });
 
-  test('helm 4 adopts the objects that are left, upgrades from an earlier chart, rolls back to it, and leaves nothing', async () => {
-    const helm4 = release.by(4);
-    const isThere = async (what: string): Promise<boolean> =>
-      (await cluster.kubectl(['get', what, '--namespace=fleet', '--ignore-not-found', '--output=name'])) !== '';
-    const now = ['poddisruptionbudget/muster', 'clusterrole/fleet:muster-operator'];
-    const nothingKept = ['crds.keep=false', 'secrets.keep=false'];
-    await helm4.installPrevious();
-    await apply('FleetAccount', 'later', { entitlement: 'standard' });
-    await ready('fleetaccount/later');
+  test('helm 4 adopts the objects that are left, and leaves nothing where nothing is to be kept', async () => {
+    const helm4 = release.by({ helm: 4 });
     const token = await release.operatorToken();
-    expect(await Promise.all(now.map(isThere))).toEqual([false, false]);
-
-    await helm4.upgrade(...nothingKept);
-    await release.settled(2);
-    await testPasses(helm4);
-    expect(await Promise.all(now.map(isThere))).toEqual([true, true]);
-    await helm4.rollback(1);
-    await release.settled(2);
-    expect(await Promise.all(now.map(isThere))).toEqual([false, false]);
-    await helm4.upgrade(...nothingKept);
+    await helm4.install();
     expect(await release.operatorToken()).toBe(token);
-    await apply('FleetAccount', 'last', { entitlement: 'standard' });
-    await ready('fleetaccount/last');
+    await release.apply('FleetAccount', 'last', { entitlement: 'standard' });
+    await release.ready('fleetaccount/last');
+    await helm4.upgrade('crds.keep=false', 'secrets.keep=false');
+    await release.settled(2);
 
     // The finalizers run before an uninstall takes everything.
     await helm4.uninstall();
@@ -165,55 +149,3 @@ describeOn('cluster', 'an installation', () => {
     );
   });
 });
-
-/** It says no, too, where a pod of a busy machine is not ready for a moment. */
-const testPasses = (release: Release): Promise<void> =>
-  eventually('helm test passes', () =>
-    release.test().then(
-      () => true,
-      () => false,
-    ),
-  );
-
-const ENDPOINT = 'https://otel.example.com';
-
-/** The program of a daemon; the Secret fills its environment. */
-const DAEMON = `
-  const { appId, enrollCode, serverUrl } = process.env;
-  const ask = async (path, credential, body) => {
-    const headers = credential === undefined ? {} : { authorization: \`Bearer \${credential}\` };
-    const answer = await fetch(serverUrl + '/device/v1/' + path, {
-      headers,
-      ...(body && { method: 'POST', body: JSON.stringify(body) }),
-    });
-    if (!answer.ok) throw new Error(path + ': ' + answer.status + ' ' + await answer.text());
-    return answer.status === 204 ? {} : await answer.json();
-  };
-  const { credential } = await ask('enroll', undefined, {
-    appId, enrollCode, platform: 'linux', agentVersion: '1.0.0', connection: 'cloud',
-  });
-  for (;;) {
-    const { revision, otel } = await ask('config', credential);
-    if (otel.enabled) {
-      await ask('config/ack', credential, { revision, status: 'applied' });
-      console.log('received ' + otel.endpoint);
-      break;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-`;
-
-/** A pod of the image's Node, which is allowed what `restricted` allows. */
-function daemon(image: string, name: string): object {
-  const securityContext = {
-    allowPrivilegeEscalation: false,
-    capabilities: { drop: ['ALL'] },
-    runAsNonRoot: true,
-    seccompProfile: { type: 'RuntimeDefault' },
-  };
-  const command = ['node', '--input-type=module', '--eval', DAEMON];
-  const envFrom = [{ secretRef: { name } }];
-  const container = { name, image, imagePullPolicy: 'Never', command, envFrom, securityContext };
-  const spec = { restartPolicy: 'Never', automountServiceAccountToken: false, containers: [container] };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
-}
