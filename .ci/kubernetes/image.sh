@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Builds the image of deploy/Dockerfile, where it has not been built of just these files, and prints two lines: its name
-# in the tests' own storage, and the archive that it was saved to.
+# image.sh [FOLDER]: builds the image of deploy/Dockerfile, of this tree or of another one, where it has not been built of
+# just these files, and prints two lines: its name in the tests' own storage, and the archive that it was saved to.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-.ci/kubernetes/base-image.sh >&2
-. .ci/kubernetes/storage.sh
+scripts=$(cd "$(dirname "$0")" && pwd)
+"$scripts/base-image.sh" >&2
+. "$scripts/storage.sh"
+cd "${1:-$scripts/../..}"
 
-contents=$(find .dockerignore deploy/Dockerfile .ci/kubernetes/base-image.sh package.json package-lock.json bin src \
-  clients/typescript/package.json clients/typescript/src -type f -print0 |
-  LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
+contents=$({
+  find .dockerignore deploy/Dockerfile package.json package-lock.json bin src clients/typescript/package.json \
+    clients/typescript/src -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+  sha256sum <"$scripts/base-image.sh"
+} | sha256sum | cut -c1-16)
 name=localhost/muster:$contents
 archive=$images/muster-$contents.tar
 
@@ -27,5 +30,8 @@ if [ ! -e "$archive" ]; then
     in_storage buildah rmi --force "localhost/muster:$(basename "$old" .tar | cut -d- -f2)" >/dev/null 2>&1 || true
     rm -f "$old"
   done
+else
+  # It is kept longer than one that nobody asks for.
+  touch "$archive"
 fi
 printf '%s\n' "$name" "$archive"

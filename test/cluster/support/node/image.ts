@@ -11,9 +11,13 @@ export interface Image {
   readonly archive: string;
 }
 
-/** Muster's own image of the files as they are; built when they have changed, which takes minutes the first time. */
-export async function buildImage(): Promise<Image> {
-  const [name = '', archive = ''] = (await command(join(SCRIPTS, 'image.sh'), [])).trim().split('\n');
+/**
+ * Muster's own image of the files as they are; built when they have changed, which takes minutes the first time.
+ * @param folder another tree than this one, such as an earlier commit's
+ */
+export async function buildImage(folder?: string): Promise<Image> {
+  const args = folder === undefined ? [] : [folder];
+  const [name = '', archive = ''] = (await command(join(SCRIPTS, 'image.sh'), args)).trim().split('\n');
   return { name, archive };
 }
 

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { laidBuild } from '../../system/neighbours/previous-build.ts';
+import { buildImage, type Image } from './node/image.ts';
+
+export interface PreviousRelease {
+  readonly image: Image;
+  /** The folder of its chart. */
+  readonly chart: string;
+  /** The format of the records that it writes. */
+  readonly format: number;
+}
+
+/** The chart and the image of an earlier commit, built as those of this one are. */
+export async function previousRelease(commit: string): Promise<PreviousRelease> {
+  const folder = laidBuild(commit);
+  const records = readFileSync(join(folder, 'src/domain/records/records.ts'), 'utf8');
+  const format = Number(/^export const FORMAT = (\d+);$/m.exec(records)?.[1]);
+  return { image: await buildImage(folder), chart: join(folder, 'charts/muster'), format };
+}
