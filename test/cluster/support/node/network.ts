@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import type { Slot } from '../control-plane/slot.ts';
 
 /** A node's place in the network; node 1 has the control plane, and the way to this machine. */
@@ -43,7 +43,7 @@ export function layNetwork(slot: Slot, nodes: readonly NodeNetwork[]): void {
 }
 
 function join(slot: Slot, first: NodeNetwork, second: NodeNetwork): void {
-  const between = `10.189.${slot.number}.5`;
+  const between = betweenNodes(slot);
   ip('-n', first.namespace, 'link', 'add', 'node2', 'type', 'veth', 'peer', 'name', 'up0', 'netns', second.namespace);
   ip('-n', first.namespace, 'addr', 'add', `${between}/30`, 'dev', 'node2');
   ip('-n', first.namespace, 'link', 'set', 'node2', 'up');
@@ -55,6 +55,35 @@ function settle({ namespace, address }: NodeNetwork, gateway: string): void {
   ip('-n', namespace, 'addr', 'add', `${address}/30`, 'dev', 'up0');
   ip('-n', namespace, 'link', 'set', 'up0', 'up');
   ip('-n', namespace, 'route', 'add', 'default', 'via', gateway);
+}
+
+/** Takes the cable out: nothing comes from the node or its pods any more, nor gets there. */
+export const unplug = ({ namespace }: NodeNetwork): void => ip('-n', namespace, 'link', 'set', 'up0', 'down');
+
+/** Puts the cable of the second node back in; its way out went with the link. */
+export function plug({ namespace }: NodeNetwork, slot: Slot): void {
+  ip('-n', namespace, 'link', 'set', 'up0', 'up');
+  ip('-n', namespace, 'route', 'replace', 'default', 'via', betweenNodes(slot));
+}
+
+/** The address of the first node on its link to the second one. */
+const betweenNodes = (slot: Slot): string => `10.189.${slot.number}.5`;
+
+/** The processes in the node's network, but for those of its pods, which have networks of their own. */
+export function processesOf({ namespace }: NodeNetwork): number[] {
+  const { ino } = statSync(`/run/netns/${namespace}`);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && networkOf(name) === ino)
+    .map(Number);
+}
+
+function networkOf(pid: string): number | undefined {
+  try {
+    return statSync(`/proc/${pid}/ns/net`).ino;
+  } catch {
+    // It ended meanwhile.
+    return undefined;
+  }
 }
 
 /** The routes go with the link. */

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { command } from '../control-plane/command.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import { Program } from '../control-plane/program.ts';
+import { eventually, Program } from '../control-plane/program.ts';
 import type { Slot } from '../control-plane/slot.ts';
 import { toolPath, type Tool } from '../control-plane/tools.ts';
 import { cgroupOf, makeCgroup, processesIn } from './cgroups.ts';
-import { enter, type NodeNetwork } from './network.ts';
+import { kill } from './kill.ts';
+import { enter, plug, processesOf, unplug, type NodeNetwork } from './network.ts';
 import { nodeName, socketOf, writeNodeFiles, type NodeFiles } from './node-files.ts';
 
 /** A node: containerd, kubelet and kube-proxy in a network namespace of their own. */
@@ -18,11 +19,13 @@ export class Node {
   readonly proxy: Program;
   readonly #files: NodeFiles;
   readonly #plane: ControlPlane;
+  readonly #slot: Slot;
 
   constructor(slot: Slot, network: NodeNetwork, plane: ControlPlane, dns: string) {
     this.name = nodeName(network.number);
     this.address = network.address;
     this.#plane = plane;
+    this.#slot = slot;
     this.#files = filesOf(slot, network, plane, dns);
     const { folder } = this.#files;
     const kubeconfig = plane.access(`kubelet-${this.name}`, `/O=system:nodes/CN=system:node:${this.name}`);
@@ -51,6 +54,34 @@ export class Node {
     writeNodeFiles(this.#files);
     await this.containerd.start(() => this.#ctr('version').then(YES, NO));
     await this.load(pauseArchive);
+    await this.#join();
+  }
+
+  /**
+   * The power fails: the kubelet, containerd and all pods end at once, and nobody answers at their addresses. The disk
+   * stays. Of the second node: the first one has the control plane.
+   */
+  async cutPower(): Promise<void> {
+    const { network, cgroup } = this.#files;
+    if (network.number === 1) throw new Error('the first node has the control plane');
+    unplug(network);
+    for (const pid of [...processesOf(network), ...processesIn(cgroup)]) kill(pid);
+    await eventually(`no process of ${this.name} is left`, () => {
+      const left = [...processesOf(network), ...processesIn(cgroup)];
+      for (const pid of left) kill(pid);
+      return left.length === 0;
+    });
+    await Promise.all([this.containerd, this.kubelet, this.proxy].map((program) => program.kill()));
+  }
+
+  /** Power is back; resolves when pods may come. */
+  async restorePower(): Promise<void> {
+    plug(this.#files.network, this.#slot);
+    await this.containerd.start(() => this.#ctr('version').then(YES, NO));
+    await this.#join();
+  }
+
+  async #join(): Promise<void> {
     await this.kubelet.start(async () => (await this.#status()) === 'True');
     // It waits for its node's name and addresses, which the kubelet makes known.
     await this.proxy.start(() => answers(`http://${this.address}:10256/healthz`));
@@ -64,7 +95,7 @@ export class Node {
   /** Kills what runs in the containers of a pod, as the kernel does where memory runs out. The pod itself stays. */
   crash(podUid: string): void {
     const ofPod = processesIn(this.#files.cgroup).filter((pid) => procFile(pid, 'cgroup').includes(podUid));
-    for (const pid of ofPod) if (!procFile(pid, 'cmdline').startsWith('/pause')) process.kill(pid, 'SIGKILL');
+    for (const pid of ofPod) if (!procFile(pid, 'cmdline').startsWith('/pause')) kill(pid);
   }
 
   #ctr(...args: string[]): Promise<string> {
@@ -77,7 +108,14 @@ export class Node {
   }
 }
 
-const procFile = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+/** Nothing of a process that has ended meanwhile. */
+function procFile(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
 
 function filesOf(slot: Slot, network: NodeNetwork, plane: ControlPlane, dns: string): NodeFiles {
   const name = nodeName(network.number);
