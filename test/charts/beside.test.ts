@@ -10,6 +10,7 @@ import {
   ON_ETCD,
   one,
   parse,
+  podsOf,
   render,
   type KubeObject,
   type Values,
@@ -200,26 +201,35 @@ describeWithHelm('before an uninstall', () => {
 
 describeWithHelm('the network policy', () => {
   const policy = async (networkPolicy: Values): Promise<unknown> =>
-    at(
-      one(
-        await render({ values: { ...ON_ETCD, networkPolicy: { enabled: true, ...networkPolicy } } }),
-        'NetworkPolicy',
-        'muster',
-      ),
-      'spec',
-    );
+    at(one(await render({ values: { ...ON_ETCD, networkPolicy } }), 'NetworkPolicy', 'muster'), 'spec');
   const rule = (spec: unknown, way: 'ingress' | 'egress', port: unknown): unknown =>
     listAt(spec, way).find((each) => listAt(each, 'ports').some((one) => at(one, 'port') === port));
 
-  test('lets anybody to the API and the devices, and nobody but the release to the ops listener', async () => {
+  test('is there unless it is turned off', async () => {
+    expect(names(await render(), 'NetworkPolicy')).toEqual(['muster']);
+    expect(names(await render({ values: { networkPolicy: { enabled: false } } }), 'NetworkPolicy')).toEqual([]);
+  });
+
+  test('is about every pod of the release: those of the Jobs and of helm test, too', async () => {
+    const values = { crds: { keep: false } };
+    const objects = await render({ values });
+    const selector = Object.entries(
+      at(one(objects, 'NetworkPolicy', 'muster'), 'spec', 'podSelector', 'matchLabels') as Record<string, string>,
+    );
+    const pods = podsOf(objects);
+    expect(pods.map(({ of }) => of.split(' ')[0]).toSorted()).toEqual(['Deployment', 'Job', 'Job', 'Pod']);
+    for (const { of, metadata } of pods) {
+      for (const [key, value] of selector) expect(at(metadata, 'labels', key), `${key} of ${of}`).toBe(value);
+    }
+  });
+
+  test('lets anybody to the API and the devices, and to the ops listener its own namespace alone', async () => {
     const spec = await policy({});
     expect([rule(spec, 'ingress', 'api'), rule(spec, 'ingress', 'device')].map((each) => at(each, 'from'))).toEqual([
       undefined,
       undefined,
     ]);
-    const own = {
-      podSelector: { matchLabels: { 'app.kubernetes.io/name': 'muster', 'app.kubernetes.io/instance': 'muster' } },
-    };
+    const own = { podSelector: {} };
     expect(at(rule(spec, 'ingress', 'ops'), 'from')).toEqual([own]);
     const from = { namespaceSelector: { matchLabels: { a: 'b' } } };
     const narrower = await policy({ apiFrom: [from], opsFrom: [from] });
@@ -227,13 +237,20 @@ describeWithHelm('the network policy', () => {
     expect(at(rule(narrower, 'ingress', 'ops'), 'from')).toEqual([own, from]);
   });
 
+  test('lets the namespace that is named for monitoring to the ops listener, and to nothing else', async () => {
+    const named = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
+    const spec = await policy({ monitoringNamespace: 'monitoring', apiFrom: [{ podSelector: {} }] });
+    expect(at(rule(spec, 'ingress', 'ops'), 'from')).toEqual([{ podSelector: {} }, named]);
+    expect(at(rule(spec, 'ingress', 'api'), 'from')).toEqual([{ podSelector: {} }]);
+  });
+
   test('lets it to DNS, to etcd at its ports, to the API server, and nowhere else', async () => {
     const spec = await policy({});
     expect(listAt(spec, 'egress').map((each) => listAt(each, 'ports').map((port) => at(port, 'port')))).toEqual([
-      [53, 53],
+      [53, 53, 5353, 5353],
       ['ops'],
       [2379],
-      [443, 6443],
+      [443, 6443, 8443, 16_443],
     ]);
     expect(
       at(rule(await policy({ etcdPorts: [1], etcdTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }), 'egress', 1), 'to'),

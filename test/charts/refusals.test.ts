@@ -47,6 +47,18 @@ describeWithHelm('a mistake in the values', () => {
       etcd({ endpoints: ['https://[::1]:1'] }),
     ],
     [
+      'a namespace that can be none',
+      { networkPolicy: { monitoringNamespace: 'Prometheus' } },
+      /networkPolicy\/monitoringNamespace/,
+      { networkPolicy: { monitoringNamespace: 'monitoring' } },
+    ],
+    [
+      'a spread that there is not',
+      { spread: { whenUnsatisfiable: 'Never' } },
+      /spread\/whenUnsatisfiable/,
+      { spread: { whenUnsatisfiable: 'DoNotSchedule' } },
+    ],
+    [
       'cert-manager without an issuer',
       { tls: { certManager: { enabled: true } } },
       /tls\.certManager\.issuerRef\.name: name the Issuer/,

@@ -120,6 +120,36 @@ describeWithHelm('on etcd', () => {
   });
 });
 
+describeWithHelm('the spread', () => {
+  const spreadOf = async (more: Values): Promise<unknown[]> =>
+    listAt(podOf(await deployment(onEtcd(more))), 'topologySpreadConstraints').map((each) => ({
+      key: at(each, 'topologyKey'),
+      when: at(each, 'whenUnsatisfiable'),
+      taints: at(each, 'nodeTaintsPolicy'),
+    }));
+  const hostname = 'kubernetes.io/hostname';
+  const zone = { key: 'topology.kubernetes.io/zone', when: 'ScheduleAnyway', taints: undefined };
+
+  test('over nodes and zones is where that can be', async () => {
+    expect(await spreadOf({})).toEqual([{ key: hostname, when: 'ScheduleAnyway', taints: undefined }, zone]);
+  });
+
+  test('over nodes is a must where that is said, among those that pods may go to; over zones it never is', async () => {
+    expect(await spreadOf({ spread: { whenUnsatisfiable: 'DoNotSchedule' } })).toEqual([
+      { key: hostname, when: 'DoNotSchedule', taints: 'Honor' },
+      zone,
+    ]);
+  });
+
+  test('gives way to constraints of your own', async () => {
+    const own = { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' };
+    const spread = { whenUnsatisfiable: 'DoNotSchedule' };
+    expect(await spreadOf({ spread, topologySpreadConstraints: [own] })).toEqual([
+      { key: 'rack', when: 'DoNotSchedule', taints: undefined },
+    ]);
+  });
+});
+
 describeWithHelm('split', () => {
   const split = (more: Values = {}): Values => onEtcd({ split: { enabled: true, ...more } });
   const rolesOf = (objects: readonly KubeObject[]): Record<string, string | undefined> =>

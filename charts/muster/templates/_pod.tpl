@@ -93,12 +93,17 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
     {{- end }}
 {{- end }}
 
-{{/* Over nodes and zones where that can be; each rollout is spread for itself. */}}
+{{/* Over nodes and zones; each rollout is spread for itself. A zone that is away never keeps a pod from running. */}}
 {{- define "muster.spread" -}}
 {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+{{- $must := and (eq $key "kubernetes.io/hostname") (eq $.root.Values.spread.whenUnsatisfiable "DoNotSchedule") }}
 - maxSkew: 1
   topologyKey: {{ $key }}
-  whenUnsatisfiable: ScheduleAnyway
+  whenUnsatisfiable: {{ ternary "DoNotSchedule" "ScheduleAnyway" $must }}
+  {{- if $must }}
+  # A node that is drained or lost is none that has to be filled first.
+  nodeTaintsPolicy: Honor
+  {{- end }}
   matchLabelKeys: [pod-template-hash]
   labelSelector:
     matchLabels:
