@@ -16,7 +16,7 @@ import {
   type Values,
 } from './support/render.ts';
 
-/* TLS of the ops listener, with all that asks it, and the certificates of cert-manager. */
+/* TLS of the ops listener, with all that asks it, the certificates of cert-manager, and the notes. */
 
 const podOf = (object: KubeObject): unknown => at(object, 'spec', 'template', 'spec');
 const volume = (pod: unknown, name: string): unknown =>
@@ -100,6 +100,21 @@ describeWithHelm('TLS of the ops listener', () => {
     const plain = await notes({});
     expect(plain).toContain('curl -sS http://127.0.0.1:8082/operator/v1/accounts');
     expect(plain).not.toContain('ca.crt');
+  });
+});
+
+describeWithHelm('the notes', () => {
+  const monitored = { podMonitor: { enabled: true } };
+  const says = 'name that in networkPolicy.monitoringNamespace';
+
+  test.each<[string, Values, boolean]>([
+    ['a monitor, and nobody is let in', { metrics: monitored }, true],
+    ['a namespace is named', { metrics: monitored, networkPolicy: { monitoringNamespace: 'monitoring' } }, false],
+    ['other peers are', { metrics: monitored, networkPolicy: { opsFrom: [{ podSelector: {} }] } }, false],
+    ['there is no policy', { metrics: monitored, networkPolicy: { enabled: false } }, false],
+    ['there is no monitor', {}, false],
+  ])('%s', async (_what, values, warns) => {
+    expect((await notes(values)).includes(says)).toBe(warns);
   });
 });
 
