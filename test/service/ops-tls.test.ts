@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { makeCertificates, selfSigned, type SelfSigned } from '../support/http/certificates.ts';
+import { issuedBy, makeCertificates, selfSigned, type SelfSigned } from '../support/http/certificates.ts';
 import { MountedSecret } from '../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { musterHere, type Ended } from '../support/service/muster-command.ts';
@@ -144,9 +144,13 @@ describe('beside the service, the command believes the certificate of its file',
     expect(ended.stderr).not.toContain('hunter2');
   });
 
-  test('and sends no token to whoever else took the port', async () => {
+  test.each([
+    ['another certificate', () => second],
+    ['a certificate that the one of the file has issued', () => issuedBy(dir, 'ops 1', 'issued')],
+  ])('and sends no token to whoever took the port with %s', async (_what, presented) => {
+    secret.renew(files(first));
     const asked: unknown[] = [];
-    const server = createServer({ ...second }, ({ headers }, response) => {
+    const server = createServer({ ...presented() }, ({ headers }, response) => {
       asked.push(headers);
       response.end('{}');
     });

@@ -54,10 +54,20 @@ export interface SelfSigned {
 }
 
 /** A certificate that expires in a day, of a key of its own, for 127.0.0.1 or another name as in `DNS:a.example`. */
-export function selfSigned(directory: string, name: string, alternative = 'IP:127.0.0.1'): SelfSigned {
+export const selfSigned = (directory: string, name: string, alternative = 'IP:127.0.0.1'): SelfSigned =>
+  made(directory, name, alternative, []);
+
+/** One that a self-signed certificate of the same directory has issued, for 127.0.0.1. */
+export const issuedBy = (directory: string, authority: string, name: string): SelfSigned =>
+  made(directory, name, 'IP:127.0.0.1', [
+    ...['-CA', join(directory, `${authority}.crt`)],
+    ...['-CAkey', join(directory, `${authority}.key`)],
+  ]);
+
+function made(directory: string, name: string, alternative: string, authority: readonly string[]): SelfSigned {
   const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.crt`)];
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
   const forItself = ['-days', '1', '-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];
-  execFileSync('openssl', ['req', '-x509', ...newKey, '-out', cert, ...forItself], { stdio: 'pipe' });
+  execFileSync('openssl', ['req', '-x509', ...newKey, '-out', cert, ...forItself, ...authority], { stdio: 'pipe' });
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }
