@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { at, CHART, describeWithHelm, listAt, ofKind, one, render, type KubeObject } from './support/render.ts';
+import { at, CHART, describeWithHelm, listAt, ofKind, one, parse, render, type KubeObject } from './support/render.ts';
 
 /* The clients of Muster: monitors, rules and boards, Ingress and routes. */
 
@@ -43,6 +43,29 @@ describeWithHelm('monitoring', () => {
     expect(names(objects, 'ConfigMap')).toHaveLength(filesOf('dashboards', '.json').length);
     const none = await render();
     expect([...names(none, 'PrometheusRule'), ...names(none, 'ConfigMap')]).toEqual([]);
+  });
+
+  test('an AlertmanagerConfig has the rules of the file, and is there where it is wanted alone', async () => {
+    const [file] = parse(`kind: File\n${readFileSync(join(CHART, 'files/alertmanager/inhibit-rules.yaml'), 'utf8')}`);
+    const written = listAt(file, 'inhibit_rules');
+    const values = { metrics: { alertmanagerConfig: { enabled: true, labels: { alertmanager: 'main' } } } };
+    const config = one(await render({ values }), 'AlertmanagerConfig', 'muster');
+    expect(config.metadata.labels).toMatchObject({ alertmanager: 'main' });
+    const matchers = (rule: unknown, side: string): string[] =>
+      listAt(rule, side).map((each) => {
+        const type = String(at(each, 'matchType'));
+        const value = String(at(each, 'value'));
+        return `${String(at(each, 'name'))} ${type} ${type === '=~' ? `"${value}"` : value}`;
+      });
+    const rules = listAt(config, 'spec', 'inhibitRules');
+    expect(
+      rules.map((rule) => ({
+        source_matchers: matchers(rule, 'sourceMatch'),
+        target_matchers: matchers(rule, 'targetMatch'),
+        equal: listAt(rule, 'equal'),
+      })),
+    ).toEqual(written);
+    expect(names(await render(), 'AlertmanagerConfig')).toEqual([]);
   });
 
   test.each([

@@ -13,7 +13,12 @@ const everywhere: Values = {
   secrets: { keep: false },
   ingress: { api: { enabled: true, hosts: ['a.b'] }, device: { enabled: true, hosts: ['c.d'] } },
   tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' }, ops: { existingSecret: 'ops' } },
-  metrics: { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboards: { enabled: true } },
+  metrics: {
+    serviceMonitor: { enabled: true },
+    prometheusRule: { enabled: true },
+    dashboards: { enabled: true },
+    alertmanagerConfig: { enabled: true },
+  },
 };
 
 /** Values that together reach every template: what must hold always is asked of each. */
