@@ -1,4 +1,5 @@
 import { KUBE_METHODS } from '../controller/kubernetes/client/metrics.ts';
+import { FAILURE_REASONS } from '../controller/kubernetes/failures/failure.ts';
 import {
   READY_STATUSES,
   RECONCILE_OUTCOMES,
@@ -44,6 +45,13 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
     unit: 'seconds',
     since: '0.1.0',
   });
+  const failedAttempts = kubernetes.labelledCounter({
+    name: 'muster_kubernetes_reconcile_failures_total',
+    help: 'Reconciliations that failed and were tried again, by kind and reason; `WriteConflict` is an ordinary event.',
+    labels: { kind: KINDS, reason: FAILURE_REASONS },
+    unit: 'failures',
+    since: '0.1.0',
+  });
   return {
     operatorGauges: operatorGauges(kubernetes),
     kubernetesAnswered: (method, status) => requests.inc({ method, answer: answerOf(status) }),
@@ -55,6 +63,7 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
       since: '0.1.0',
     }),
     informerFailed: (resource, reason) => failures.inc({ resource, reason }),
+    reconcileFailed: (kind, reason) => failedAttempts.inc({ kind, reason }),
     reconciled: (kind, outcome, seconds) => reconciliations.observe({ kind, outcome }, seconds),
   };
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Muster } from '../support/service/muster.ts';
+import { call, Muster } from '../support/service/muster.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { ApiFront, type FrontRequest, type Meddling } from './support/api-front.ts';
 import { ControlPlane } from './support/control-plane/control-plane.ts';
@@ -16,6 +16,8 @@ const WATCHES = 6;
 const STEP_MS = 500;
 /** Longer than a request may take; far shorter than the silence after which a watch is opened anew. */
 const QUIET_MS = 30_000;
+/** The time that a slow API server takes for each answer. */
+const SLOW_MS = 5000;
 
 describeOn('control plane', 'the operator and a troubled API server', () => {
   const clock = new FakeClock(Date.now());
@@ -195,6 +197,61 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     await plane.startApiServer();
     name = `${name}-after`;
     await wish();
+    await expectSettled();
+  });
+
+  const failures = async (kind: string, reason: string): Promise<number> => {
+    const { text } = await call(`${muster.ops}/metrics`);
+    const series = `muster_kubernetes_reconcile_failures_total{kind="${kind}",reason="${reason}"}`;
+    const line = text.split('\n').find((one) => one.startsWith(series));
+    return Number(line?.slice(series.length) ?? 0);
+  };
+  /** The statuses that were sent since, as they were sent. */
+  const statuses = (from: number): string =>
+    front.seen
+      .slice(from)
+      .filter(({ path }) => path.endsWith('/status'))
+      .map(({ body }) => body)
+      .join('\n');
+
+  test('one that is frozen ends no attempt in silence, and what is said afterwards is true', async () => {
+    await wish();
+    await expectSettled();
+    const { status } = await team.ready('facct', name, 'Synced');
+    const [from, before] = [front.seen.length, await failures('FleetAccount', 'ApiServerUnavailable')];
+    plane.apiServer.freeze();
+    try {
+      await operatorApi(muster, `accounts/${String(status['accountId'])}`, 'PATCH', { disabled: true });
+      const failed = async (): Promise<boolean> => (await failures('FleetAccount', 'ApiServerUnavailable')) > before;
+      await team.eventually('the attempt to be given up', failed);
+    } finally {
+      plane.apiServer.thaw();
+    }
+    await team.ready('facct', name, 'ChangedOutside');
+    expect(statuses(from)).not.toContain('ApiServerUnavailable');
+  });
+
+  test('one that is slow is waited for: no attempt fails, and no condition says so', async () => {
+    const from = front.seen.length;
+    const before = await failures('FleetApiKey', 'ApiServerUnavailable');
+    front.meddle = async ({ watch }) => {
+      if (!watch) await clock.sleep(SLOW_MS);
+      return undefined;
+    };
+    await wish();
+    await expectSettled();
+    expect(await failures('FleetApiKey', 'ApiServerUnavailable')).toBe(before);
+    expect(statuses(from)).not.toMatch(/Failed|Unavailable|Refused/);
+  });
+
+  test('one that takes everything but Secrets, in silence: the key says so, and is issued when they are taken', async () => {
+    front.meddle = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/secrets') ? new Promise(() => undefined) : undefined;
+    await wish();
+    const told = await team.ready('fkey', name, 'SecretWriteFailed');
+    const message = told.status.conditions?.find(({ type }) => type === 'Ready')?.message;
+    expect(message).toContain(`The Secret ${name} cannot be written: no answer of the API server`);
+    front.meddle = () => undefined;
     await expectSettled();
   });
 

@@ -35,7 +35,13 @@ const RANKS: readonly (readonly string[])[] = [
   ['store/etcd/lease', 'domain/fleet', 'domain/rate-window', 'domain/fullness'],
   ['store/etcd', 'domain/rate-window/shared', 'domain/keys', 'domain/status-history', 'domain/audit'],
   ['domain/history', 'domain/replicas', 'domain/mutation'],
-  ['domain/access-audit', 'domain/accounts', 'domain/apps', 'domain/limited-accounts'],
+  [
+    'domain/access-audit',
+    'domain/accounts',
+    'domain/apps',
+    'domain/limited-accounts',
+    'controller/kubernetes/failures',
+  ],
   ['api/http'],
   [
     'domain/devices',

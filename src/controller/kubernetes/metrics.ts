@@ -1,4 +1,5 @@
 import type { KubeClientMetrics } from './client/metrics.ts';
+import type { FailureReason } from './failures/failure.ts';
 import type { InformerMetrics } from './runtime/metrics.ts';
 
 /* The metrics of the operator of custom resources: the verbs that it calls, and the closed set of their label. */
@@ -13,6 +14,8 @@ export const READY_STATUSES = ['True', 'False', 'Unknown'] as const;
 export interface OperatorMetrics extends InformerMetrics, KubeClientMetrics {
   /** @param seconds that the reconciliation took */
   reconciled(kind: string, outcome: ReconcileOutcome, seconds: number): void;
+  /** An attempt failed, and is made again. */
+  reconcileFailed(kind: string, reason: FailureReason): void;
   /** @param read called at each scrape; undefined while this replica does not run the operator */
   operatorGauges(read: OperatorGauges | undefined): void;
 }

@@ -6,6 +6,8 @@ import type { Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
+import { FailingResources } from './failures/failing-resources.ts';
+import { failureOf } from './failures/failure.ts';
 import type { OperatorGauges, OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { KINDS } from './resources/kinds.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
@@ -13,7 +15,7 @@ import type { Informer } from './runtime/informer.ts';
 import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
 import { NamespaceCache, readyOf } from './runtime/namespace-cache.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
-import { parseResource, parseWorkKey } from './runtime/resource.ts';
+import { parseWorkKey } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
 import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
@@ -67,6 +69,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
     queue,
     subscriptions,
     statusWrittenAt: new Map(),
+    failing: new FailingResources(clock),
     caches,
     recorder: createEventRecorder({ ...deps, instance: deps.replicaId }),
   };
@@ -94,6 +97,7 @@ interface Operator extends OperatorDeps {
   readonly subscriptions: Subscriptions;
   /** When this operator last wrote the status of each key, on the monotonic clock. */
   readonly statusWrittenAt: Map<string, number>;
+  readonly failing: FailingResources;
   readonly caches: ReadonlyMap<string, NamespaceCache>;
   readonly recorder: EventRecorder;
 }
@@ -113,13 +117,17 @@ async function workOn(operator: Operator, key: string, signal: AbortSignal): Pro
     queue.forget(key);
     subscriptions.unsubscribe(key);
     operator.statusWrittenAt.delete(key);
+    operator.failing.forget(key);
     return undefined;
   }
   const startedAt = clock.monotonic();
   let outcome: ReconcileOutcome = 'settled';
   try {
-    return await reconcileObject(operator, { reconciler, cache, informer, object, key }, signal);
+    const requeueAfterMs = await reconcileObject(operator, { reconciler, cache, informer, object, key }, signal);
+    operator.failing.forget(key);
+    return requeueAfterMs;
   } catch (error) {
+    if (!signal.aborted) metrics.reconcileFailed(kind, failureOf(error).reason);
     outcome = isKubeError(error, 'conflict', 'gone') ? 'conflict' : 'failed';
     const fields = { err: error, kind, namespace, name };
     if (outcome === 'conflict' || signal.aborted) log.debug(fields, 'a resource changed while it was reconciled');
@@ -139,7 +147,7 @@ interface Job {
 }
 
 async function reconcileObject(operator: Operator, job: Job, signal: AbortSignal): Promise<number | undefined> {
-  const { api, recorder, clock, statusWrittenAt } = operator;
+  const { api, recorder, clock, statusWrittenAt, failing } = operator;
   const { reconciler, informer, object } = job;
   const happened: ResourceEvent[] = [];
   const context = contextOf(operator, job, happened, signal);
@@ -149,10 +157,11 @@ async function reconcileObject(operator: Operator, job: Job, signal: AbortSignal
       informer,
       context,
       statusWritten: () => statusWrittenAt.set(job.key, clock.monotonic()),
+      attemptFailed: (failure) => failing.failed(job.key, failure),
     });
   } finally {
-    const resource = parseResource(reconciler.schema, object);
-    for (const event of happened) await recorder.record(resource, event, signal);
+    const { kind } = reconciler.schema;
+    for (const event of happened) await recorder.record({ kind, object }, event, signal);
   }
 }
 

@@ -23,11 +23,17 @@ export type Meddling =
   /** The API server never sees it, and the connection breaks. */
   | 'cut';
 
-/**
- * In front of a real API server: every request and answer passes, unless a test meddles with it. A client that comes
- * this way has the administrator's rights.
- */
+export interface FrontOptions {
+  readonly name?: string;
+  /** The administrator's, whoever comes this way, or those that the client's own token gives it. */
+  readonly rights?: 'administrator' | 'those of the client';
+}
+
+/** In front of a real API server: every request and answer passes, unless a test meddles with it. */
 export class ApiFront implements AsyncDisposable {
+  /** The URL of its own. */
+  readonly server: string;
+  /** The path of a kubeconfig that leads here, with the administrator's rights. */
   readonly kubeconfig: string;
   /** Asked for each request; it may take its time, and do something before the request goes on. */
   meddle: (request: FrontRequest) => Meddling | Promise<Meddling> = () => undefined;
@@ -41,21 +47,26 @@ export class ApiFront implements AsyncDisposable {
   readonly #watches = new Set<ServerResponse>();
   #forwarding = 0;
 
-  private constructor(plane: ApiAccess, server: Server, name: string) {
+  private constructor(plane: ApiAccess, server: Server, name: string, rights: NonNullable<FrontOptions['rights']>) {
     this.#server = server;
     this.#upstream = new URL(plane.server);
-    const [cert, key] = ['admin.crt', 'admin.key'].map((file) => readFileSync(`${plane.directory}/${file}`));
+    const files = rights === 'administrator' ? ['admin.crt', 'admin.key'] : [];
+    const [cert, key] = files.map((file) => readFileSync(`${plane.directory}/${file}`));
     this.#agent = new Agent({ keepAlive: true, ca: plane.authority.pem, ...(cert && { cert }), ...(key && { key }) });
     const { port } = server.address() as AddressInfo;
-    this.kubeconfig = plane.administrator(name, `https://127.0.0.1:${port}`);
+    this.server = `https://127.0.0.1:${port}`;
+    this.kubeconfig = plane.administrator(name, this.server);
     server.on('request', (request, response) => void this.#serve(request, response));
   }
 
-  static async start(plane: ApiAccess, name = 'front'): Promise<ApiFront> {
+  static async start(
+    plane: ApiAccess,
+    { name = 'front', rights = 'administrator' }: FrontOptions = {},
+  ): Promise<ApiFront> {
     const { certificate, key } = plane.authority.issue({ name, subject: `/CN=${name}`, hosts: ['IP:127.0.0.1'] });
     const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key) });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new ApiFront(plane, server, name);
+    return new ApiFront(plane, server, name, rights);
   }
 
   /** Breaks off every watch, as a load balancer does. @returns how many there were */

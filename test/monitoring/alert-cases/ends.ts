@@ -24,6 +24,7 @@ const LOOP = 'muster_loop_duration_seconds_count';
 const CALLS = 'muster_store_operation_duration_seconds';
 const EXPIRY = 'muster_tls_certificate_expiry_timestamp_seconds';
 const ROLLOUT = 'muster_rollout_devices';
+const FAILURES = 'muster_kubernetes_reconcile_failures_total';
 const RECONCILES = 'muster_kubernetes_reconcile_duration_seconds_count';
 const TRIED = 'instance="a",credential="api_key",reason="wrong_secret"';
 const DECISIONS = 'muster_rate_decisions_total';
@@ -250,6 +251,11 @@ export const COURSES: Readonly<Record<string, Course>> = {
     '70m',
     gauge(RECONCILES, '0+1x90', 'instance="a",kind="FleetApp",outcome="settled"'),
     gauge(RECONCILES, '0+9x40 360x60', 'instance="a",kind="FleetApp",outcome="failed"'),
+  ),
+  MusterSecretsNotWritten: minutes(
+    '40m',
+    '70m',
+    gauge(FAILURES, '0+1x40 40x60', 'instance="a",kind="FleetApp",reason="SecretWriteFailed"'),
   ),
   MusterResourcesNotReady: minutes(
     '40m',

@@ -1,5 +1,6 @@
 import { gauge, JOB, type AlertCases } from './case.ts';
 
+const FAILURES = 'muster_kubernetes_reconcile_failures_total';
 const RECONCILES = 'muster_kubernetes_reconcile_duration_seconds_count';
 
 export const KUBERNETES_CASES: AlertCases = {
@@ -35,6 +36,26 @@ export const KUBERNETES_CASES: AlertCases = {
           ...gauge(RECONCILES, '0+1x60', 'kind="FleetApp",outcome="settled"'),
           ...gauge(RECONCILES, '0+9x60', 'kind="FleetApp",outcome="conflict"'),
         },
+        at: '40m',
+      },
+    ],
+  },
+  MusterSecretsNotWritten: {
+    fires: {
+      why: 'a Secret that is refused every five minutes',
+      series: gauge(FAILURES, '0x4 1x4 2x4 3x4 4x4 5x4 6x4 7x4 8x4', 'kind="FleetApp",reason="SecretWriteFailed"'),
+      at: '40m',
+    },
+    labels: { ...JOB, kind: 'FleetApp' },
+    quiet: [
+      {
+        why: 'a quota that was used up for a moment',
+        series: gauge(FAILURES, '0x4 1x4 2x60', 'kind="FleetApp",reason="SecretWriteFailed"'),
+        at: '40m',
+      },
+      {
+        why: 'another failure',
+        series: gauge(FAILURES, '0+1x60', 'kind="FleetApp",reason="WriteConflict"'),
         at: '40m',
       },
     ],

@@ -266,6 +266,8 @@ async function boundedText(response: ResponseContext): Promise<string> {
 /** The error of a request without an answer: it was refused, cut off, too late, or is not JSON. */
 function unavailable(error: unknown): Error {
   if (error instanceof KubeError) return error;
+  // The parser quotes what it stumbled over, which may be a part of a Secret.
+  if (error instanceof SyntaxError) return new KubeError('unavailable', 0, 'the answer of the API server is no JSON');
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return new KubeError('unavailable', 0, `no answer of the API server: ${cause instanceof Error ? cause.message : ''}`);
 }

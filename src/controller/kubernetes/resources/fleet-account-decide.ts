@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../../domain/records/records.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
 
@@ -41,11 +41,15 @@ export function decideFleetAccount(
   if (resource.deleting) return cleanUp(facts, refused.length > 0);
   if (!binding) return begin(resource, facts);
   if (!account) {
-    return settled(resource, facts, isFalse('Ready', 'AccountMissing', 'The store has no such account any more.'));
+    return settledAccount(
+      resource,
+      facts,
+      isFalse('Ready', 'AccountMissing', 'The store has no such account any more.'),
+    );
   }
   if (account.managedBy?.uid !== resource.uid) {
     const message = 'An operator has given the account to another FleetAccount.';
-    return settled(resource, facts, isFalse('Ready', 'ManagedByAnother', message));
+    return settledAccount(resource, facts, isFalse('Ready', 'ManagedByAnother', message));
   }
   return follow(resource, binding, account, facts);
 }
@@ -68,7 +72,7 @@ function begin(
   if (facts.account?.adoptableBy === own) return { step: { do: 'adopt', accountId: adoptAccountId } };
   // The message is the same whether or not there is such an account: a writer of resources must not find that out.
   const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${own}.`;
-  return settled(resource, facts, isFalse('Ready', 'NotAdoptable', message));
+  return settledAccount(resource, facts, isFalse('Ready', 'NotAdoptable', message));
 }
 
 function follow(
@@ -86,7 +90,7 @@ function follow(
   const same = account.name === accountNameOf(resource) && account.entitlement === spec.entitlement;
   if (!same || account.disabled !== disabled) return { step: { do: 'change', disabled } };
   if (fresh) return { step: { do: 'note' } };
-  return settled(resource, facts, readiness(cutOff, account));
+  return settledAccount(resource, facts, readiness(cutOff, account));
 }
 
 function readiness(cutOff: boolean, account: AccountRecord): ConditionState {
@@ -99,11 +103,12 @@ function readiness(cutOff: boolean, account: AccountRecord): ConditionState {
     : isTrue('Ready', 'Synced', 'The account is as the spec says.');
 }
 
-function settled(
+/** The status of a FleetAccount for which no step is left, or of which one failed. */
+export function settledAccount(
   resource: FleetAccountResource,
   { binding, apps, sinceStatusMs }: FleetAccountFacts,
   ready: ConditionState,
-): Decision<FleetAccountStep, FleetAccountStatus> {
+): Settled<FleetAccountStatus> {
   const counts = sinceStatusMs >= COUNTS_EVERY_MS ? apps : resource.status.apps;
   return {
     settled: {

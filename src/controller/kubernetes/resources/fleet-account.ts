@@ -7,6 +7,7 @@ import { fleetAccount } from '../schema/fleet-account.ts';
 import {
   accountNameOf,
   decideFleetAccount,
+  settledAccount,
   type FleetAccountFacts,
   type FleetAccountResource,
   type FleetAccountStep,
@@ -17,6 +18,7 @@ export const fleetAccountKind = {
   schema: fleetAccount,
   gather,
   decide: decideFleetAccount,
+  failing: (resource, facts, { ready }) => settledAccount(resource, facts, ready),
   act,
 } satisfies Kind<typeof fleetAccount.spec, typeof fleetAccount.status, FleetAccountFacts, FleetAccountStep>;
 

@@ -1,6 +1,6 @@
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
@@ -48,18 +48,18 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
   if (resource.deleting) return cleanUp(facts);
   if (account.is !== 'ready') {
     const ready = accountTrouble(account.is, resource.spec.accountRef.name);
-    return settled(resource, facts, ready, ACCOUNT_REQUEUE_MS);
+    return settledKey(resource, facts, ready, ACCOUNT_REQUEUE_MS);
   }
   if (secret && !secret.own) {
     const { name } = resource.spec.secretRef;
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return settled(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_REQUEUE_MS);
+    return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_REQUEUE_MS);
   }
   const [refusal] = now.refused;
   if (refusal) {
     const reason = refusal.code === 'invalid_request' ? 'LimitReached' : 'Refused';
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
-    return settled(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
+    return settledKey(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
   }
   return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
 }
@@ -68,7 +68,7 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
 function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
   if (facts.room) return { step: { do: 'issue' } };
   const message = 'The account has as many API keys as it may have. Revoke one first.';
-  return settled(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_REQUEUE_MS);
+  return settledKey(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_REQUEUE_MS);
 }
 
 function cleanUp({ binding, registered }: FleetApiKeyFacts): KeyDecision {
@@ -98,7 +98,7 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   if (!key) return issue(resource, facts);
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
-    return settled(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
+    return settledKey(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
   }
   const inPlace = secret?.digest === key.hash && key.secretName === spec.secretRef.name;
   if (!registered.key || !inPlace || at >= rotationAt(spec, key.issuedAt)) {
@@ -115,7 +115,7 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   if (fresh) return { step: { do: 'note', after: { ...record, generation } } };
   const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
   const next = Math.min(rotationAt(spec, key.issuedAt), previousKey?.validUntil ?? Infinity);
-  return settled(resource, facts, ready, Math.max(0, next - at));
+  return settledKey(resource, facts, ready, Math.max(0, next - at));
 }
 
 function endPrevious(record: BindingRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {
@@ -130,12 +130,13 @@ const rotationAt = ({ rotation }: FleetApiKeySpec, issuedAt: number): number =>
 
 const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 
-function settled(
+/** The status of a FleetApiKey for which no step is left, or of which one failed. */
+export function settledKey(
   { spec }: FleetApiKeyResource,
   { binding, registered }: FleetApiKeyFacts,
   ready: ConditionState,
-  requeueAfterMs: number,
-): KeyDecision {
+  requeueAfterMs: number = Infinity,
+): Settled<FleetApiKeyStatus> {
   const { key, previousKey } = binding?.record ?? {};
   const next = key ? rotationAt(spec, key.issuedAt) : Infinity;
   return {

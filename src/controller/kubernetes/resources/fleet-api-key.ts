@@ -6,6 +6,7 @@ import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf } from './account-ref.ts';
 import {
   decideFleetApiKey,
+  settledKey,
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
   type FleetApiKeyStep,
@@ -16,6 +17,7 @@ export const fleetApiKeyKind = {
   schema: fleetApiKey,
   gather,
   decide: decideFleetApiKey,
+  failing: (resource, facts, { ready }) => settledKey(resource, facts, ready),
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 

@@ -12,12 +12,14 @@ import { fleetApp } from '../schema/fleet-app.ts';
 import { accountOf } from './account-ref.ts';
 import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
+import { settledApp } from './fleet-app-status.ts';
 
 /** The kind FleetApp: an app, and the Secret that its daemon enrolls with. */
 export const fleetAppKind = {
   schema: fleetApp,
   gather,
   decide: decideFleetApp,
+  failing: (resource, facts, { ready, at }) => settledApp(resource, facts, ready, at),
   act,
 } satisfies Kind<typeof fleetApp.spec, typeof fleetApp.status, FleetAppFacts, FleetAppStep>;
 

@@ -1,7 +1,7 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import type { BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import { ACCOUNT_REQUEUE_MS, accountTrouble } from './account-ref.ts';
 import { deliveryOf } from './fleet-otel-config-delivery.ts';
@@ -30,19 +30,19 @@ export function decideFleetOtelConfig(
   if (resource.deleting) return cleanUp(resource, facts, refused.length > 0);
   // The configuration belongs to another resource by now: this one may not purge it any more.
   if (binding && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
-  if (account.is !== 'ready') return settled(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
+  if (account.is !== 'ready') return settledOtel(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
-  if (fault) return settled(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
+  if (fault) return settledOtel(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
   const accepted = isTrue('Accepted', 'Accepted', 'The spec can be carried out.');
   const entitled = account.account.record.entitlement === 'enterprise';
   if (!entitled || refused.some(({ code }) => code === 'enterprise_required')) {
     const message = 'The account is not Enterprise; nothing is delivered.';
     const conditions = [isFalse('Ready', 'EnterpriseRequired', message), accepted];
-    return settled(resource, facts, [...conditions, isFalse('Entitled', 'EnterpriseRequired', message)]);
+    return settledOtel(resource, facts, [...conditions, isFalse('Entitled', 'EnterpriseRequired', message)]);
   }
   const good = [accepted, isTrue('Entitled', 'Enterprise', 'The account is Enterprise.')];
   const unsynced = (reason: string, message: string): OtelDecision =>
-    settled(resource, facts, [isFalse('Ready', reason, message), ...good, isFalse('Synced', reason, message)]);
+    settledOtel(resource, facts, [isFalse('Ready', reason, message), ...good, isFalse('Synced', reason, message)]);
   const [refusal] = refused;
   if (refusal) return unsynced('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
   const fresh = binding?.record.generation !== resource.generation;
@@ -53,7 +53,7 @@ export function decideFleetOtelConfig(
   if (!facts.inSync) return { step: { do: 'store' } };
   if (fresh) return { step: { do: 'note', after: bindingOf(resource, account.account.id) } };
   const synced = 'The account has the configuration that the spec describes.';
-  return settled(resource, facts, [isTrue('Ready', 'Synced', synced), ...good, isTrue('Synced', 'Synced', synced)]);
+  return settledOtel(resource, facts, [isTrue('Ready', 'Synced', synced), ...good, isTrue('Synced', 'Synced', synced)]);
 }
 
 export const bindingOf = (
@@ -100,11 +100,11 @@ const isCutOff = ({ spec }: FleetOtelConfigResource, { stored }: FleetOtelConfig
 /**
  * The status with the given conditions, `Unknown` for those that are not named, and that of the delivery at the end.
  */
-function settled(
+export function settledOtel(
   resource: FleetOtelConfigResource,
   facts: FleetOtelConfigFacts,
   conditions: readonly ConditionState[],
-): OtelDecision {
+): Settled<FleetOtelConfigStatus> {
   const { status, conditions: delivered } = deliveryOf(resource.status, facts);
   const known = new Set(conditions.map(({ type }) => type));
   const unknown = ['Accepted', 'Entitled', 'Synced']

@@ -9,7 +9,7 @@ import { accountNameOf } from '../runtime/namespace-cache.ts';
 import { HEADER_LABEL } from '../runtime/secrets.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
 import { accountOf } from './account-ref.ts';
-import { bindingOf, decideFleetOtelConfig, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
+import { bindingOf, decideFleetOtelConfig, settledOtel, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
 import type { FleetOtelConfigFacts, FleetOtelConfigResource, HeaderState } from './fleet-otel-config-facts.ts';
 
 /** The kind FleetOtelConfig: the OpenTelemetry export configuration of an account. */
@@ -17,6 +17,7 @@ export const fleetOtelConfigKind = {
   schema: fleetOtelConfig,
   gather,
   decide: decideFleetOtelConfig,
+  failing: (resource, facts, { ready }) => settledOtel(resource, facts, [ready]),
   act,
 } satisfies Kind<typeof fleetOtelConfig.spec, typeof fleetOtelConfig.status, FleetOtelConfigFacts, FleetOtelConfigStep>;
 

@@ -24,6 +24,14 @@ export const isFalse = (type: string, reason: string, message: string): Conditio
   message,
 });
 
+/** A condition with the status `Unknown`. */
+export const isUnknown = (type: string, reason: string, message: string): ConditionState => ({
+  type,
+  status: 'Unknown',
+  reason,
+  message,
+});
+
 /**
  * The conditions after a reconciliation: one for each type, in the order of the states, and after them those of other
  * types as they were. The instant of the last transition moves only when the status changes.

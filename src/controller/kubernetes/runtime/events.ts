@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { KubeApi, ResourceType } from '../client/kube-api.ts';
-import { API_VERSION } from '../schema/common.ts';
+import type { KubeApi, KubeObject, ResourceType } from '../client/kube-api.ts';
+import { API_VERSION, type KindName } from '../schema/common.ts';
 import type { ResourceEvent } from './kind.ts';
-import type { Resource } from './resource.ts';
 
 export interface EventRecorderDeps {
   readonly api: KubeApi;
@@ -14,13 +13,19 @@ export interface EventRecorderDeps {
   readonly instance: string;
 }
 
+/** The resource that an event is about. */
+export interface Regarding {
+  readonly kind: KindName;
+  readonly object: KubeObject;
+}
+
 /** Writes events of Kubernetes about custom resources. */
 export interface EventRecorder {
   /**
    * Writes an event about the resource. An event that cannot be written is dropped, and one that was written for this
    * resource within the last ten minutes is not repeated. Never rejects.
    */
-  record(resource: Resource<unknown, unknown>, event: ResourceEvent, signal: AbortSignal): Promise<void>;
+  record(resource: Regarding, event: ResourceEvent, signal: AbortSignal): Promise<void>;
 }
 
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
@@ -46,9 +51,9 @@ export function createEventRecorder({ api, clock, log, instance }: EventRecorder
   }
 
   return {
-    async record({ kind, namespace, name, uid, object }, { type, reason, note }, signal) {
+    async record({ kind, object }, { type, reason, note }, signal) {
+      const { namespace, name, uid, resourceVersion } = object.metadata;
       if (!isNews(`${uid} ${reason} ${note}`)) return;
-      const { resourceVersion } = object.metadata;
       const body = {
         apiVersion: 'events.k8s.io/v1',
         kind: 'Event',

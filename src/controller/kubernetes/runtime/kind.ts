@@ -39,6 +39,15 @@ export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, S
     now: Instant,
   ): Decision<Step, z.infer<Status>>;
   /**
+   * The status of a resource of which a step failed: all that the facts tell, with this condition `Ready`. A condition
+   * that the facts do not tell is `Unknown`. It is pure.
+   */
+  failing(
+    resource: Resource<z.infer<Spec>, z.infer<Status>>,
+    facts: Facts,
+    failed: { readonly ready: ConditionState; readonly at: number },
+  ): Settled<z.infer<Status>>;
+  /**
    * Does one step; safe to repeat.
    * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, Busy, StaleRead: to be tried again
    */

@@ -1,39 +1,34 @@
 import type * as z from 'zod';
 import { Refusal } from '../../../domain/refusal.ts';
-import type { KubeApi, KubeObject } from '../client/kube-api.ts';
-import { isKubeError } from '../client/kube-api.ts';
-import { mergePatch } from '../client/merge-patch.ts';
+import { isKubeError, type KubeApi, type KubeObject } from '../client/kube-api.ts';
 import type { KindSchema } from '../schema/common.ts';
-import { conditionsAfter } from './conditions.ts';
-import type { Informer } from './informer.ts';
+import type { ConditionState } from './conditions.ts';
 import type { Kind, ReconcileContext, Refused, Settled } from './kind.ts';
 import { FINALIZER, hasFinalizer, parseResource, resourceTypeOf, type Resource } from './resource.ts';
+import { tellFailure, writeStatus, type StatusFrame } from './status-write.ts';
 
 /** Reconciles the resources of one kind. */
 export interface KindReconciler {
   readonly schema: KindSchema;
   /**
-   * Reconciles one resource: adds the finalizer, does step after step until none is left, and writes the status.
+   * Reconciles one resource: adds the finalizer, does step after step until none is left, and writes the status. Where
+   * it fails, the status says so, with all that is known by then.
    * @returns the milliseconds after which to reconcile again; undefined: when the resource changes
-   * @throws KubeError, StoreUnavailable, Busy, StaleRead: to be tried again; ZodError where the spec is none of this
+   * @throws KubeError, StoreUnavailable, Busy, StaleRead: to be tried again; InvalidSpec where the spec is none of this
    *   version; Error where the steps do not come to an end
    */
   reconcile(object: KubeObject, frame: Frame): Promise<number | undefined>;
 }
 
-export interface Frame {
-  readonly api: KubeApi;
-  readonly informer: Pick<Informer, 'written'>;
+/** The surroundings of the reconciliation of one resource. */
+export interface Frame extends StatusFrame {
   readonly context: ReconcileContext;
-  readonly statusWritten: () => void;
 }
 
 /** More steps than any kind needs: a kind that takes more does not settle. */
 const STEPS_MAX = 12;
 /** The shortest pause before the next reconciliation, however soon a kind wishes it. */
 const REQUEUE_MS_MIN = 1000;
-/** Reasons of `Ready=False` that only ask to wait for a moment: no event is written for them. */
-const TRANSIENT: ReadonlySet<string> = new Set(['AccountNotReady', 'Progressing']);
 
 /** Makes the reconciler of a kind: it adds the finalizer, the loop over the steps, the status and the events. */
 export function reconcilerOf<
@@ -77,46 +72,60 @@ export function reconcilerOf<
       await removeFinalizer(frame, resource);
       return undefined;
     }
-    const { generation, conditions: before } = resource;
-    const at = new Date(frame.context.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-    const after = conditionsAfter(before, settled.conditions, { generation, at });
-    const present = (resource.object['status'] ?? {}) as Readonly<Record<string, unknown>>;
-    const status = mergePatch(present, { ...settled.status, conditions: after });
-    if (status) {
-      await write(frame, resource, { subresource: 'status', merge: { status } });
-      frame.statusWritten();
-    }
-    const [was, is] = [before, after].map((list) => list.find(({ type: named }) => named === 'Ready'));
-    if (
-      is?.status === 'False' &&
-      !TRANSIENT.has(is.reason) &&
-      (was?.reason !== is.reason || was.message !== is.message)
-    ) {
-      frame.context.event({ type: 'Warning', reason: is.reason, note: is.message });
-    }
+    await writeStatus(frame, type, resource.object, settled);
     return settled.requeueAfterMs === undefined ? undefined : Math.max(REQUEUE_MS_MIN, settled.requeueAfterMs);
+  }
+
+  async function carryOut(attempt: Attempt<Own, Facts>, frame: Frame): Promise<number | undefined> {
+    const read = parseResource(schema, attempt.object);
+    if (read.deleting && !hasFinalizer(read.object)) return undefined;
+    const resource = read.deleting ? read : await withFinalizer(frame, read);
+    attempt.object = resource.object;
+    const refused: Refused[] = [];
+    for (let steps = 0; steps < STEPS_MAX; steps += 1) {
+      attempt.known = undefined;
+      const facts = await kind.gather(resource, frame.context);
+      attempt.known = { resource, facts };
+      const decision = kind.decide(resource, facts, { at: frame.context.clock.now(), refused });
+      if ('settled' in decision) {
+        attempt.atStatus = !resource.deleting;
+        return await settle(frame, resource, decision);
+      }
+      frame.context.signal.throwIfAborted();
+      try {
+        await kind.act(decision.step, resource, facts, frame.context);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        refused.push({ do: decision.step.do, code: error.code, says: error.says });
+      }
+    }
+    throw new Error(`${schema.kind}: the steps do not come to an end`);
   }
 
   return {
     schema,
     async reconcile(object, frame) {
-      const read = parseResource(schema, object);
-      if (read.deleting && !hasFinalizer(object)) return undefined;
-      const resource = read.deleting ? read : await withFinalizer(frame, read);
-      const refused: Refused[] = [];
-      for (let steps = 0; steps < STEPS_MAX; steps += 1) {
-        const facts = await kind.gather(resource, frame.context);
-        const decision = kind.decide(resource, facts, { at: frame.context.clock.now(), refused });
-        if ('settled' in decision) return await settle(frame, resource, decision);
-        frame.context.signal.throwIfAborted();
-        try {
-          await kind.act(decision.step, resource, facts, frame.context);
-        } catch (error) {
-          if (!(error instanceof Refusal)) throw error;
-          refused.push({ do: decision.step.do, code: error.code, says: error.says });
-        }
+      const attempt: Attempt<Own, Facts> = { object, known: undefined, atStatus: false };
+      try {
+        return await carryOut(attempt, frame);
+      } catch (error) {
+        const { known } = attempt;
+        const at = frame.context.clock.now();
+        const statusOf =
+          known && ((ready: ConditionState) => kind.failing(known.resource, known.facts, { ready, at }).settled);
+        await tellFailure(frame, { type, object: attempt.object, known: statusOf, atStatus: attempt.atStatus }, error);
+        throw error;
       }
-      throw new Error(`${schema.kind}: the steps do not come to an end`);
     },
   };
+}
+
+/** How far an attempt came. */
+interface Attempt<Own, Facts> {
+  /** The object as it was read or written last. */
+  object: KubeObject;
+  /** The facts of the step that it is at; undefined while they are gathered. */
+  known: { readonly resource: Own; readonly facts: Facts } | undefined;
+  /** Whether all steps are done, and the status is written. */
+  atStatus: boolean;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { KubeObject, ResourceType } from '../client/kube-api.ts';
+import { InvalidSpec } from '../failures/failure.ts';
 import {
   condition,
   GROUP,
@@ -37,7 +38,11 @@ export const resourceTypeOf = ({ plural }: Pick<KindSchema, 'plural'>): Resource
 
 const conditionsSchema = z.looseObject({ conditions: z.array(condition).optional() });
 
-/** @throws z.ZodError where the spec does not fit the schema, as when the CRD is that of another version */
+/** The conditions of an object, whatever the rest of it is; none where they cannot be parsed. */
+export const conditionsOf = (object: KubeObject): readonly Condition[] =>
+  conditionsSchema.safeParse(object['status'] ?? {}).data?.conditions ?? [];
+
+/** @throws InvalidSpec where the spec does not fit the schema, as when the CRD is that of another version */
 export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
   schema: KindSchema<Spec, Status>,
   object: KubeObject,
@@ -45,7 +50,8 @@ export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
   const { name, namespace, uid, generation, deletionTimestamp } = metadata.parse(object.metadata);
   // A status that cannot be parsed is written anew.
   const status = schema.status.safeParse(object['status'] ?? {});
-  const conditions = conditionsSchema.safeParse(object['status'] ?? {});
+  const spec = schema.spec.safeParse(object['spec'] ?? {});
+  if (!spec.success) throw new InvalidSpec(spec.error);
   return {
     kind: schema.kind,
     namespace,
@@ -53,9 +59,9 @@ export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
     uid,
     generation,
     deleting: deletionTimestamp !== undefined,
-    spec: schema.spec.parse(object['spec'] ?? {}),
+    spec: spec.data,
     status: status.success ? status.data : {},
-    conditions: conditions.data?.conditions ?? [],
+    conditions: conditionsOf(object),
     object,
   };
 }

@@ -1,6 +1,7 @@
 import type { Secret } from '../../../domain/credentials/secret.ts';
 import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
+import { SecretError, type SecretVerb } from '../client/secret-error.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
 import type { Informer } from './informer.ts';
 
@@ -36,15 +37,15 @@ export interface Secrets {
   known(name: string): KnownSecret | undefined;
   /**
    * Creates the Secret, or sets the values of an own one; `undefined` removes a value.
-   * @throws KubeError `conflict` where it has changed since it was read; Error where it is not Muster's to write
+   * @throws SecretError, `conflict` where it has changed since it was read; Error where it is not Muster's to write
    */
   write(name: string, values: Readonly<Record<string, Secret | string | undefined>>): Promise<void>;
-  /** Removes an own Secret. Another's is left alone. @throws KubeError */
+  /** Removes an own Secret. Another's is left alone. @throws SecretError */
   remove(name: string): Promise<void>;
   /**
    * Reads a value of a Secret with the label for headers from the API server.
    * @returns the reason where there is no such value
-   * @throws KubeError
+   * @throws SecretError
    */
   header(name: string, key: string): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NoKey'>;
 }
@@ -83,11 +84,11 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       data: Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null)),
     };
     try {
-      learn(await api.create(SECRETS, namespace, body, signal), undefined);
+      learn(await asked('write', name, api.create(SECRETS, namespace, body, signal)), undefined);
     } catch (error) {
       if (!isKubeError(error, 'exists')) throw error;
       // The Secret is somebody else's, or Muster's own without its label. The next decision sees which.
-      const there = await api.get(SECRETS, namespace, name, signal);
+      const there = await asked('read', name, api.get(SECRETS, namespace, name, signal));
       if (there) learn(there, owned.get(name));
     }
   }
@@ -106,22 +107,31 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       if (!read) return await create(name, data);
       if (!isOwn(read)) throw new Error(`the Secret ${name} is not Muster's to write`);
       const merge = { data, metadata: { labels: { [OWNED_LABEL]: 'muster' } } };
-      learn(await api.patch(SECRETS, read, { merge }, signal), read);
+      learn(await asked('write', name, api.patch(SECRETS, read, { merge }, signal)), read);
     },
     async remove(name) {
       const read = find(name);
       if (!read || !isOwn(read)) return;
-      await api.remove(SECRETS, read, signal);
+      await asked('delete', name, api.remove(SECRETS, read, signal));
       learnt.delete(name);
     },
     async header(name, key) {
-      const object = await api.get(SECRETS, namespace, name, signal);
+      const object = await asked('read', name, api.get(SECRETS, namespace, name, signal));
       if (!object) return 'NoSecret';
       if (!isLabelled(object, HEADER_LABEL, 'true')) return 'NotLabelled';
       const value = recordOf(object['data'])[key];
       return typeof value === 'string' ? Buffer.from(value, 'base64') : 'NoKey';
     },
   };
+}
+
+/** @throws SecretError, which may be repeated, for the API server's words, which may not */
+async function asked<T>(verb: SecretVerb, name: string, request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    throw isKubeError(error) ? new SecretError(verb, name, error) : error;
+  }
 }
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>

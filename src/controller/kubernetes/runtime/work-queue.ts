@@ -1,6 +1,7 @@
 import type { Clock } from '../../../time/clock.ts';
 import { backOffMs } from '../client/back-off.ts';
 import { isKubeError } from '../client/kube-api.ts';
+import { RETRY_MS_MAX } from '../failures/failure.ts';
 
 export interface WorkQueueDeps {
   readonly clock: Clock;
@@ -15,7 +16,7 @@ export interface WorkQueueDeps {
  */
 export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
-const BACK_OFF = { firstMs: 1000, maxMs: 300_000 };
+const BACK_OFF = { firstMs: 1000, maxMs: RETRY_MS_MAX };
 /** After a conflict the newer object is on its way, so the pauses are shorter. */
 const CONFLICT_BACK_OFF = { firstMs: 200, maxMs: 5000 };
 

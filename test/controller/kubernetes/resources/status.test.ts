@@ -41,6 +41,19 @@ describe('a merge patch', () => {
     );
   });
 
+  test('is not made for another order of fields in a list, as the API server gives it; for another order of the list it is', () => {
+    const [ready, synced] = [
+      { type: 'Ready', status: 'True' },
+      { type: 'Synced', status: 'True' },
+    ];
+    const sorted = [
+      { status: 'True', type: 'Ready' },
+      { status: 'True', type: 'Synced' },
+    ];
+    expect(mergePatch({ list: sorted }, { list: [{ ...ready, gone: undefined }, synced] })).toBeUndefined();
+    expect(mergePatch({ list: sorted }, { list: [synced, ready] })).toEqual({ list: [synced, ready] });
+  });
+
   test('removes fields that are undefined', () => {
     expect(mergePatch({ a: 1, b: { c: 1 } }, { a: undefined, b: { c: undefined } })).toEqual({
       a: null,
