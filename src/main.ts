@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { endSoon } from './service/last-resort.ts';
 import { configured, run } from './service/run.ts';
 
 /*
@@ -8,3 +9,4 @@ import { configured, run } from './service/run.ts';
 
 const config = configured(process.env);
 if (config) await run(config);
+endSoon();

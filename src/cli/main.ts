@@ -1,10 +1,11 @@
 import process from 'node:process';
+import { endSoon } from '../service/last-resort.ts';
 import { runMuster } from './program.ts';
 import { exitCodeOfCommander, stdoutFailed } from './terminal/exit-codes.ts';
 
 /*
  * The command `muster`. Data goes to stdout; progress and messages go to stderr. The process ends by running out of
- * work, so that no output is cut off.
+ * work, so that no output is cut off; what something holds nevertheless is ended.
  */
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(stdoutFailed(error)));
@@ -17,3 +18,4 @@ await runMuster(process.env, process.argv.slice(2)).catch(async (error: unknown)
   const { failed } = await import('./terminal/exit.ts');
   failed(error);
 });
+endSoon();

@@ -23,6 +23,7 @@ import { generatedKeyPath, generatedKeyRing, generatedOperatorTokens } from './f
 import { watchedKeyFile, type KeyFile } from './files/key-file.ts';
 import { prepareDataDirectory } from './data-directory.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
+import type { StartProgress } from './start-deadline.ts';
 
 /** The configuration and the log, and the parts that tests replace. */
 export interface CoreOptions {
@@ -36,6 +37,8 @@ export interface CoreOptions {
   readonly deadlines?: Deadlines;
   /** Aborts when the process is asked to end, perhaps before it has started. */
   readonly signal?: AbortSignal;
+  /** Is told what the start waits for. */
+  readonly progress?: StartProgress;
   /** For tests that bring faults to the store. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -63,7 +66,9 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const warn = (message: string): void => log.warn({}, message);
   const identity = new StoreIdentity(config.storeId);
   const open = (): Promise<Store> => openConfiguredStore(config, warn, { ...deadlines, mark: identity });
-  const opening = await openWithRetry(open, { clock, log, signal: options.signal });
+  const { signal, progress } = options;
+  const waiting = (cause: Error): void => progress?.waiting(cause);
+  const opening = await openWithRetry(open, { clock, log, signal, waiting });
   let registration = (): object | undefined => undefined;
   const storeHealth = new StoreHealth(log);
   const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
@@ -71,7 +76,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   // A lost key is told before anything is written into the store, and a wrong store before a key is made for it.
   await refuseUnfitStore(store, { identity });
   const secrets = await secretsOf(config, configured, { store, log, random });
-  await settleFormat(store, { clock, signal: options.signal, warn, identity, random });
+  const migrating = (): void => progress?.migrating();
+  await settleFormat(store, { clock, signal, warn, identity, random, migrating });
   const { replicaId = generateMarker(random) } = options;
   const { keyRing } = secrets;
   const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, ...secrets });

@@ -1,85 +1,119 @@
-import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import { ConfigError } from '../config/config.ts';
+import type { Tls } from '../store/etcd/wire/channel.ts';
 import { StoreUnavailable } from '../store/port.ts';
+import { askOverTls, askPlainly, isHttp2, speaksTls, type Look } from './etcd-probe.ts';
 
-/** Nothing listens at an address of etcd: it has not started yet, or is elsewhere. The message says so to a person. */
-export class NothingListens extends StoreUnavailable {
-  constructor(message: string) {
-    super('unreachable', message);
+/** The address of etcd cannot be used as it is now. The message tells a person why, and what to do. */
+export class UnusableAddress extends StoreUnavailable {
+  /** Whether it is worth to wait: etcd may not have started yet, or be about to get another certificate. */
+  readonly mayPass: boolean;
+
+  constructor(message: string, mayPass = true) {
+    super(mayPass ? 'unreachable' : 'refused', `MUSTER_STORE: ${message}`);
+    this.mayPass = mayPass;
   }
 }
 
-const ANSWER_MS_MAX = 1000;
-const ANSWER_BYTES_MAX = 4096;
 /**
- * Asks each address of an etcd that cannot be reached, in plain HTTP, for what is wrong with it.
- * @throws ConfigError where one speaks TLS and should not, or the other way round; NothingListens; returns where nothing
- * can be told
+ * Asks each address of an etcd that cannot be reached for what is wrong with it. Never rejects.
+ * @returns the fault of the first address, or of the first that will not pass by waiting; undefined where nothing can be
+ * told
  */
-export async function refuseWrongAddresses(urls: readonly string[]): Promise<void> {
-  const faults = await Promise.all(urls.map(faultOf));
-  const wrong = faults.find((fault) => fault instanceof ConfigError) ?? faults.find((fault) => fault !== undefined);
-  if (wrong) throw wrong;
+export async function faultOfAddresses(
+  urls: readonly string[],
+  tls: Tls | undefined,
+): Promise<UnusableAddress | undefined> {
+  const faults = await Promise.all(urls.map(async (url) => faultOf(url, tls)));
+  return faults.find((fault) => fault?.mayPass === false) ?? faults.find((fault) => fault !== undefined);
 }
 
-async function faultOf(url: string): Promise<Error | undefined> {
-  let answer: Buffer;
-  try {
-    answer = await plainAnswer(new URL(url));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const says: Readonly<Record<string, string>> = {
-      ECONNREFUSED: `MUSTER_STORE: nothing listens at ${url}: start etcd, or correct the address`,
-      ENOTFOUND: `MUSTER_STORE: the name in ${url} is not known: correct the address`,
-    };
-    const words = says[code ?? ''];
-    return words === undefined ? undefined : new NothingListens(words);
+async function faultOf(url: string, tls: Tls | undefined): Promise<UnusableAddress | undefined> {
+  const plain = await askPlainly(url);
+  if (plain.outcome === 'unconnected') return new UnusableAddress(unconnected(url));
+  if (plain.outcome === 'failed' && plain.code in OF_THE_SYSTEM) {
+    return new UnusableAddress(`${OF_THE_SYSTEM[plain.code]?.(url)}`);
   }
-  const speaksPlain =
-    answer
-      .subarray(0, 12)
-      .toString('latin1')
-      .match(/^HTTP\/1\.[01] 2/) !== null;
-  if (url.startsWith('http:') && !speaksPlain && (await speaksTls(new URL(url)))) {
-    return new ConfigError(`MUSTER_STORE: ${url} speaks TLS: write https://, and set MUSTER_ETCD_CA_FILE`);
-  }
-  if (url.startsWith('https:') && speaksPlain) {
-    return new ConfigError(`MUSTER_STORE: ${url} does not speak TLS: write http://, or have etcd listen with TLS`);
-  }
-  return undefined;
+  return url.startsWith('https:') ? await faultOverTls(url, plain, tls) : await faultInPlain(url, plain);
 }
 
-/** @returns the beginning of the answer; empty where there is none in time. @throws the system's error */
-async function plainAnswer({ hostname, port }: URL): Promise<Buffer> {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  let answer = Buffer.alloc(0);
-  const socket = connect({ host, port: Number(port), timeout: ANSWER_MS_MAX });
-  socket.once('connect', () => socket.write(`GET /version HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`));
-  socket.on('data', (chunk: Buffer) => {
-    answer = Buffer.concat([answer, chunk]);
-    if (answer.length >= ANSWER_BYTES_MAX) socket.destroy();
-  });
-  socket.once('timeout', () => socket.destroy());
-  socket.once('error', (error) => (answer.length > 0 ? resolve(answer) : reject(error)));
-  socket.once('close', () => resolve(answer));
-  return await promise;
+const unconnected = (url: string): string =>
+  `${url} does not answer a connection: its machine is off, or a firewall drops the packets; correct the address, or ` +
+  'let them through';
+
+const OF_THE_SYSTEM: Readonly<Record<string, (url: string) => string>> = {
+  ECONNREFUSED: (url) => `nothing listens at ${url}: start etcd, or correct the address`,
+  ENOTFOUND: (url) => `the name in ${url} is not known: correct the address`,
+  EAI_AGAIN: (url) => `the name in ${url} cannot be looked up: the name servers of this machine do not answer`,
+  EHOSTUNREACH: (url) => `there is no way to ${url}: correct the address, or the network of this machine`,
+  ENETUNREACH: (url) => `there is no way to ${url}: correct the address, or the network of this machine`,
+  ETIMEDOUT: unconnected,
+};
+
+const answerIn = (look: Look): string => (look.outcome === 'answered' ? look.bytes.toString('latin1') : '');
+
+const silent = (url: string): string =>
+  `${url} accepts connections and stays silent: etcd hangs, or something else listens there; restart it, or correct the ` +
+  'address';
+const closes = (url: string): string =>
+  `${url} closes connections without an answer: what listens there is no etcd, or a proxy before it has none to offer; ` +
+  'correct the address';
+const noEtcd = (url: string, speaks: string): string =>
+  `what listens at ${url} is no etcd: it ${speaks}; correct the address`;
+
+async function faultInPlain(url: string, plain: Look): Promise<UnusableAddress | undefined> {
+  const answer = answerIn(plain);
+  const isHttp = /^HTTP\/1\.[01] /.test(answer);
+  if (!/^HTTP\/1\.[01] 2/.test(answer) && (await speaksTls(url))) {
+    return new UnusableAddress(`${url} speaks TLS: write https://, and set MUSTER_ETCD_CA_FILE`, false);
+  }
+  if (plain.outcome === 'answered') {
+    if (isHttp2(plain.bytes) || answer.includes('"etcdserver"')) return undefined;
+    return new UnusableAddress(noEtcd(url, isHttp ? 'answers as another web server' : 'does not speak HTTP'));
+  }
+  return new UnusableAddress(plain.outcome === 'silent' ? silent(url) : closes(url));
 }
 
-/** Nothing is sent but the handshake's own messages, so the certificate does not matter. */
-async function speaksTls({ hostname, port }: URL): Promise<boolean> {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connectTls({ host, port: Number(port), timeout: ANSWER_MS_MAX, rejectUnauthorized: false });
-  socket.once('secureConnect', () => resolve(true));
-  // An alert comes from a server that speaks TLS, and wants a certificate perhaps.
-  socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(code.includes('ALERT')));
-  socket.once('timeout', () => resolve(false));
-  socket.once('close', () => resolve(false));
-  try {
-    return await promise;
-  } finally {
-    socket.destroy();
+async function faultOverTls(url: string, plain: Look, tls: Tls | undefined): Promise<UnusableAddress | undefined> {
+  // A server that speaks TLS answers a plain request with a refusal, if at all.
+  if (/^HTTP\/1\.[01] 2/.test(answerIn(plain))) {
+    return new UnusableAddress(`${url} does not speak TLS: write http://, or have etcd listen with TLS`, false);
   }
+  const look = await askOverTls(url, tls);
+  if (look.outcome === 'answered') {
+    return isHttp2(look.bytes) ? undefined : new UnusableAddress(noEtcd(url, 'speaks TLS, and no HTTP/2 over it'));
+  }
+  if (look.outcome === 'failed') return new UnusableAddress(ofTls(url, look, tls));
+  return new UnusableAddress(look.outcome === 'closed' ? closes(url) : silent(url));
+}
+
+/** What OpenSSL calls a chain that ends in no authority of the client. */
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+/** The alerts of a server that does not take the certificate of the client, or misses it. */
+const CLIENT_REFUSED = /_ALERT_(?:CERTIFICATE_|BAD_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|HANDSHAKE_FAILURE)/;
+
+/** The fault of TLS in words. @param look has the code of OpenSSL, or of Node */
+function ofTls(url: string, { code }: { readonly code: string }, tls: Tls | undefined): string {
+  if (UNKNOWN_AUTHORITY.has(code)) {
+    return `the certificate of ${url} is from an unknown authority: set MUSTER_ETCD_CA_FILE to the authority's certificate`;
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    const [is, mend] = code === 'CERT_HAS_EXPIRED' ? ['has expired', 'renew it'] : ['is not valid yet', 'wait'];
+    return `the certificate of ${url} ${is}: ${mend}, or set the clock of this machine`;
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `the certificate of ${url} is for other names: write one of its names, or have it issued for this one`;
+  }
+  if (CLIENT_REFUSED.test(code)) {
+    return tls?.certificate
+      ? `${url} refuses the certificate in MUSTER_ETCD_CERT_FILE: have it issued by an authority that etcd trusts`
+      : `${url} demands a certificate of its clients: set MUSTER_ETCD_CERT_FILE and MUSTER_ETCD_KEY_FILE`;
+  }
+  if (code.includes('NO_APPLICATION_PROTOCOL')) return noEtcd(url, 'speaks TLS, and does not offer HTTP/2 over it');
+  if (code === 'ECONNRESET') return closes(url);
+  return `no TLS connection to ${url} comes about (${code}): correct the address, or the TLS settings of etcd`;
 }

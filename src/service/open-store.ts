@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { ConfigError, type Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Log } from '../log.ts';
 import type { StoreMark } from '../store/mark.ts';
@@ -7,7 +7,7 @@ import { openEtcdStore, type EtcdOptions } from '../store/etcd/etcd-store.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Clock } from '../time/clock.ts';
-import { NothingListens, refuseWrongAddresses } from './etcd-address.ts';
+import { faultOfAddresses } from './etcd-address.ts';
 import { makeDirectories } from './files/directories.ts';
 
 /** The store to open; this file is the only one that names the back-ends. */
@@ -21,6 +21,8 @@ export interface RetryDeps {
   readonly log: Log;
   /** Aborts when the process is asked to end. */
   readonly signal?: AbortSignal | undefined;
+  /** Is told why the store cannot be opened yet. */
+  readonly waiting?: (cause: Error) => void;
 }
 
 /**
@@ -45,8 +47,8 @@ export interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {
 /**
  * Opens the store that the configuration names; an embedded one is created where there is none.
  * @param warn is called with each sentence about a fault that the service can live with
- * @throws StoreUnavailable, or Error in words when the store is there but cannot be used; ConfigError when the address
- * of etcd is wrong
+ * @throws StoreUnavailable, which tells what is wrong with the address of etcd where that can be found out; Error in
+ * words when the store is there but cannot be used
  */
 export async function openConfiguredStore(
   { store }: Pick<Config, 'store'>,
@@ -71,31 +73,36 @@ export async function openConfiguredStore(
       ...(auth && { auth }),
     });
   } catch (error) {
-    if (isSilent(error)) await refuseWrongAddresses(endpoints);
-    throw error;
+    throw (isSilent(error) ? await faultOfAddresses(endpoints, tls) : refusal(error)) ?? error;
   }
 }
 
 /**
  * Opens the store of a service that starts, and tries again for at most 30 s while it does not answer.
- * @throws StoreUnavailable when the time is over, or the store refuses; ConfigError when nothing listens at its address
- * until then; any other error of `open` at once
+ * @throws StoreUnavailable when the time is over, or the store refuses; any other error of `open` at once
  */
 export async function openWithRetry(open: () => Promise<Store>, deps: RetryDeps): Promise<Store> {
-  const { clock, log, signal } = deps;
+  const { clock, log, signal, waiting } = deps;
   const end = clock.monotonic() + RETRY_FOR_MS;
   for (let tries = 1; ; tries += 1) {
     try {
       return await open();
     } catch (error) {
-      // Whoever has started nothing there, after so long, has named another place.
-      if (error instanceof NothingListens && clock.monotonic() + PAUSE_MS > end) throw new ConfigError(error.message);
       if (!isSilent(error) || signal?.aborted === true || clock.monotonic() + PAUSE_MS > end) throw error;
+      waiting?.(error);
       if (tries === 1) log.warn({ err: error, retryForMs: RETRY_FOR_MS }, 'the store does not answer yet, will retry');
       await clock.sleep(PAUSE_MS, signal);
     }
   }
 }
 
-const isSilent = (error: unknown): boolean =>
+const isSilent = (error: unknown): error is StoreUnavailable =>
   error instanceof StoreUnavailable && (error.reason === 'unreachable' || error.reason === 'timeout');
+
+/** The refusal of a user by etcd, with what to do. */
+function refusal(error: unknown): StoreUnavailable | undefined {
+  if (!(error instanceof StoreUnavailable && error.reason === 'refused')) return undefined;
+  const mend =
+    'correct MUSTER_ETCD_USERNAME and MUSTER_ETCD_PASSWORD_FILE, or let the user read and write under MUSTER_ETCD_PREFIX';
+  return new StoreUnavailable('refused', `${error.message}: ${mend}`, { cause: error });
+}

@@ -4,7 +4,9 @@ import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { FORMAT } from '../domain/records/records.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { createLog } from '../log.ts';
+import { systemClock } from '../time/clock.ts';
 import { startService, type Service } from './service.ts';
+import { StartDeadline } from './start-deadline.ts';
 
 /** Other work while the service runs; it ends when the signal aborts. */
 export type Work = (service: Service, signal: AbortSignal) => Promise<void>;
@@ -29,6 +31,10 @@ function misconfigured(error: ConfigError): undefined {
 
 const OUTDATED =
   'a newer Muster has raised the format of the records in the store, and this program ends: start that version in its place';
+
+/** The words of OpenSSL have line breaks, and what shows the end of a process may show its last line alone. */
+const inOneLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' ').trim();
 
 export interface RunOptions {
   /** A start that fails is told in words alone: a person looks on, and nobody gathers the log. */
@@ -61,12 +67,16 @@ export async function run(config: Config, work?: Work, { inWords = false }: RunO
   // The process never goes on after an uncaught fault: requests in flight are completed, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
-  const service = await startService({ config, log, replicaId, signal: ending.signal }).catch((error: unknown) => {
+  const progress = new StartDeadline(systemClock);
+  const starting = startService({ config, log, replicaId, signal: ending.signal, progress });
+  const service = await progress.held(starting).catch((error: unknown) => {
     // No request was in flight yet.
     if (ending.signal.aborted && !faulty) return log.info({ err: error }, 'asked to end before it had started');
     if (error instanceof ConfigError) return misconfigured(error);
-    process.stderr.write(`muster cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`muster cannot start: ${inOneLine(error)}\n`);
     process.exitCode = 1;
+    // A start that hangs is left behind, and must not go on to serve.
+    ending.abort();
     return inWords ? undefined : failed('muster cannot start', error);
   });
   if (!service) return;

@@ -26,7 +26,7 @@ let issued: { readonly 'tls.crt': string; readonly 'tls.key': string };
 let authority: string;
 beforeAll(() => {
   dir = scratchDirectory('muster');
-  [first, second] = ['ops 1', 'ops 2'].map((name) => selfSigned(dir, name, 'DNS:muster-ops.fleet.svc'));
+  [first, second] = ['ops 1', 'ops 2'].map((name) => selfSigned(dir, name, { names: 'DNS:muster-ops.fleet.svc' }));
   makeCertificates(dir);
   issued = {
     'tls.crt': readFileSync(join(dir, 'server.crt'), 'utf8'),

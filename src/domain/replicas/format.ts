@@ -47,6 +47,8 @@ export interface Settling {
   readonly signal?: AbortSignal | undefined;
   /** Is called once, with a sentence, when replicas of an older version must be waited for. */
   readonly warn?: (message: string) => void;
+  /** Is called before the records are migrated, which may take long. */
+  readonly migrating?: () => void;
   /** Learns which store this is, and refuses another one where it expects one. */
   readonly identity?: StoreIdentity;
   /** Makes an empty store the one that `identity` expects, and gives a store without an id that id. */
@@ -192,6 +194,7 @@ async function nextRecord(
     throw new Error(`The store's format ${from} is too old for this program. Upgrade by way of an earlier version.`);
   }
   if (migratingFrom === undefined) return { ...record, format: from + 1, migratingFrom: from };
+  settling.migrating?.();
   await olderReplicasGone(store, record.format, settling);
   await migrate(store);
   return record;

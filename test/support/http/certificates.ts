@@ -53,21 +53,40 @@ export interface SelfSigned {
   readonly key: string;
 }
 
-/** A certificate that expires in a day, of a key of its own, for 127.0.0.1 or another name as in `DNS:a.example`. */
-export const selfSigned = (directory: string, name: string, alternative = 'IP:127.0.0.1'): SelfSigned =>
-  made(directory, name, alternative, []);
+export interface SelfSignedOptions {
+  /** Days that it is valid for; -1 for one that has expired. */
+  readonly days?: string;
+  /** The subject's alternative names, as in `DNS:a.example`. */
+  readonly names?: string | undefined;
+}
+
+/** A certificate for 127.0.0.1 that expires in a day, of a key of its own. */
+export const selfSigned = (directory: string, name: string, options: SelfSignedOptions = {}): SelfSigned =>
+  made(directory, name, options, ['-signkey', join(directory, `${name}.key`)]);
 
 /** One that a self-signed certificate of the same directory has issued, for 127.0.0.1. */
 export const issuedBy = (directory: string, authority: string, name: string): SelfSigned =>
-  made(directory, name, 'IP:127.0.0.1', [
+  made(directory, name, {}, [
     ...['-CA', join(directory, `${authority}.crt`)],
-    ...['-CAkey', join(directory, `${authority}.key`)],
+    ...['-CAkey', join(directory, `${authority}.key`), '-CAcreateserial'],
   ]);
 
-function made(directory: string, name: string, alternative: string, authority: readonly string[]): SelfSigned {
-  const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.crt`)];
+function made(
+  directory: string,
+  name: string,
+  { days = '1', names = 'IP:127.0.0.1' }: SelfSignedOptions,
+  signer: readonly string[],
+): SelfSigned {
+  const [key, cert, csr] = [
+    join(directory, `${name}.key`),
+    join(directory, `${name}.crt`),
+    join(directory, `${name}.csr`),
+  ];
+  const openssl = (...parameters: string[]) => execFileSync('openssl', parameters, { stdio: 'pipe' });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
-  const forItself = ['-days', '1', '-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];
-  execFileSync('openssl', ['req', '-x509', ...newKey, '-out', cert, ...forItself, ...authority], { stdio: 'pipe' });
+  openssl('req', ...newKey, '-subj', `/CN=${name}`, '-out', csr);
+  const extensions = join(directory, `${name}.ext`);
+  writeFileSync(extensions, `subjectAltName=${names}\nbasicConstraints=CA:TRUE\n`);
+  openssl('x509', '-req', '-in', csr, ...signer, '-days', days, '-extfile', extensions, '-out', cert);
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }

@@ -64,8 +64,13 @@ export function connectKubernetes(options: ConnectOptions): KubeApi {
 
 function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new Http1KubeConfig();
-  if (kubeconfig === undefined) config.loadFromCluster();
-  else config.loadFromFile(kubeconfig);
+  if (kubeconfig === undefined) {
+    config.loadFromCluster();
+    // Outside of a pod the client makes an address of variables that are not set.
+    if (config.getCurrentCluster()?.server.includes('undefined')) {
+      throw new Error('There is no service account: run it in a pod, or set KUBECONFIG.');
+    }
+  } else config.loadFromFile(kubeconfig);
   if (!config.getCurrentCluster()) throw new Error('KUBECONFIG: the file names no current cluster');
   return config;
 }

@@ -5,6 +5,7 @@ import type { ICallable, IOptions } from 'etcd3';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { systemClock } from '../../../time/clock.ts';
 import type { Session } from './auth-token.ts';
+import { ChannelSockets, SOCKETS } from './channel-sockets.ts';
 import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
 import { isGrpcTrouble, refusesToken } from './errors.ts';
 
@@ -30,6 +31,7 @@ type Decode<T> = (bytes: Buffer) => T;
 
 interface Link {
   readonly pool: ConnectionPool;
+  readonly sockets: ChannelSockets;
   readonly client: Client;
   readonly blank: Metadata;
   /** When a call last ended in anything but silence, on the monotonic clock. */
@@ -78,7 +80,7 @@ export class Connection implements ICallable<undefined> {
 
   constructor(service: Service, endpoint: string, tls: Tls | undefined, session?: Session) {
     this.service = service;
-    this.options = { hosts: [endpoint], grpcOptions: CHANNEL_OPTIONS, ...(tls && { credentials: credentialsOf(tls) }) };
+    this.options = { hosts: [endpoint], ...(tls && { credentials: credentialsOf(tls) }) };
     this.session = session;
   }
 
@@ -142,11 +144,14 @@ export class Connection implements ICallable<undefined> {
     if (!link || link !== this.link) return;
     this.link = undefined;
     this.opening = undefined;
+    // What has not come to stand carries no call, and would stay open by itself.
+    if (stateOf(link) !== READY) link.sockets.end();
     link.pool.close();
   }
 
   close(): void {
     this.closed = true;
+    this.link?.sockets.end();
     this.renew();
   }
 
@@ -157,10 +162,11 @@ export class Connection implements ICallable<undefined> {
   }
 
   private async openAnew(): Promise<Link> {
-    const pool = new ConnectionPool(this.options);
+    const sockets = new ChannelSockets();
+    const pool = new ConnectionPool({ ...this.options, grpcOptions: { ...CHANNEL_OPTIONS, [SOCKETS]: sockets } });
     const { client, metadata } = await pool.withConnection(this.service, (parts) => parts);
-    this.link = { pool, client, blank: metadata, heardAt: systemClock.monotonic() };
-    if (this.closed) this.renew();
+    this.link = { pool, sockets, client, blank: metadata, heardAt: systemClock.monotonic() };
+    if (this.closed) this.close();
     return this.link ?? Promise.reject(new Error('The connection is closed.'));
   }
 

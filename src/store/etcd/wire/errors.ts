@@ -52,6 +52,12 @@ export function unavailable(operation: string, error: unknown): StoreUnavailable
   if (error instanceof StoreUnavailable) return error;
   if (!isGrpcTrouble(error)) return new StoreUnavailable('failed', `${operation} failed`, { cause: error });
   const reason = reasonOf(error);
+  // What gRPC says where HTTP/2 is spoken, and no gRPC.
+  const status = /^Received HTTP status code (\d+)/.exec(error.details)?.[1];
+  if (status !== undefined) {
+    const words = `its address answers with HTTP status ${status}: what listens there is no etcd, or a proxy before it fails`;
+    return new StoreUnavailable(reason, `${operation}: ${words}`, { cause: error });
+  }
   return new StoreUnavailable(reason, `${operation}: ${SENTENCES[reason]} (${error.details})`, { cause: error });
 }
 

@@ -1,0 +1,101 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Tls } from '../store/etcd/wire/channel.ts';
+
+/*
+ * Looks at an address as gRPC would use it, and tells what gRPC's own words leave open: TCP, TLS, and the first bytes of
+ * HTTP/2, each with the error of the system.
+ */
+
+/**
+ * How far a peer came: `unconnected` has no answer to the connection, `silent` accepts it and sends nothing, `closed`
+ * ends it without a byte, `failed` has an error of the system or of TLS.
+ */
+export type Look =
+  | { readonly outcome: 'unconnected' | 'silent' | 'closed' }
+  | { readonly outcome: 'failed'; readonly code: string; readonly message: string }
+  | { readonly outcome: 'answered'; readonly bytes: Buffer };
+
+const ANSWER_MS_MAX = 1000;
+const ANSWER_BYTES_MAX = 4096;
+/** The first bytes of a client of HTTP/2 (RFC 9113, section 3.4): the preface, and a frame of SETTINGS without any. */
+const HTTP2_PREFACE = Buffer.concat([
+  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+]);
+const FRAME_HEADER_BYTES = 9;
+const SETTINGS = 4;
+
+/** Whether these are the first bytes of a server of HTTP/2. */
+export const isHttp2 = (bytes: Buffer): boolean => bytes.length >= FRAME_HEADER_BYTES && bytes[3] === SETTINGS;
+
+/** Asks in plain HTTP for etcd's version, whatever the scheme of the address. Never rejects. */
+export async function askPlainly(url: string): Promise<Look> {
+  const { host, port } = placeOf(url);
+  const socket = connect({ host, port });
+  socket.once('connect', () => socket.write(`GET /version HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`));
+  return await lookAt(socket, 'connect', () => false);
+}
+
+/** Begins HTTP/2 over TLS as gRPC does, with these certificates. Never rejects. */
+export async function askOverTls(url: string, tls: Tls | undefined): Promise<Look> {
+  const socket = tlsSocket(url, { ca: tls?.ca, cert: tls?.certificate, key: tls?.key });
+  socket.once('secureConnect', () => socket.write(HTTP2_PREFACE));
+  return await lookAt(socket, 'secureConnect', (bytes) => bytes.length >= FRAME_HEADER_BYTES);
+}
+
+/** Whether TLS is spoken there. Nothing is sent but the handshake's own messages, so the certificate does not matter. */
+export async function speaksTls(url: string): Promise<boolean> {
+  const socket = tlsSocket(url, { rejectUnauthorized: false });
+  socket.once('secureConnect', () => socket.destroy());
+  let secured = false;
+  socket.once('secureConnect', () => (secured = true));
+  const look = await lookAt(socket, 'secureConnect', () => false);
+  // An alert comes from a server that speaks TLS, and wants a certificate perhaps.
+  return secured || (look.outcome === 'failed' && look.code.includes('ALERT'));
+}
+
+interface TlsChoice {
+  readonly ca?: Buffer | undefined;
+  readonly cert?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
+  readonly rejectUnauthorized?: false;
+}
+
+function tlsSocket(url: string, choice: TlsChoice): TLSSocket {
+  const { host, port } = placeOf(url);
+  const named = isIP(host) === 0 ? { servername: host } : {};
+  return connectTls({ host, port, ALPNProtocols: ['h2'], ...named, ...choice });
+}
+
+function placeOf(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+/** @param stands the event of the connection from which on the peer is expected to speak */
+async function lookAt(socket: Socket, stands: 'connect' | 'secureConnect', isEnough: (bytes: Buffer) => boolean) {
+  let bytes = Buffer.alloc(0);
+  let connected = false;
+  const look = Promise.withResolvers<Look>();
+  const end = (without: Look): void => {
+    look.resolve(bytes.length > 0 ? { outcome: 'answered', bytes } : without);
+    socket.destroy();
+  };
+  socket.once('connect', () => (connected = true));
+  socket.once(stands, () => (connected = true));
+  socket.on('data', (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk]);
+    if (isEnough(bytes) || bytes.length >= ANSWER_BYTES_MAX) end({ outcome: 'closed' });
+  });
+  socket.on('error', ({ code = 'unknown', message }: NodeJS.ErrnoException) =>
+    end({ outcome: 'failed', code, message }),
+  );
+  socket.once('close', () => end({ outcome: 'closed' }));
+  const patience = setTimeout(() => end({ outcome: connected ? 'silent' : 'unconnected' }), ANSWER_MS_MAX);
+  try {
+    return await look.promise;
+  } finally {
+    clearTimeout(patience);
+  }
+}
