@@ -1,16 +1,24 @@
 import type { Command } from 'commander';
 import type { SecretsOptions } from '../commands/kubernetes/secrets.ts';
+import type { StatusOptions } from '../commands/kubernetes/status.ts';
 import type { TeardownOptions } from '../commands/kubernetes/teardown.ts';
-import { matching } from '../terminal/globals.ts';
+import { addGlobals, matching, refusedArgument, type GlobalOptions } from '../terminal/globals.ts';
+import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
 const NAMESPACE = 'default';
 const wholeOf = matching(/^\d{1,5}$/, 'It is a whole number of seconds.');
+const namespaceOf = matching(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, 'It is the name of a namespace.');
+const NAMESPACES_MAX = 1000;
+const oneMore = (name: string, names: readonly string[]): readonly string[] => {
+  if (names.length === NAMESPACES_MAX) throw refusedArgument(`It is given at most ${NAMESPACES_MAX} times.`);
+  return [...names, namespaceOf(name)];
+};
 const secondsOf = (text: string): number => Number(wholeOf(text));
 
 /** `muster kubernetes …`; the code that a command needs is loaded when it is called. */
 export function addKubernetes(program: Command, env: Environment): void {
-  const kubernetes = program.command('kubernetes').description('the commands that the Helm chart runs in a cluster');
+  const kubernetes = program.command('kubernetes').description('what concerns a cluster of Kubernetes');
   const where = '\nThe cluster is that of KUBECONFIG; in a pod its own.';
   kubernetes
     .command('secrets')
@@ -37,4 +45,16 @@ export function addKubernetes(program: Command, env: Environment): void {
       const { teardown } = await import('../commands/kubernetes/teardown.ts');
       await teardown(options);
     });
+  addGlobals(
+    kubernetes
+      .command('status')
+      .description('show the custom resources of all namespaces, and what keeps them from being ready')
+      .option('-n, --namespace <name>', 'of this namespace alone; may be repeated', oneMore, [])
+      .option('--not-ready', 'only those that are not ready')
+      .addHelpText('after', `${where} Exit code 3: one is not ready. 5: some may not be listed.`),
+    ['output', 'limit', 'quiet', 'timeout'],
+  ).action(async (options: StatusOptions & GlobalOptions) => {
+    const { kubernetesStatus } = await import('../commands/kubernetes/status.ts');
+    await kubernetesStatus(invocation(env, options), options);
+  });
 }

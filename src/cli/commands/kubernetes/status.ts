@@ -1,0 +1,111 @@
+import { CustomObjectsApi } from '@kubernetes/client-node';
+import type { Column } from '../../output/columns.ts';
+import { printList } from '../../output/print.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+import { cluster, refusedBy, statusOf } from './cluster.ts';
+import { resourceListing, type Listed } from './resource-listing.ts';
+import { standingOf, type Standing } from './standing.ts';
+
+/* `muster kubernetes status`: the custom resources of the cluster, and what keeps them from being ready. */
+
+export interface StatusOptions {
+  /** Empty for all of them. */
+  readonly namespace: readonly string[];
+  /** Leaves out what is ready. */
+  readonly notReady?: true;
+}
+
+const KINDS = [
+  { kind: 'FleetAccount', plural: 'fleetaccounts' },
+  { kind: 'FleetApiKey', plural: 'fleetapikeys' },
+  { kind: 'FleetApp', plural: 'fleetapps' },
+  { kind: 'FleetOtelConfig', plural: 'fleetotelconfigs' },
+] as const;
+
+const REQUEST_MS = 10_000;
+
+const COLUMNS: readonly Column<Standing>[] = [
+  { head: 'NAMESPACE', of: ({ namespace }) => namespace },
+  { head: 'KIND', of: ({ kind }) => kind },
+  { head: 'NAME', of: ({ name }) => name },
+  { head: 'READY', of: ({ ready }) => ready, tone: ({ ready }) => (ready ? 'good' : 'bad') },
+  { head: 'REASON', of: ({ reason }) => reason },
+  { head: 'MESSAGE', of: ({ message }) => message, kind: 'text' },
+  { head: 'AGE', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time', minor: true },
+];
+
+/**
+ * Prints every resource that may be listed, those that are not ready first.
+ * @throws CommandFault with exit code 3 where one is not ready, 5 where some may not be listed, and 1 where the API
+ * server cannot be asked, or lacks a definition
+ */
+export async function kubernetesStatus(call: Invocation, { namespace, notReady }: StatusOptions): Promise<void> {
+  const config = cluster();
+  const list = resourceListing(config.makeApiClient(CustomObjectsApi), call.globals.timeoutMs ?? REQUEST_MS);
+  const found = await everything(namespace, list);
+  const standings = found.resources.toSorted(byUrgency);
+  const unready = standings.filter(({ ready }) => !ready).length;
+  const shown = notReady ? standings.slice(0, unready) : standings;
+  await printList(call, {
+    columns: COLUMNS,
+    items: shown,
+    id: ({ namespace, kind, name }) => `${namespace}/${kind}/${name}`,
+    none:
+      standings.length === 0 ? 'There is no custom resource of Muster.' : 'Every custom resource of Muster is ready.',
+  });
+  if (found.faults.length > 0) throw new CommandFault(found.faults.join(' '), found.exitCode);
+  if (unready > 0) throw new CommandFault(`${unready} of ${standings.length} resources are not ready.`, EXIT.bad);
+}
+
+interface Found {
+  readonly resources: readonly Standing[];
+  /** What could not be seen: whole sentences. */
+  readonly faults: readonly string[];
+  readonly exitCode: number;
+}
+
+async function everything(
+  namespaces: readonly string[],
+  list: (plural: string, namespace: string | undefined) => Promise<Listed[]>,
+): Promise<Found> {
+  const resources: Standing[] = [];
+  const [forbidden, undefinedKinds]: [string[], string[]] = [[], []];
+  for (const { kind, plural } of KINDS) {
+    for (const namespace of namespaces.length === 0 ? [undefined] : new Set(namespaces)) {
+      const where = namespace === undefined ? 'in all namespaces' : `in the namespace ${namespace}`;
+      try {
+        for (const resource of await list(plural, namespace)) resources.push(standingOf(kind, resource));
+      } catch (error) {
+        const status = statusOf(error);
+        if (status === 403) forbidden.push(`${plural} ${where}`);
+        else if (status === 404) undefinedKinds.push(plural);
+        else if (status === 401)
+          throw new CommandFault('The API server does not take the credential of the kubeconfig.', EXIT.notAuthorised);
+        else throw error instanceof CommandFault ? error : refusedBy(error, `${plural} cannot be listed`);
+        if (status === 404) break;
+      }
+    }
+  }
+  if (undefinedKinds.length === KINDS.length) throw new CommandFault(NO_DEFINITIONS);
+  const faults = [
+    ...undefinedKinds.map((plural) => `The cluster has no definition of ${plural}: upgrade the release.`),
+    ...(forbidden.length === 0 ? [] : [mayNot(forbidden, namespaces.length === 0)]),
+  ];
+  return { resources, faults, exitCode: forbidden.length > 0 ? EXIT.notAuthorised : EXIT.failed };
+}
+
+const NO_DEFINITIONS =
+  'The cluster has no definitions of Muster: install the chart with crds.install=true, or choose another cluster by KUBECONFIG.';
+
+const mayNot = (forbidden: readonly string[], everywhere: boolean): string =>
+  `This user may not list ${forbidden.join(', ')}${everywhere ? ': name the namespaces that it may see by --namespace' : ''}.`;
+
+/** What is not ready comes first. */
+const byUrgency = (a: Standing, b: Standing): number =>
+  Number(a.ready) - Number(b.ready) ||
+  compare(a.namespace, b.namespace) ||
+  compare(a.kind, b.kind) ||
+  compare(a.name, b.name);
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
