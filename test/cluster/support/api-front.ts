@@ -11,6 +11,8 @@ export interface FrontRequest {
   readonly path: string;
   readonly watch: boolean;
   readonly body: string;
+  readonly fieldManager: string | undefined;
+  readonly userAgent: string | undefined;
 }
 
 /** The interference with a request; undefined: it goes on to the API server, and its answer comes back. */
@@ -104,7 +106,14 @@ export class ApiFront implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.#upstream);
     const { method = 'GET' } = request;
-    const told = { method, path: url.pathname, watch: url.searchParams.has('watch'), body: await text(request) };
+    const told = {
+      method,
+      path: url.pathname,
+      watch: url.searchParams.has('watch'),
+      body: await text(request),
+      fieldManager: url.searchParams.get('fieldManager') ?? undefined,
+      userAgent: request.headers['user-agent'],
+    };
     try {
       const meddling = await this.meddle(told);
       if (meddling === 'cut') return void response.destroy();

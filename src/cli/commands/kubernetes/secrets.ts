@@ -1,4 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
+import { FIELD_MANAGER } from '../../../controller/kubernetes/client/http1-kube-config.ts';
 import { generateSecretWord, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { newKeyFile } from '../../../domain/keys/key-ring.ts';
 import { isUnused, NO_NEW_KEY } from '../../../service/files/generated-secrets.ts';
@@ -37,7 +38,7 @@ export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEn
   const api = cluster().makeApiClient(CoreV1Api);
   // It tells whether the Secret is there without a right to read it.
   const refuseExisting = async (): Promise<void> => {
-    await api.createNamespacedSecret({ namespace, body, dryRun: 'All' });
+    await api.createNamespacedSecret({ namespace, body, fieldManager: FIELD_MANAGER, dryRun: 'All' });
   };
   try {
     if (storeIdKey !== undefined) {
@@ -53,7 +54,7 @@ export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEn
         );
       });
     }
-    await api.createNamespacedSecret({ namespace, body });
+    await api.createNamespacedSecret({ namespace, body, fieldManager: FIELD_MANAGER });
     say(`The Secret ${namespace}/${name} is made: keep a copy of its keys where the cluster cannot lose it.`);
   } catch (error) {
     if (error instanceof CommandFault) throw error;

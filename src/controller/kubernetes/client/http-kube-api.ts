@@ -8,7 +8,7 @@ import {
 import * as z from 'zod';
 import type { Clock } from '../../../time/clock.ts';
 import { metadata } from '../schema/common.ts';
-import { Http1KubeConfig } from './http1-kube-config.ts';
+import { FIELD_MANAGER, Http1KubeConfig } from './http1-kube-config.ts';
 import {
   KubeError,
   kubeErrorOf,
@@ -129,7 +129,9 @@ class HttpKubeApi implements KubeApi {
   }
 
   async create(type: ResourceType, namespace: string, body: object, signal: AbortSignal) {
-    return parseObject(await this.#json({ method: POST, path: pathOf(type, namespace), body, signal }));
+    return parseObject(
+      await this.#json({ method: POST, path: pathOf(type, namespace), query: WRITTEN_BY, body, signal }),
+    );
   }
 
   async patch(
@@ -141,7 +143,7 @@ class HttpKubeApi implements KubeApi {
     const path = pathOf(type, namespace, name) + (subresource === undefined ? '' : `/${subresource}`);
     const body = { ...merge, metadata: { ...(merge['metadata'] as object), uid, resourceVersion } };
     const contentType = 'application/merge-patch+json';
-    return parseObject(await this.#json({ method: PATCH, path, body, contentType, signal }));
+    return parseObject(await this.#json({ method: PATCH, path, query: WRITTEN_BY, body, contentType, signal }));
   }
 
   async remove(
@@ -245,6 +247,7 @@ class HttpKubeApi implements KubeApi {
 
 const { GET, POST, PATCH, DELETE } = HttpMethod;
 const NEVER = new AbortController().signal;
+const WRITTEN_BY = { fieldManager: FIELD_MANAGER };
 
 const objectSchema = z.looseObject({ metadata });
 const listSchema = z.looseObject({

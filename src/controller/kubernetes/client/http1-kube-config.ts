@@ -1,10 +1,24 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
+import process from 'node:process';
+import { VERSION } from '../../../version.ts';
+
+/** Names the program in the API server's audit log, as in `muster/0.1.0 (linux/x64)`. */
+export const USER_AGENT: string = `muster/${VERSION} (${process.platform}/${process.arch})`;
+
+/** The name under which `managedFields` of an object lists the fields that Muster has written. */
+export const FIELD_MANAGER = 'muster';
 
 /**
- * A kubeconfig whose connections speak HTTP/1.1. The client offers HTTP/2 by itself, and with it undici 8.12 throws
- * where nobody can catch it when a session has had nothing to do for a while: that would end the process.
+ * A kubeconfig whose requests name the program, and whose connections speak HTTP/1.1. The client offers HTTP/2 by
+ * itself, and with it undici 8.12 throws where nobody can catch it when a session has had nothing to do for a while:
+ * that would end the process.
  */
 export class Http1KubeConfig extends KubeConfig {
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(context);
+    context.setHeaderParam('User-Agent', USER_AGENT);
+  }
+
   override createDispatcherOptions(
     ...args: Parameters<KubeConfig['createDispatcherOptions']>
   ): ReturnType<KubeConfig['createDispatcherOptions']> {
