@@ -48,9 +48,18 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     (await call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: apiKey })).status;
   const NEVER = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
 
-  async function header(name: string, value: string, labels: Record<string, string> = {}): Promise<void> {
+  const bound = (to: string, endpoint: string): Record<string, string> => ({
+    'muster.dev/auth-header-for': to,
+    'muster.dev/auth-header-endpoint': endpoint,
+  });
+  async function header(
+    name: string,
+    value: string,
+    labels: Record<string, string> = {},
+    annotations = bound(account, 'https://otel.example.com, https://next.example.com'),
+  ): Promise<void> {
     const data = { token: Buffer.from(value).toString('base64') };
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, labels }, data };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, labels, annotations }, data };
     await team.kubectl(['apply', '--filename=-'], JSON.stringify(secret));
   }
   const LABELLED = { 'muster.dev/auth-header': 'true' };
@@ -178,8 +187,27 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     expect(JSON.stringify(refused)).not.toContain('XXX');
   });
 
+  test('a writer of the resource cannot have the header sent elsewhere, nor use that of another resource', async () => {
+    const credential = await enroll(muster, await createApp(muster, apiKey));
+    const message = async (): Promise<string | undefined> =>
+      (await team.ready('fotel', account, 'SecretNotFound')).status.conditions?.[0]?.message;
+    const authHeaderSecretRef = { name: 'bound', key: 'token' };
+    await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef }));
+    const missing = await message();
+    await header('bound', 'Bearer bound', LABELLED, bound(account, 'https://otel.example.com'));
+    await team.ready('fotel', account, 'Synced');
+    await team.patch('fotel', account, { spec: { endpoint: 'https://thief.example.com' } });
+    expect(await message()).toBe(missing);
+    expect(await told(credential)).toMatchObject({ endpoint: 'https://otel.example.com' });
+    // It follows the annotation as it follows the value.
+    await header('bound', 'Bearer bound', LABELLED, bound(account, 'https://thief.example.com'));
+    await team.ready('fotel', account, 'Synced');
+    await header('bound', 'Bearer bound', LABELLED, bound(`${account}-other`, 'https://thief.example.com'));
+    expect(await message()).toBe(missing);
+  });
+
   test('an endpoint that only the service can judge is refused with a message', async () => {
-    await team.apply('FleetOtelConfig', account, specOf({ endpoint: 'http://collector.example.com' }));
+    await team.apply('FleetOtelConfig', account, specOf({ endpoint: 'https://xn--a.example.com' }));
     const { status } = await team.ready('fotel', account, 'InvalidEndpoint');
     expect(status.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'False' });
     expect(await stored()).toEqual(NEVER);
@@ -187,7 +215,8 @@ describeOn('control plane', 'FleetOtelConfig', () => {
 
   test.each([
     [{ endpoint: '' }, 'endpoint is required when enabled'],
-    [{ endpoint: 'https://user@otel.example.com' }, 'endpoint must be an http or https URL'],
+    [{ endpoint: 'https://user@otel.example.com' }, 'endpoint must not hold credentials'],
+    [{ endpoint: 'https://a b' }, 'endpoint may hold printable ASCII only'],
     [{ evidenceLevel: 'all' }, 'Unsupported value'],
   ])('the API server refuses %o', async (spec, words) => {
     await expect(team.apply('FleetOtelConfig', `${account}-bad`, specOf(spec))).rejects.toThrow(words);

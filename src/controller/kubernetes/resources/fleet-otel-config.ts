@@ -6,7 +6,7 @@ import { ABSENT } from '../../../store/port.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
-import { HEADER_LABEL } from '../runtime/secrets.ts';
+import { HEADER_ENDPOINT, HEADER_FOR, HEADER_LABEL } from '../runtime/secrets.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
 import { accountOf } from './account-ref.ts';
 import { bindingOf, decideFleetOtelConfig, settledOtel, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
@@ -71,18 +71,22 @@ async function firstOf(context: ReconcileContext, accountName: string): Promise<
   return named[0]?.metadata.name;
 }
 
-const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true", without which Muster does not read it`;
+const NOT_THERE =
+  `is not there, or lacks the label ${HEADER_LABEL}: "true" or the annotations ${HEADER_FOR} and ${HEADER_ENDPOINT} ` +
+  'with this resource and the origin of its endpoint';
 const HEADER_TROUBLE = {
-  // The message is the same for both: a reader without the right to list Secrets must not find out which there are.
+  // The message is the same for all: a reader without the right to list Secrets must not find out which there are.
   NoSecret: ['SecretNotFound', NOT_THERE],
   NotLabelled: ['SecretNotFound', NOT_THERE],
+  NotForThis: ['SecretNotFound', NOT_THERE],
   NoKey: ['SecretKeyNotFound', 'has no such key'],
 } as const;
 
 async function headerOf({ spec }: FleetOtelConfigResource, context: ReconcileContext): Promise<HeaderState> {
-  const { authHeaderSecretRef: from } = spec;
-  if (!from) return 'none';
-  const value = await context.secrets.header(from.name, from.key);
+  const { authHeaderSecretRef: from, endpoint } = spec;
+  // Without an endpoint there is nobody to send it to.
+  if (!from || endpoint === '') return 'none';
+  const value = await context.secrets.header(from.name, from.key, endpoint);
   const unusable = (reason: string, what: string): HeaderState => ({
     reason,
     message: `The Secret ${from.name} (key ${from.key}) ${what}.`,

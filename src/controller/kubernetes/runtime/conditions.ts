@@ -32,20 +32,50 @@ export const isUnknown = (type: string, reason: string, message: string): Condit
   message,
 });
 
+/** The text with exactly one full stop at its end, whatever it ended with: for messages of conditions and events. */
+export function sentence(text: string): string {
+  const told = text.replace(/[\s.]+$/, '');
+  return told === '' ? '' : `${told}.`;
+}
+
+/**
+ * Reasons of `Ready=False` that no waiting mends: somebody changes the spec, or replaces the resource. `Stalled` is true
+ * with them, which kstatus, Flux and Argo CD take for a failure rather than for work that goes on (ADR 0039).
+ */
+export const STALLED: ReadonlySet<string> = new Set([
+  'InvalidEndpoint',
+  'ChangedOutside',
+  'CodeExpired',
+  'Revoked',
+  'ManagedByAnother',
+  'AccountMissing',
+]);
+
+/** The states with `Stalled` behind `Ready` where it is so; there is no `Stalled` otherwise, as kstatus has it. */
+function withStalled(states: readonly ConditionState[]): readonly ConditionState[] {
+  return states.flatMap((state) =>
+    state.type === 'Ready' && state.status === 'False' && STALLED.has(state.reason)
+      ? [state, isTrue('Stalled', state.reason, state.message)]
+      : [state],
+  );
+}
+
 /**
  * The conditions after a reconciliation: one for each type, in the order of the states, and after them those of other
- * types as they were. The instant of the last transition moves only when the status changes.
+ * types as they were. `Stalled` is there as `Ready` has it. The instant of the last transition moves only when the
+ * status changes.
  */
 export function conditionsAfter(
   before: readonly Condition[],
   conditions: readonly ConditionState[],
   { generation, at }: { generation: number; at: string },
 ): Condition[] {
-  const found = conditions.map(({ type, status, reason, message }): Condition => {
+  const found = withStalled(conditions).map(({ type, status, reason, message }): Condition => {
     const known = before.find((condition) => condition.type === type);
     const lastTransitionTime = known?.status === status ? known.lastTransitionTime : at;
-    return { type, status, observedGeneration: generation, lastTransitionTime, reason, message };
+    const told = { lastTransitionTime, reason, message: sentence(message) };
+    return { type, status, observedGeneration: generation, ...told };
   });
-  const types = new Set(found.map(({ type }) => type));
+  const types = new Set([...found.map(({ type }) => type), 'Stalled']);
   return [...found, ...before.filter(({ type }) => !types.has(type))];
 }

@@ -3,6 +3,7 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeApi, KubeObject, ResourceType } from '../client/kube-api.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
+import { sentence } from './conditions.ts';
 import type { ResourceEvent } from './kind.ts';
 
 export interface EventRecorderDeps {
@@ -64,7 +65,7 @@ export function createEventRecorder({ api, clock, log, instance }: EventRecorder
         action: 'Reconcile',
         reason,
         regarding: { apiVersion: API_VERSION, kind, namespace, name, uid, resourceVersion },
-        note: note.slice(0, NOTE_CHARACTERS_MAX),
+        note: sentence(note.slice(0, NOTE_CHARACTERS_MAX)),
         type,
       };
       try {

@@ -17,6 +17,10 @@ export const OWNED_SELECTOR: string = `${OWNED_LABEL}=muster`;
 /** The label of a Secret whose values Muster may read to send them to collectors. */
 export const HEADER_LABEL = 'muster.dev/auth-header';
 export const HEADER_SELECTOR: string = `${HEADER_LABEL}=true`;
+/** The annotation that names the FleetOtelConfigs which may use the Secret, separated by commas. */
+export const HEADER_FOR = 'muster.dev/auth-header-for';
+/** The annotation that names the origins to which the values may be sent, separated by commas. */
+export const HEADER_ENDPOINT = 'muster.dev/auth-header-endpoint';
 
 /** The custom resource that owns a Secret. */
 export interface SecretOwner {
@@ -43,11 +47,17 @@ export interface Secrets {
   /** Removes an own Secret. Another's is left alone. @throws SecretError */
   remove(name: string): Promise<void>;
   /**
-   * Reads a value of a Secret with the label for headers from the API server.
-   * @returns the reason where there is no such value
+   * Reads a value of a Secret from the API server, where the Secret has the label for headers and its annotations name
+   * the custom resource and the origin of the endpoint (ADR 0039).
+   * @param endpoint the URL that the value is to be sent to
+   * @returns the reason where there is no such value; `NotForThis` where the Secret is bound otherwise, or not at all
    * @throws SecretError
    */
-  header(name: string, key: string): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NoKey'>;
+  header(
+    name: string,
+    key: string,
+    endpoint: string,
+  ): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NotForThis' | 'NoKey'>;
 }
 
 export interface SecretsDeps {
@@ -115,10 +125,11 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       await asked('delete', name, api.remove(SECRETS, read, signal));
       learnt.delete(name);
     },
-    async header(name, key) {
+    async header(name, key, endpoint) {
       const object = await asked('read', name, api.get(SECRETS, namespace, name, signal));
       if (!object) return 'NoSecret';
       if (!isLabelled(object, HEADER_LABEL, 'true')) return 'NotLabelled';
+      if (!isBoundTo(object, owner.name, endpoint)) return 'NotForThis';
       const value = recordOf(object['data'])[key];
       return typeof value === 'string' ? Buffer.from(value, 'base64') : 'NoKey';
     },
@@ -139,6 +150,32 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
 
 const isLabelled = (object: KubeObject, label: string, value: string): boolean =>
   recordOf(object.metadata['labels'])[label] === value;
+
+/** Whether the annotations of a header's Secret name the resource, and the origin of the endpoint. */
+function isBoundTo({ metadata }: KubeObject, name: string, endpoint: string): boolean {
+  const annotations = recordOf(metadata['annotations']);
+  const listed = (annotation: string): readonly string[] =>
+    String(annotations[annotation] ?? '')
+      .slice(0, ANNOTATION_CHARACTERS_MAX)
+      .split(',')
+      .map((part) => part.trim());
+  const origin = originOf(endpoint);
+  return (
+    origin !== undefined &&
+    listed(HEADER_FOR).includes(name) &&
+    listed(HEADER_ENDPOINT).some((allowed) => BARE_ORIGIN.test(allowed) && originOf(allowed) === origin)
+  );
+}
+
+const ANNOTATION_CHARACTERS_MAX = 8192;
+/** A path would promise what is not kept: only scheme, host and port are compared. */
+const BARE_ORIGIN = /^https?:\/\/[^/?#@\\\s]+\/?$/i;
+
+/** Scheme, host and port, in the one spelling that WHATWG has for them; undefined for what is no http URL. */
+function originOf(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  return parsed && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
+}
 
 /** Replaces the values of a Secret by their digests, for memory: 256 random bits cannot be found from a digest. */
 export function withoutValues(object: KubeObject): KubeObject {

@@ -2,7 +2,7 @@ import type { KubeApi, KubeObject, ResourceType } from '../client/kube-api.ts';
 import { isKubeError } from '../client/kube-api.ts';
 import { mergePatch } from '../client/merge-patch.ts';
 import { failureOf, type Failure } from '../failures/failure.ts';
-import { conditionsAfter, isFalse, isUnknown, type ConditionState } from './conditions.ts';
+import { conditionsAfter, isFalse, isUnknown, sentence, type ConditionState } from './conditions.ts';
 import type { Informer } from './informer.ts';
 import type { ReconcileContext } from './kind.ts';
 import { conditionsOf } from './resource.ts';
@@ -41,7 +41,7 @@ export async function writeStatus(
   const { generation } = object.metadata;
   const at = new Date(context.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
   const conditions = conditionsAfter(conditionsOf(object), wanted.conditions, { generation, at });
-  const status = mergePatch(statusOf(object), { ...wanted.status, conditions });
+  const status = mergePatch(statusOf(object), { ...wanted.status, observedGeneration: generation, conditions });
   if (status) {
     const answer = await api.patch(type, object, { subresource: 'status', merge: { status } }, context.signal);
     informer.written(answer, object);
@@ -56,7 +56,7 @@ function announce({ context }: StatusFrame, object: KubeObject, conditions: read
   const was = conditionsOf(object).find(({ type }) => type === 'Ready');
   const is = conditions.find(({ type }) => type === 'Ready');
   if (is?.status !== 'False' || TRANSIENT.has(is.reason)) return;
-  if (was?.reason === is.reason && was.message === is.message) return;
+  if (was?.reason === is.reason && was.message === sentence(is.message)) return;
   context.event({ type: 'Warning', reason: is.reason, note: is.message });
 }
 
@@ -94,7 +94,7 @@ export async function tellFailure(frame: StatusFrame, attempt: FailedAttempt, er
 
 /** The status as it is, and of its conditions nothing but that the attempt failed. */
 function withoutFacts(object: KubeObject, ready: ConditionState): Wanted {
-  const others = conditionsOf(object).filter(({ type }) => type !== 'Ready');
+  const others = conditionsOf(object).filter(({ type }) => type !== 'Ready' && type !== 'Stalled');
   const unknown = others.map(({ type }) => isUnknown(type, 'Unknown', 'Ready tells what is in the way.'));
   return { status: statusOf(object), conditions: [ready, ...unknown] };
 }

@@ -25,7 +25,8 @@ export const immutable = (field: string): Rule => ({
   message: `${field} is immutable`,
 });
 
-const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+/** The name of an object of Kubernetes: a DNS subdomain. */
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const objectName = z.string().min(1).max(253).regex(OBJECT_NAME);
 
 /** Refers to a FleetAccount in the same namespace: there is no field for another namespace. */
@@ -62,25 +63,44 @@ export function durationMs(text: string): number | undefined {
   return ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }
 
-export const condition = z.object({
-  type: z.string().min(1).max(316),
-  status: z.enum(['True', 'False', 'Unknown']),
-  observedGeneration: z.int().min(0).optional(),
-  lastTransitionTime: instant,
-  reason: z
-    .string()
-    .min(1)
-    .max(1024)
-    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/),
-  message: z.string().max(32_768),
-});
+/** The generation of a status that nobody has written yet. */
+const NO_GENERATION = -1;
+
+/**
+ * The generation that the status speaks of. The API server fills in -1 before anything is written: without it tools that
+ * follow kstatus would take a resource that was just created for one that is ready.
+ */
+export const observedGeneration = z
+  .int()
+  .min(NO_GENERATION)
+  .optional()
+  .meta({ default: NO_GENERATION })
+  .describe(
+    'Generation of the spec that the status and its conditions speak of; -1 before Muster has seen the resource.',
+  );
+
+export const condition = z
+  .object({
+    type: z.string().min(1).max(316).describe('What the condition is about, in CamelCase.'),
+    status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
+    observedGeneration: z.int().min(0).optional().describe('Generation of the spec that the condition speaks of.'),
+    lastTransitionTime: instant.describe('When the status last changed.'),
+    reason: z
+      .string()
+      .min(1)
+      .max(1024)
+      .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+      .describe('Why the status is what it is, for programs: one word in CamelCase.'),
+    message: z.string().max(32_768).describe('The same for people, with what to do.'),
+  })
+  .describe('One statement about the resource.');
 export type Condition = z.infer<typeof condition>;
 
 export const conditions = z
   .array(condition)
   .max(16)
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-  .describe('Ready is the summary of the others.');
+  .describe('Statements about the resource; Ready is the summary of the others.');
 
 export const metadata = z.looseObject({
   name: z.string(),
@@ -95,6 +115,7 @@ export type Metadata = z.infer<typeof metadata>;
 
 export interface Column {
   readonly name: string;
+  /** `date` shows the time since then, and `<invalid>` for an instant that is still to come. */
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
   /** A column above 0 is shown by `kubectl get -o wide` alone. */

@@ -30,6 +30,13 @@ function structural(schema: z.ZodType): object {
   return made;
 }
 
+const CONVENTIONS = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md';
+/** The texts of the fields that every object of Kubernetes has, as its own kinds have them. */
+const STANDARD = {
+  apiVersion: `APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: ${CONVENTIONS}#resources`,
+  kind: `Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: ${CONVENTIONS}#types-kinds`,
+} as const;
+
 export const crdName = ({ plural }: Pick<KindSchema, 'plural'>): string => `${plural}.${GROUP}`;
 
 /** The CustomResourceDefinition of a kind, as it is applied. */
@@ -62,11 +69,13 @@ export function crdOf(kind: KindSchema): { apiVersion: string; kind: string; met
               description: kind.description,
               required: ['spec'],
               properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
+                apiVersion: { type: 'string', description: STANDARD.apiVersion },
+                kind: { type: 'string', description: STANDARD.kind },
+                // The API server describes metadata by itself, and allows no description here.
                 metadata: { type: 'object' },
                 spec: structural(kind.spec),
-                status: structural(kind.status),
+                // With a status that is not written yet, the defaults of its fields are filled in.
+                status: { ...structural(kind.status), default: {} },
               },
             },
           },

@@ -1,10 +1,13 @@
 import * as z from 'zod';
-import { CLOSING_COLUMNS, conditions, immutable, rules, type KindSchema } from './common.ts';
+import { CLOSING_COLUMNS, conditions, immutable, observedGeneration, rules, type KindSchema } from './common.ts';
 
 const spec = z
   .object({
     displayName: z.string().min(1).max(200).optional().describe('Name of the account; that of the resource if absent.'),
-    entitlement: z.enum(['standard', 'enterprise']).default('standard'),
+    entitlement: z
+      .enum(['standard', 'enterprise'])
+      .default('standard')
+      .describe('enterprise: the account may export its detections to a collector.'),
     disabled: z.boolean().default(false).describe('Cuts every key and daemon of the account off at once.'),
     adoptAccountId: z
       .string()
@@ -19,17 +22,26 @@ const spec = z
       .default('Retain')
       .describe('What becomes of the account when this resource is deleted.'),
   })
-  .meta(rules(immutable('adoptAccountId')));
+  .meta(rules(immutable('adoptAccountId')))
+  .describe('The account as it should be.');
 
 const count = z.int().min(0);
-const status = z.object({
-  accountId: z.string().max(16).optional(),
-  apps: z
-    .object({ total: count, active: count, pending: count, revoked: count })
-    .optional()
-    .describe('Written at most once a minute.'),
-  conditions: conditions.optional(),
-});
+const status = z
+  .object({
+    observedGeneration,
+    accountId: z.string().max(16).optional().describe('Id of the account that this stands for.'),
+    apps: z
+      .object({
+        total: count.describe('All apps of the account.'),
+        active: count.describe('Apps whose daemon is enrolled.'),
+        pending: count.describe('Apps whose daemon has not enrolled yet.'),
+        revoked: count.describe('Apps that are revoked.'),
+      })
+      .optional()
+      .describe('The number of apps by state; written at most once a minute.'),
+    conditions: conditions.optional(),
+  })
+  .describe('The account as Muster last saw it.');
 
 export const fleetAccount = {
   kind: 'FleetAccount',

@@ -6,6 +6,7 @@ import {
   duration,
   immutable,
   instant,
+  observedGeneration,
   rules,
   secretKey,
   secretName,
@@ -22,27 +23,35 @@ const rotation = z
       { rule: "duration(self.interval) >= duration('1h')", message: 'interval must be at least 1h' },
       { rule: 'duration(self.overlap) < duration(self.interval)', message: 'overlap must be shorter than interval' },
     ),
-  );
+  )
+  .describe('Without it the key stays.');
 
 const spec = z
   .object({
     accountRef,
     displayName: z.string().max(200).optional().describe('Name of the key; that of the resource if absent.'),
     secretRef: z
-      .object({ name: secretName, key: secretKey.default('apiKey') })
+      .object({
+        name: secretName.describe('Name of the Secret, in the same namespace.'),
+        key: secretKey.default('apiKey').describe('Key of the Secret under which the API key stands.'),
+      })
       .describe('The Secret that Muster creates for the key. One that exists already is never written.'),
     rotation: rotation.optional(),
   })
-  .meta(rules(immutable('accountRef')));
+  .meta(rules(immutable('accountRef')))
+  .describe('The API key as it should be.');
 
-const status = z.object({
-  keyId: z.string().max(12).optional(),
-  secretName: z.string().max(253).optional(),
-  issuedAt: instant.optional(),
-  nextRotationAt: instant.optional(),
-  previousKeyValidUntil: instant.optional(),
-  conditions: conditions.optional(),
-});
+const status = z
+  .object({
+    observedGeneration,
+    keyId: z.string().max(12).optional().describe('Id of the key; it is no secret.'),
+    secretName: z.string().max(253).optional().describe('Name of the Secret that holds the key.'),
+    issuedAt: instant.optional().describe('When the key was issued.'),
+    nextRotationAt: instant.optional().describe('When the next key is issued.'),
+    previousKeyValidUntil: instant.optional().describe('When the key before it stops working.'),
+    conditions: conditions.optional(),
+  })
+  .describe('The API key as Muster last saw it.');
 
 export const fleetApiKey = {
   kind: 'FleetApiKey',
@@ -56,7 +65,8 @@ export const fleetApiKey = {
     { name: 'Account', type: 'string', jsonPath: '.spec.accountRef.name' },
     { name: 'Key', type: 'string', jsonPath: '.status.keyId' },
     { name: 'Secret', type: 'string', jsonPath: '.status.secretName' },
-    { name: 'Next rotation', type: 'date', jsonPath: '.status.nextRotationAt', priority: 1 },
+    // No date: `kubectl get` shows an instant in the future as <invalid>.
+    { name: 'Next rotation', type: 'string', jsonPath: '.status.nextRotationAt', priority: 1 },
     ...CLOSING_COLUMNS,
   ],
 } as const satisfies KindSchema;

@@ -5,6 +5,7 @@ import {
   conditions,
   immutable,
   instant,
+  observedGeneration,
   rules,
   secretName,
   type KindSchema,
@@ -14,11 +15,14 @@ const spec = z
   .object({
     accountRef,
     name: z.string().max(100).optional().describe('Name of the app; that of the resource if absent. Immutable.'),
-    desiredState: z.enum(['Active', 'Revoked']).default('Active'),
+    desiredState: z
+      .enum(['Active', 'Revoked'])
+      .default('Active')
+      .describe('Revoked: the daemon has no access, and its codes are void.'),
     enrollment: z
       .object({
         secretRef: z
-          .object({ name: secretName })
+          .object({ name: secretName.describe('Name of the Secret, in the same namespace.') })
           .optional()
           .describe('The Secret that Muster creates, with appId, enrollCode and serverUrl, for envFrom.'),
         issue: z
@@ -33,23 +37,36 @@ const spec = z
         }),
       )
       .optional()
-      .describe('No code is issued where this is absent.'),
+      .describe('How the daemon enrolls. No code is issued where this is absent.'),
     deletionPolicy: z
       .enum(['Delete', 'Revoke', 'Retain'])
       .default('Delete')
       .describe('What becomes of the app when this resource is deleted.'),
   })
-  .meta(rules(immutable('accountRef'), immutable('name')));
+  .meta(rules(immutable('accountRef'), immutable('name')))
+  .describe('The app as it should be.');
 
-const status = z.object({
-  appId: z.string().max(20).optional(),
-  state: z.enum(['pending', 'active', 'revoked']).optional(),
-  platform: z.string().max(128).optional(),
-  agentVersion: z.string().max(128).optional(),
-  lastSeenAt: instant.optional().describe('In steps of 5 minutes.'),
-  enrollment: z.object({ expiresAt: instant.optional(), consumed: z.boolean().optional() }).optional(),
-  conditions: conditions.optional(),
-});
+const status = z
+  .object({
+    observedGeneration,
+    appId: z.string().max(20).optional().describe('Id of the app that this stands for.'),
+    state: z
+      .enum(['pending', 'active', 'revoked'])
+      .optional()
+      .describe('pending: no daemon has enrolled yet. active: one has. revoked: it has no access any more.'),
+    platform: z.string().max(128).optional().describe('Platform of the daemon, as it tells.'),
+    agentVersion: z.string().max(128).optional().describe('Version of the daemon, as it tells.'),
+    lastSeenAt: instant.optional().describe('Last contact of the daemon, in steps of 5 minutes.'),
+    enrollment: z
+      .object({
+        expiresAt: instant.optional().describe('When the code stops working; absent where none is open.'),
+        consumed: z.boolean().optional().describe('Whether a daemon has enrolled with the code.'),
+      })
+      .optional()
+      .describe('The code that was issued last; absent where none was.'),
+    conditions: conditions.optional(),
+  })
+  .describe('The app as Muster last saw it.');
 
 export const fleetApp = {
   kind: 'FleetApp',
