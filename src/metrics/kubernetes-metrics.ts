@@ -6,7 +6,7 @@ import {
   type OperatorGauges,
   type OperatorMetrics,
 } from '../controller/kubernetes/metrics.ts';
-import { INFORMER_FAILURES } from '../controller/kubernetes/runtime/metrics.ts';
+import { INFORMER_FAILURES, NAMESPACE_STANDINGS } from '../controller/kubernetes/runtime/metrics.ts';
 import { KIND_SCHEMAS } from '../controller/kubernetes/schema/crd.ts';
 import type { Section } from './instruments.ts';
 import { KUBE_ANSWERS, type KubeAnswerLabel } from './labels.ts';
@@ -16,7 +16,7 @@ export type { OperatorMetrics } from '../controller/kubernetes/metrics.ts';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const KINDS = KIND_SCHEMAS.map(({ kind }) => kind);
 /** The resources that the operator lists and watches, in the plural. */
-const RESOURCES = [...KIND_SCHEMAS.map(({ plural }) => plural), 'secrets'];
+const RESOURCES = [...KIND_SCHEMAS.map(({ plural }) => plural), 'secrets', 'namespaces', 'leases'];
 
 export function kubernetesMetrics(section: (title: string, note: string) => Section): OperatorMetrics {
   const kubernetes = section(
@@ -97,6 +97,18 @@ function operatorGauges(kubernetes: Section): OperatorMetrics['operatorGauges'] 
       since: '0.1.0',
     },
     () => [...(read?.resources() ?? [])].map(([kind, ready, count]) => [{ kind, ready }, count] as const),
+  );
+  kubernetes.labelledCallbackGauge(
+    {
+      name: 'muster_kubernetes_namespaces',
+      help:
+        'Namespaces that are to be followed, by how the operator stands to them: without its RoleBinding `not_granted`, ' +
+        'where another release has the Lease `held_by_another`, named and not there yet `absent`; on the leader alone.',
+      labels: { standing: NAMESPACE_STANDINGS },
+      unit: 'namespaces',
+      since: '0.1.0',
+    },
+    () => [...(read?.namespaces() ?? [])].map(([standing, count]) => [{ standing }, count] as const),
   );
   kubernetes.callbackGauge(
     {

@@ -79,8 +79,18 @@ describeWithHelm('the rights', () => {
       if (role.kind !== 'ClusterRole') continue;
       for (const rule of rulesOf(role)) {
         if (!listAt(rule, 'apiGroups').includes('')) continue;
-        expect(rule, `in ${role.metadata.name}`).toMatchObject({ resources: ['namespaces'], verbs: ['get'] });
-        expect(listAt(rule, 'resourceNames').length, `in ${role.metadata.name}`).toBeGreaterThan(0);
+        const ofNamespaces = { resources: ['namespaces'], verbs: ['get', 'list', 'watch'] };
+        expect(rule, `in ${role.metadata.name}`).toMatchObject(ofNamespaces);
+      }
+    }
+  });
+
+  test.each(ALL)('of %s on Leases in the whole cluster are on those of the operator alone', async (name) => {
+    for (const role of ofKind(await variant(name), 'ClusterRole')) {
+      for (const rule of rulesOf(role)) {
+        if (!listAt(rule, 'resources').includes('leases')) continue;
+        expect(listAt(rule, 'resourceNames'), `in ${role.metadata.name}`).toEqual(['muster-operator']);
+        expect(listAt(rule, 'verbs')).not.toContain('create');
       }
     }
   });

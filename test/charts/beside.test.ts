@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { environment } from '../../src/config/environment.ts';
+import { musterCommand } from '../support/service/muster-command.ts';
 import {
   at,
   CHART,
   describeWithHelm,
+  environmentOf,
   listAt,
   ofKind,
   ON_ETCD,
@@ -84,20 +87,26 @@ describeWithHelm('who may change the kinds', () => {
   const kindsThat = (role: KubeObject, verb: string): unknown[] =>
     listAt(role, 'rules').flatMap((rule) => (listAt(rule, 'verbs').includes(verb) ? listAt(rule, 'resources') : []));
 
-  test('view reads all, edit writes all but accounts, admin writes accounts, too', async () => {
-    const objects = await render({ namespace: 'fleet' });
-    const [view, edit, admin] = ['view', 'edit', 'admin'].map((name) =>
-      one(objects, 'ClusterRole', `fleet:muster-${name}`),
-    );
-    if (!view || !edit || !admin) return expect.unreachable();
-    expect(kindsThat(view, 'get')).toEqual(['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
-    expect(kindsThat(view, 'patch')).toEqual([]);
-    expect(kindsThat(edit, 'patch')).toEqual(['fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
-    expect(kindsThat(admin, 'patch')).toEqual(['fleetaccounts']);
-    const to = (role: KubeObject): string[] =>
-      Object.keys(role.metadata.labels ?? {}).flatMap((label) => /aggregate-to-(\w+)$/.exec(label)?.[1] ?? []);
-    expect([view, edit, admin].map(to)).toEqual([['admin', 'edit', 'view'], ['admin', 'edit'], ['admin']]);
-  });
+  test.each([
+    [false, [], "accounts are the platform team's, bound by hand"],
+    [true, ['admin'], 'whoever administrates a namespace makes them'],
+  ])(
+    'view reads all, edit writes all but accounts; with aggregateAccounts %s those go to %j (%s)',
+    async (aggregateAccounts, to) => {
+      const objects = await render({ namespace: 'fleet', values: { operator: { aggregateAccounts } } });
+      const [view, edit, accounts] = ['view', 'edit', 'accounts'].map((name) =>
+        one(objects, 'ClusterRole', `fleet:muster-${name}`),
+      );
+      if (!view || !edit || !accounts) return expect.unreachable();
+      expect(kindsThat(view, 'get')).toEqual(['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
+      expect(kindsThat(view, 'patch')).toEqual([]);
+      expect(kindsThat(edit, 'patch')).toEqual(['fleetapikeys', 'fleetapps', 'fleetotelconfigs']);
+      expect(kindsThat(accounts, 'patch')).toEqual(['fleetaccounts']);
+      const aggregatedTo = (role: KubeObject): string[] =>
+        Object.keys(role.metadata.labels ?? {}).flatMap((label) => /aggregate-to-(\w+)$/.exec(label)?.[1] ?? []);
+      expect([view, edit, accounts].map(aggregatedTo)).toEqual([['admin', 'edit', 'view'], ['admin', 'edit'], to]);
+    },
+  );
 
   test('releases whose namespace and name come to the same words share nothing of the cluster', async () => {
     const ofCluster = async (namespace: string, fullnameOverride: string): Promise<string[]> => {
@@ -118,6 +127,64 @@ describeWithHelm('who may change the kinds', () => {
     expect(names(await render({ values: { operator: { enabled: false } } }), 'Role')).toEqual(['muster-make-secrets']);
   });
 
+  test.each<[Values, string[], string, string]>([
+    [{}, [], '', "nothing by default: not even the Secret with the operator's token is in reach"],
+    [{ watchReleaseNamespace: true }, ['fleet'], 'fleet', "the release's own, where that is said"],
+    [{ watchReleaseNamespace: true, namespaces: ['a', 'fleet'] }, ['a', 'fleet'], 'a,fleet', 'each once'],
+    [{ namespaceSelector: 'team' }, [], '', 'no Role where a label decides: the installer does not know where'],
+  ])('with %j there is a Role in %j, and %j is followed by name (%s)', async (operator, inThem, named) => {
+    const objects = await render({ values: { operator } });
+    const roles = ofKind(objects, 'Role').filter(({ metadata }) => metadata.name === 'muster-operator');
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(inThem);
+    const variables = environmentOf(one(objects, 'Deployment', 'muster'));
+    expect(variables['MUSTER_KUBERNETES_NAMESPACES']).toBe(named);
+  });
+
+  test.each<[unknown, string | undefined]>([
+    ['team=a,!legacy', 'team=a,!legacy'],
+    [{}, undefined],
+    [{ matchLabels: { b: 'x', a: '' } }, 'a=,b=x'],
+    [
+      {
+        matchLabels: { 'muster.dev/follow': 'true' },
+        matchExpressions: [
+          { key: 'env', operator: 'In', values: ['test', 'live'] },
+          { key: 'env', operator: 'NotIn', values: ['old'] },
+          { key: 'team', operator: 'Exists' },
+          { key: 'legacy', operator: 'DoesNotExist' },
+        ],
+      },
+      'muster.dev/follow=true,env in (test,live),env notin (old),team,!legacy',
+    ],
+  ])('the selector %j is the variable %j, which the product takes', async (namespaceSelector, text) => {
+    const muster = one(await render({ values: { operator: { namespaceSelector } } }), 'Deployment', 'muster');
+    const variables = environmentOf(muster);
+    expect(variables['MUSTER_KUBERNETES_NAMESPACE_SELECTOR']).toBe(text);
+    expect(variables).toMatchObject({
+      MUSTER_KUBERNETES_SCOPE: 'cluster',
+      MUSTER_KUBERNETES_RELEASE: 'fleet/muster',
+      MUSTER_KUBERNETES_SERVICE_ACCOUNT: 'fleet/muster',
+    });
+    if (text !== undefined) expect(environment.shape.MUSTER_KUBERNETES_NAMESPACE_SELECTOR.parse(text)).toBe(text);
+  });
+
+  test('the Role that muster kubernetes rbac prints has the rules of the chart, for the same account', async () => {
+    const objects = await render({ values: { operator: { namespaces: ['team'] } } });
+    const its = ({ kind }: KubeObject): boolean => kind === 'Role' || kind === 'RoleBinding';
+    const ofChart = objects.filter((object) => its(object) && object.metadata.namespace === 'team');
+    const env = environmentOf(one(objects, 'Deployment', 'muster'));
+    const { stdout } = await musterCommand(['kubernetes', 'rbac', 'team'], env);
+    const printed = parse(stdout);
+    const told = (object: KubeObject): unknown => ({
+      kind: object.kind,
+      namespace: object.metadata.namespace,
+      rules: at(object, 'rules'),
+      subjects: at(object, 'subjects'),
+    });
+    expect(printed.map(told)).toEqual(ofChart.map(told));
+    for (const { metadata } of printed) expect(metadata.name).toBe('fleet:muster-operator');
+  });
+
   test.each([
     [true, [], 'the kinds are of the cluster: a Role may go before what it is for'],
     [false, KINDS, 'all is of the namespaces, for who may make nothing in the cluster'],
@@ -136,8 +203,6 @@ describeWithHelm('who may change the kinds', () => {
     expect([ofCluster === undefined, others]).toEqual([!clusterRole, []]);
     if (!ofCluster) return;
     expect(patched(ofCluster)).toEqual(KINDS);
-    const named = listAt(ofCluster, 'rules').flatMap((rule) => listAt(rule, 'resourceNames'));
-    expect(named).toEqual(['a', 'b']);
   });
 });
 
@@ -180,9 +245,13 @@ describeWithHelm('the Secret', () => {
 describeWithHelm('before an uninstall', () => {
   test.each<[string, Values, string[] | undefined]>([
     ['nothing happens where all is kept', {}, undefined],
-    ['the resources go before the definitions', { crds: { keep: false } }, []],
+    ['the resources go before the definitions', { crds: { keep: false } }, ['--release', 'fleet/muster']],
     ['the Secret goes', { secrets: { keep: false } }, ['--no-resources', '--secret', 'muster-secrets']],
-    ['both go', { crds: { keep: false }, secrets: { keep: false } }, ['--secret', 'muster-secrets']],
+    [
+      'both go',
+      { crds: { keep: false }, secrets: { keep: false } },
+      ['--release', 'fleet/muster', '--secret', 'muster-secrets'],
+    ],
     ['a Secret of somebody else stays', { secrets: { keep: false, existingSecret: 'mine' } }, undefined],
     ['definitions of somebody else stay', { crds: { keep: false, install: false } }, undefined],
     ['without an operator nothing waits', { crds: { keep: false }, operator: { enabled: false } }, undefined],

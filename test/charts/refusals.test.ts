@@ -95,6 +95,18 @@ describeWithHelm('a mistake in the values', () => {
       onEtcd({ autoscaling: { enabled: true } }),
     ],
     [
+      "the release's own namespace by its name",
+      { operator: { namespaces: ['fleet'] } },
+      /operator\.namespaces: fleet is the release's own/,
+      { operator: { namespaces: ['fleet'], watchReleaseNamespace: true } },
+    ],
+    [
+      'labels of namespaces without rights in the cluster',
+      { operator: { namespaceSelector: 'team', clusterRole: false } },
+      /operator\.namespaceSelector: .*needs operator\.clusterRole=true/,
+      { operator: { namespaces: ['team'], clusterRole: false } },
+    ],
+    [
       'no time to drain',
       { terminationGracePeriodSeconds: 44 },
       /terminationGracePeriodSeconds: must be 30 s longer/,
@@ -210,6 +222,18 @@ describeWithHelm('a mistake in the values', () => {
       { operator: { namespaces: ['A_B'] } },
       /namespaces\/0/,
       { operator: { namespaces: ['a-b'] } },
+    ],
+    [
+      'a label selector without values',
+      { operator: { namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] } } },
+      /matchExpressions/,
+      { operator: { namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] } } },
+    ],
+    [
+      'a label selector with values that mean nothing',
+      { operator: { namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] } } },
+      /matchExpressions/,
+      { operator: { namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } } },
     ],
     [
       'a device URL that is none',

@@ -62,6 +62,7 @@ describeWithHelm('the product', () => {
       etcd: { endpoints: ['https://etcd:2379'], tls: { existingSecret: 'tls' }, auth: { existingSecret: 'user' } },
     },
     tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' }, ops: { existingSecret: 'ops' } },
+    operator: { namespaceSelector: 'team' },
   };
 
   test('has no variable that the chart does not set', async () => {

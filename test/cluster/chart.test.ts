@@ -63,7 +63,8 @@ describeOn('helm', 'the chart', () => {
 
     test('it is installed, upgraded and rolled back, its pods are admitted, and its notes name the next steps', async () => {
       const said = await install({}, ['install']);
-      for (const words of [`helm test ${release}`, 'port-forward service/', '/operator/v1/accounts']) {
+      const nowhere = 'Custom resources are followed in NO namespace.';
+      for (const words of [`helm test ${release}`, 'port-forward service/', '/operator/v1/accounts', nowhere]) {
         expect(said).toContain(words);
       }
       await eventually(
@@ -115,7 +116,7 @@ describeOn('helm', 'the chart', () => {
 
   describe('the rights', () => {
     beforeAll(async () => {
-      const values = { ...ON_ETCD, operator: { namespaces: ['fleet', 'edge-north'] } };
+      const values = { ...ON_ETCD, operator: { namespaces: ['edge-north'], watchReleaseNamespace: true } };
       await plane.helm(3, ['install', 'muster', CHART, '--namespace=fleet', `--set-json=${flags(values)}`]);
     });
     afterAll(async () => {
@@ -134,11 +135,11 @@ describeOn('helm', 'the chart', () => {
       expect(await may('muster', 'patch', 'fleetapps.muster.dev', '--namespace=elsewhere')).toBe(true);
       expect(await may('muster', 'delete', 'fleetapps.muster.dev', '--namespace=elsewhere')).toBe(false);
       expect(await may('muster', 'get', 'namespaces/edge-north')).toBe(true);
-      expect(await may('muster', 'get', 'namespaces/elsewhere')).toBe(false);
+      expect(await may('muster', 'patch', 'namespaces/elsewhere')).toBe(false);
       expect(await may('muster', 'create', 'fleetapps.muster.dev', '--namespace=fleet')).toBe(false);
     });
 
-    test('to edit a namespace do not reach accounts; those of its admin do', async () => {
+    test('to edit or to admin a namespace do not reach accounts, which a ClusterRole of its own does', async () => {
       for (const role of ['edit', 'admin']) {
         await plane.kubectl(['create', 'serviceaccount', role, '--namespace=fleet']);
         await plane.kubectl([
@@ -151,11 +152,35 @@ describeOn('helm', 'the chart', () => {
         ]);
       }
       await eventually('the roles are aggregated', () =>
-        may('admin', 'create', 'fleetaccounts.muster.dev', '--namespace=fleet'),
+        may('admin', 'create', 'fleetapps.muster.dev', '--namespace=fleet'),
       );
+      expect(await may('admin', 'create', 'fleetaccounts.muster.dev', '--namespace=fleet')).toBe(false);
+      const toPlatform = ['--clusterrole=fleet:muster-accounts', '--serviceaccount=fleet:edit', '--namespace=fleet'];
       expect(await may('edit', 'create', 'fleetapps.muster.dev', '--namespace=fleet')).toBe(true);
       expect(await may('edit', 'get', 'fleetaccounts.muster.dev', '--namespace=fleet')).toBe(true);
       expect(await may('edit', 'create', 'fleetaccounts.muster.dev', '--namespace=fleet')).toBe(false);
+      await plane.kubectl(['create', 'rolebinding', 'accounts', ...toPlatform]);
+      await eventually('the binding to hold', () =>
+        may('edit', 'create', 'fleetaccounts.muster.dev', '--namespace=fleet'),
+      );
+    });
+
+    test('beside another release, which brings no definitions, has names of its own', async () => {
+      await makeNamespace('fleet-too');
+      const values = { ...ON_ETCD, crds: { install: false }, operator: { namespaceSelector: 'team' } };
+      const said = await plane.helm(3, [
+        'install',
+        'muster',
+        CHART,
+        '--namespace=fleet-too',
+        `--set-json=${flags(values)}`,
+      ]);
+      expect(said).toContain('muster kubernetes rbac NAMESPACE');
+      const bindings = await get('clusterrolebindings', '--output=name');
+      for (const namespace of ['fleet', 'fleet-too']) {
+        expect(bindings).toContain(`clusterrolebinding.rbac.authorization.k8s.io/${namespace}:muster-operator\n`);
+      }
+      await plane.helm(3, ['uninstall', 'muster', '--namespace=fleet-too', '--no-hooks']);
     });
 
     test('of the Job that makes the Secret: it makes it once, and can neither read nor change it', async () => {

@@ -40,7 +40,7 @@ describeOn('control plane', 'the operator and the conventions', () => {
   const watches: Promise<void>[] = [];
   beforeAll(async () => {
     plane = await sharedPlane();
-    front = await ApiFront.start(plane, 'conventions');
+    front = await ApiFront.start(plane, { name: 'conventions' });
     team = await Namespace.create(plane, 'conventions');
     checks = await healthChecks();
     await watchAll();

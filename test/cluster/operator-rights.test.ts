@@ -28,7 +28,7 @@ describeOn('helm', 'the operator with the rights that the chart gives it', () =>
     team = await Namespace.create(plane, 'team');
     beside = await Namespace.create(plane, 'beside');
     await team.kubectl(['create', 'serviceaccount', 'muster']);
-    const values = [`operator.namespaces={${team.name}}`, 'serviceAccount.create=false', 'serviceAccount.name=muster'];
+    const values = ['operator.watchReleaseNamespace=true', 'serviceAccount.create=false', 'serviceAccount.name=muster'];
     const template = [
       'template',
       team.name,

@@ -8,7 +8,8 @@ import { apiKeysOf, installCrds, Namespace, operating, operatorApi, works } from
 
 /* An API server that comes and goes, refuses, forgets and interrupts: what was wished for comes about, and once. */
 
-const WATCHES = 6;
+/** Of the four kinds, the namespaces and the Leases, and one of Secrets where there is a resource. */
+const WATCHES = 7;
 /**
  * The clock moves on by this at each check, unless the API server owes an answer: pauses after failures pass soon, and
  * no answer of a slow machine is late.
@@ -37,6 +38,8 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
       },
     });
     muster = await Muster.start({ clock, env: operating(front.kubeconfig, team.name) });
+    await team.apply('FleetAccount', 'first', {});
+    await team.ready('facct', 'first', 'Synced');
     await team.eventually('all watches', () => front.watching === WATCHES);
   });
   afterAll(async () => {

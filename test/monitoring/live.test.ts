@@ -202,6 +202,7 @@ function kubernetesMetrics() {
   metrics.operatorGauges({
     informerAges: () => [['fleetapps', 30]],
     queued: () => 1,
+    namespaces: () => [['followed', 1]],
     resources: () => [
       ['FleetApp', 'True', 3],
       ['FleetApp', 'False', 1],

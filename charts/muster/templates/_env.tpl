@@ -35,6 +35,16 @@
 {{- if has "kubernetes" $.roles }}
 - name: MUSTER_KUBERNETES_NAMESPACES
   value: {{ join "," (fromYamlArray (include "muster.operatorNamespaces" $root)) | quote }}
+{{- with include "muster.namespaceSelector" $root }}
+- name: MUSTER_KUBERNETES_NAMESPACE_SELECTOR
+  value: {{ . | quote }}
+{{- end }}
+- name: MUSTER_KUBERNETES_SCOPE
+  value: {{ ternary "cluster" "namespaces" .operator.clusterRole }}
+- name: MUSTER_KUBERNETES_RELEASE
+  value: {{ printf "%s/%s" $root.Release.Namespace (include "muster.fullname" $root) | quote }}
+- name: MUSTER_KUBERNETES_SERVICE_ACCOUNT
+  value: {{ printf "%s/%s" $root.Release.Namespace (include "muster.serviceAccountName" $root) | quote }}
 - name: MUSTER_KUBERNETES_DEVICE_URL
   value: {{ default (include "muster.deviceUrl" $root) .operator.deviceUrl | quote }}
 {{- end }}

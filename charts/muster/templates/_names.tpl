@@ -100,7 +100,25 @@ imagePullSecrets:
 {{- end }}
 
 {{- define "muster.operatorNamespaces" -}}
-{{- toYaml (default (list .Release.Namespace) .Values.operator.namespaces | uniq) -}}
+{{- $own := ternary (list .Release.Namespace) list .Values.operator.watchReleaseNamespace -}}
+{{- toYaml (concat .Values.operator.namespaces $own | uniq) -}}
+{{- end }}
+
+{{/* In the form of the API server: `a=b,c in (d,e),!f`. */}}
+{{- define "muster.namespaceSelector" -}}
+{{- $selector := .Values.operator.namespaceSelector -}}
+{{- if kindIs "string" $selector -}}
+{{- $selector -}}
+{{- else -}}
+{{- $parts := list -}}
+{{- range $key, $value := $selector.matchLabels }}{{ $parts = append $parts (printf "%s=%s" $key $value) }}{{ end -}}
+{{- range $selector.matchExpressions -}}
+{{- if eq .operator "Exists" }}{{ $parts = append $parts .key -}}
+{{- else if eq .operator "DoesNotExist" }}{{ $parts = append $parts (printf "!%s" .key) -}}
+{{- else }}{{ $parts = append $parts (printf "%s %s (%s)" .key (lower .operator) (join "," .values)) }}{{ end -}}
+{{- end -}}
+{{- join "," $parts -}}
+{{- end -}}
 {{- end }}
 
 {{/* Of what has no namespace. A colon is in no name of a namespace or a release: two of them never make the same. */}}
@@ -121,4 +139,12 @@ imagePullSecrets:
     - {{ . }}/status
     {{- end }}
   verbs: [patch]
+# The Lease of each followed namespace: one watch finds them all, and one that is let go is released.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [muster-operator]
+  verbs: [get, list, watch, patch, delete]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
 {{- end }}

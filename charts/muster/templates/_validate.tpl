@@ -18,6 +18,12 @@
 {{- fail "store.etcd.tls.existingSecret: certificates need https:// URLs in store.etcd.endpoints" -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.operator.enabled (has .Release.Namespace .Values.operator.namespaces) (not .Values.operator.watchReleaseNamespace) -}}
+{{- fail (printf "operator.namespaces: %s is the release's own, where the operator could read the Secret with its token and keys; leave it out, or set operator.watchReleaseNamespace=true" .Release.Namespace) -}}
+{{- end -}}
+{{- if and .Values.operator.enabled .Values.operator.namespaceSelector (not .Values.operator.clusterRole) -}}
+{{- fail "operator.namespaceSelector: following namespaces by label needs operator.clusterRole=true; name them in operator.namespaces" -}}
+{{- end -}}
 {{- if lt (int .Values.terminationGracePeriodSeconds) (add 30 (int .Values.config.drainDelaySeconds) | int) -}}
 {{- fail "terminationGracePeriodSeconds: must be 30 s longer than config.drainDelaySeconds, or requests under way are cut off" -}}
 {{- end -}}

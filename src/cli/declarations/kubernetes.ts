@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { RbacOptions } from '../commands/kubernetes/rbac.ts';
 import type { SecretsOptions } from '../commands/kubernetes/secrets.ts';
 import type { StatusOptions } from '../commands/kubernetes/status.ts';
 import type { TeardownOptions } from '../commands/kubernetes/teardown.ts';
@@ -34,12 +35,24 @@ export function addKubernetes(program: Command, env: Environment): void {
       await makeSecrets(options, env);
     });
   kubernetes
+    .command('rbac')
+    .argument('<namespace>', 'namespace that the operator is to follow')
+    .description('print the Role and RoleBinding that the operator needs in a namespace, for kubectl apply -f -')
+    .option('--service-account <namespace/name>', "the operator's account; in its pod it is known")
+    .option('--release <namespace/name>', 'the release; in its pod it is known')
+    .addHelpText('after', '\nNo cluster is asked. The chart makes the same for the namespaces in operator.namespaces.')
+    .action(async (namespace: string, options: RbacOptions) => {
+      const { printRbac } = await import('../commands/kubernetes/rbac.ts');
+      printRbac(namespace, options, env);
+    });
+  kubernetes
     .command('teardown')
     .description('delete every custom resource, and wait until the operator has cleaned up behind it')
     .option('--timeout-seconds <n>', 'how long to wait', secondsOf, 240)
     .option('--no-resources', 'leave the custom resources alone')
     .option('--secret <name>', 'delete this Secret in the end')
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
+    .option('--release <namespace/name>', 'give up the namespaces that this release holds')
     .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`)
     .action(async (options: TeardownOptions) => {
       const { teardown } = await import('../commands/kubernetes/teardown.ts');

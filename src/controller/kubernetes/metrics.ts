@@ -1,6 +1,6 @@
 import type { KubeClientMetrics } from './client/metrics.ts';
 import type { FailureReason } from './failures/failure.ts';
-import type { InformerMetrics } from './runtime/metrics.ts';
+import type { InformerMetrics, NamespaceStanding } from './runtime/metrics.ts';
 
 /* The metrics of the operator of custom resources: the verbs that it calls, and the closed set of their label. */
 
@@ -26,6 +26,8 @@ export interface OperatorGauges {
   readonly informerAges: () => Iterable<readonly [resource: string, seconds: number]>;
   /** Resources that are being reconciled or wait for it. */
   readonly queued: () => number;
+  /** How many namespaces that are to be followed stand in which way. */
+  readonly namespaces: () => Iterable<readonly [standing: NamespaceStanding, count: number]>;
   /** How many resources there are, by kind and the status of their condition Ready. */
   readonly resources: () => Iterable<readonly [kind: string, ready: string, count: number]>;
 }

@@ -11,9 +11,12 @@ import { failureOf } from './failures/failure.ts';
 import type { OperatorGauges, OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { KINDS } from './resources/kinds.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
+import type { FollowedNamespace } from './namespaces/followed-namespace.ts';
+import { Following, type Followed } from './namespaces/following.ts';
 import type { Informer } from './runtime/informer.ts';
 import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
-import { NamespaceCache, readyOf } from './runtime/namespace-cache.ts';
+import { readyOf, type NamespaceCache } from './runtime/namespace-cache.ts';
+import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
 import { parseWorkKey } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
@@ -21,9 +24,10 @@ import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
 
 /** The clients, services and settings of the operator of custom resources. */
-export interface OperatorDeps {
+export interface OperatorDeps extends Followed {
   readonly api: KubeApi;
-  readonly namespaces: readonly string[];
+  /** The release that claims namespaces: its namespace and name. */
+  readonly release: string;
   readonly deviceUrl: string;
   readonly domain: DomainTools;
   /** @param fence the expectations of every commit of the leader's term */
@@ -52,17 +56,15 @@ export const STALE_MS = 180_000;
 const UNSYNCED_REQUEUE_MS = 500;
 
 /**
- * Runs the operator of custom resources for one term of the leader: informers fill the namespace caches, changes of
- * resources and of Muster's own records fill the queue, and each key of the queue is reconciled. A reconciliation that
+ * Runs the operator of custom resources for one term of the leader: namespaces are taken up and let go as they come and
+ * go, informers fill their caches, changes of resources and of Muster's own records fill the queue, and each key of the queue is reconciled. A reconciliation that
  * fails is tried again with back-off. Resolves when the term has ended; never rejects.
  */
 export async function runOperator(deps: OperatorDeps, term: Term): Promise<void> {
-  const { clock, random, namespaces, domain, metrics, health } = deps;
+  const { clock, random, domain, metrics, health } = deps;
   const queue = new WorkQueue({ clock, random, concurrency: CONCURRENCY });
   const subscriptions = new Subscriptions();
-  const caches = new Map(
-    namespaces.map((namespace) => [namespace, new NamespaceCache(deps, { namespace, add: (key) => queue.add(key) })]),
-  );
+  const following = new Following(deps, (key) => queue.add(key));
   const operator: Operator = {
     ...deps,
     term,
@@ -70,19 +72,18 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
     subscriptions,
     statusWrittenAt: new Map(),
     failing: new FailingResources(clock),
-    caches,
+    following,
     recorder: createEventRecorder({ ...deps, instance: deps.replicaId }),
   };
   const stopFollowing = domain.fleet.memory.onChange((accountId, appId) => {
     for (const key of subscriptions.keysOf(accountId, appId)) queue.add(key);
   });
-  const informers = [...caches.values()].flatMap((cache) => cache.informers);
-  metrics.operatorGauges(gaugesOf(operator, informers));
-  health.trouble = () => troubleOf(informers);
+  metrics.operatorGauges(gaugesOf(operator));
+  health.trouble = () => troubleOf(following.informers());
   try {
     await Promise.all([
-      ...informers.map((informer) => informer.run(term.signal)),
-      queue.run((key, signal) => workOn(operator, key, signal), term.signal),
+      following.run(term.signal),
+      queue.run((key, signal) => workWhileFollowed(operator, key, signal), term.signal),
     ]);
   } finally {
     stopFollowing();
@@ -98,32 +99,48 @@ interface Operator extends OperatorDeps {
   /** When this operator last wrote the status of each key, on the monotonic clock. */
   readonly statusWrittenAt: Map<string, number>;
   readonly failing: FailingResources;
-  readonly caches: ReadonlyMap<string, NamespaceCache>;
+  readonly following: Following;
   readonly recorder: EventRecorder;
 }
 
-async function workOn(operator: Operator, key: string, signal: AbortSignal): Promise<number | undefined> {
-  const { clock, log, metrics, queue, subscriptions, caches } = operator;
+/** Works on a key while its namespace is followed and the operator's right to act there does not change. */
+async function workWhileFollowed(operator: Operator, key: string, signal: AbortSignal): Promise<number | undefined> {
+  const followed = operator.following.get(parseWorkKey(key).namespace);
+  if (!followed) return forget(operator, key);
+  return await followed.work(signal, (inner) => workOn(operator, key, followed, inner));
+}
+
+function forget({ queue, subscriptions, statusWrittenAt, failing }: Operator, key: string): undefined {
+  queue.forget(key);
+  subscriptions.unsubscribe(key);
+  statusWrittenAt.delete(key);
+  failing.forget(key);
+  return undefined;
+}
+
+async function workOn(
+  operator: Operator,
+  key: string,
+  followed: FollowedNamespace,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { clock, log, metrics } = operator;
   const { kind, namespace, name } = parseWorkKey(key);
-  const cache = caches.get(namespace);
+  const { cache } = followed;
   const reconciler = KINDS.find(({ schema }) => schema.kind === kind);
   const informer = cache?.informer(kind);
-  if (!cache || !reconciler || !informer) return undefined;
-  const object = informer.get(name);
+  if (!reconciler || !informer) return undefined;
+  const object = informer.get(name, namespace);
   // An object that is not in memory yet would be taken for missing, and be made anew.
-  const known = object?.metadata.deletionTimestamp === undefined ? cache.synced : cache.kindsSynced;
-  if (!known) return UNSYNCED_REQUEUE_MS;
-  if (!object) {
-    queue.forget(key);
-    subscriptions.unsubscribe(key);
-    operator.statusWrittenAt.delete(key);
-    operator.failing.forget(key);
-    return undefined;
-  }
+  if (!cache.kindsSynced) return UNSYNCED_REQUEUE_MS;
+  if (!object) return forget(operator, key);
+  const job = { reconciler, cache, informer, object, key };
+  if (!mayActOn(operator, followed, object)) return await sayWhyNot(operator, job, followed, signal);
+  if (object.metadata.deletionTimestamp === undefined && !cache.synced) return UNSYNCED_REQUEUE_MS;
   const startedAt = clock.monotonic();
   let outcome: ReconcileOutcome = 'settled';
   try {
-    const requeueAfterMs = await reconcileObject(operator, { reconciler, cache, informer, object, key }, signal);
+    const requeueAfterMs = await reconcileObject(operator, job, signal);
     operator.failing.forget(key);
     return requeueAfterMs;
   } catch (error) {
@@ -138,6 +155,34 @@ async function workOn(operator: Operator, key: string, signal: AbortSignal): Pro
   }
 }
 
+/**
+ * Whether the operator may act on the object. Behind one that is being deleted it cleans up also without the right to
+ * Secrets, but in a namespace that goes, and its Lease with it, not where another release has held it.
+ */
+function mayActOn({ release }: Operator, followed: FollowedNamespace, object: KubeObject): boolean {
+  if (!followed.held) return false;
+  if (followed.standing === 'terminating') return !isRefused(object, release);
+  return object.metadata.deletionTimestamp !== undefined || followed.standing === 'followed';
+}
+
+async function sayWhyNot(
+  operator: Operator,
+  job: Job,
+  followed: FollowedNamespace,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const state = outsideOf(followed, operator.release);
+  if (state) await sayOutside(sayingOf(operator, job, signal), operator.recorder, job.object, state);
+}
+
+const sayingOf = ({ api, clock }: Operator, { informer, reconciler }: Job, signal: AbortSignal): Saying => ({
+  api,
+  informer,
+  schema: reconciler.schema,
+  at: clock.now(),
+  signal,
+});
+
 interface Job {
   readonly reconciler: KindReconciler;
   readonly cache: NamespaceCache;
@@ -147,8 +192,11 @@ interface Job {
 }
 
 async function reconcileObject(operator: Operator, job: Job, signal: AbortSignal): Promise<number | undefined> {
-  const { api, recorder, clock, statusWrittenAt, failing } = operator;
-  const { reconciler, informer, object } = job;
+  const { api, recorder, clock, statusWrittenAt, failing, release } = operator;
+  const { reconciler, informer } = job;
+  const { object } = isRefused(job.object, release)
+    ? { object: await takeBackRefusal(sayingOf(operator, job, signal), job.object) }
+    : job;
   const happened: ResourceEvent[] = [];
   const context = contextOf(operator, job, happened, signal);
   try {
@@ -203,19 +251,20 @@ function contextOf(
   };
 }
 
-function gaugesOf(operator: Operator, informers: readonly Informer[]): OperatorGauges {
+function gaugesOf(operator: Operator): OperatorGauges {
   return {
     queued: () => operator.queue.size,
     informerAges: () => {
       const ages = new Map<string, number>();
-      for (const { type, ageMs } of informers) {
+      for (const { type, ageMs } of operator.following.informers()) {
         ages.set(type.plural, Math.max(ages.get(type.plural) ?? 0, ageMs / 1000));
       }
       return ages;
     },
+    namespaces: () => operator.following.standings(),
     resources: () => {
       const counts = new Map<string, number>();
-      for (const cache of operator.caches.values()) {
+      for (const { cache } of operator.following.all()) {
         for (const { schema } of KINDS) {
           for (const object of cache.all(schema.kind)) {
             const label = `${schema.kind} ${readyOf(object)}`;

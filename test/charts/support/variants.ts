@@ -8,7 +8,7 @@ const everywhere: Values = {
   split: { enabled: true },
   autoscaling: { enabled: true },
   networkPolicy: { enabled: true },
-  operator: { namespaces: ['fleet', 'edge'] },
+  operator: { namespaces: ['fleet', 'edge'], watchReleaseNamespace: true, namespaceSelector: 'team' },
   crds: { keep: false },
   secrets: { keep: false },
   ingress: { api: { enabled: true, hosts: ['a.b'] }, device: { enabled: true, hosts: ['c.d'] } },

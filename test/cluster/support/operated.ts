@@ -22,6 +22,7 @@ export const operating = (kubeconfig: string, ...namespaces: readonly string[]):
   MUSTER_ROLES: 'api,device,controller,kubernetes',
   MUSTER_KUBERNETES_NAMESPACES: namespaces.join(','),
   MUSTER_KUBERNETES_DEVICE_URL: DEVICE_URL,
+  MUSTER_KUBERNETES_RELEASE: 'fleet/muster',
   KUBECONFIG: kubeconfig,
 });
 
@@ -55,6 +56,7 @@ const PLACES: Readonly<Record<string, readonly [group: string, plural: string]>>
   role: ['apis/rbac.authorization.k8s.io/v1', 'roles'],
   rolebinding: ['apis/rbac.authorization.k8s.io/v1', 'rolebindings'],
   event: ['apis/events.k8s.io/v1', 'events'],
+  lease: ['apis/coordination.k8s.io/v1', 'leases'],
 };
 const KINDS: Readonly<Record<string, string>> = {
   FleetAccount: 'facct',
@@ -68,6 +70,8 @@ type Listed = Told & { readonly metadata: { readonly name: string } };
 export interface NamespaceOptions {
   /** Called before each check of the awaited condition, for a clock that moves only then. */
   readonly looking?: () => void;
+  /** Its whole name; by default one that is no other one's. */
+  readonly name?: string;
 }
 
 /** A check is one request of a few milliseconds. */
@@ -89,7 +93,7 @@ export class Namespace {
 
   /** @param what the name begins with it, and is no other one's */
   static async create(plane: ApiAccess, what: string, options: NamespaceOptions = {}): Promise<Namespace> {
-    const name = `${what}-${process.pid}-${(namespaces += 1)}`;
+    const name = options.name ?? `${what}-${process.pid}-${(namespaces += 1)}`;
     checked(await plane.ask('POST', '/api/v1/namespaces', { metadata: { name } }));
     return new Namespace(plane, name, options);
   }

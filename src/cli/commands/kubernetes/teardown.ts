@@ -1,4 +1,5 @@
-import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { CoordinationV1Api, CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { LEASE_NAME, LEASE_SELECTOR } from '../../../controller/kubernetes/namespaces/claim.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { CommandFault, say } from '../../terminal/exit.ts';
 import { cluster, refusedBy, statusOf } from './cluster.ts';
@@ -11,6 +12,8 @@ export interface TeardownOptions {
   /** A Secret to delete in the end, with its namespace. */
   readonly secret?: string;
   readonly namespace: string;
+  /** The release, as NAMESPACE/NAME, whose Leases are deleted: another release may then follow its namespaces. */
+  readonly release?: string;
 }
 
 const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
@@ -40,6 +43,7 @@ export async function teardown(options: TeardownOptions): Promise<void> {
     for (const plurals of STAGES) await removeAll(api, plurals, until);
     say('No custom resource is left.');
   }
+  if (options.release !== undefined) await releaseAll(config.makeApiClient(CoordinationV1Api), options.release);
   if (options.secret !== undefined) {
     await removeSecret(config.makeApiClient(CoreV1Api), options.namespace, options.secret);
   }
@@ -102,6 +106,35 @@ async function remove(api: CustomObjectsApi, { plural, namespace, name }: Resour
   } catch (error) {
     if (statusOf(error) !== 404) throw refusedBy(error, `${plural} ${namespace}/${name} cannot be deleted`);
   }
+}
+
+/** Deletes the Leases that the release holds; their operator leaves them alone for half a minute. */
+async function releaseAll(api: CoordinationV1Api, release: string): Promise<void> {
+  let released = 0;
+  let next: string | undefined;
+  try {
+    do {
+      const page = await api.listLeaseForAllNamespaces({
+        fieldSelector: LEASE_SELECTOR,
+        limit: PAGE,
+        ...(next !== undefined && { _continue: next }),
+      });
+      for (const { metadata, spec } of page.items) {
+        if (spec?.holderIdentity !== release) continue;
+        const preconditions = { uid: metadata?.uid ?? '', resourceVersion: metadata?.resourceVersion ?? '' };
+        await api.deleteNamespacedLease({
+          name: LEASE_NAME,
+          namespace: metadata?.namespace ?? '',
+          body: { preconditions },
+        });
+        released += 1;
+      }
+      next = page.metadata?._continue || undefined;
+    } while (next !== undefined);
+  } catch (error) {
+    if (statusOf(error) !== 404) throw refusedBy(error, 'The namespaces cannot be released');
+  }
+  say(`Namespaces that ${release} gave up: ${released}.`);
 }
 
 async function removeSecret(api: CoreV1Api, namespace: string, name: string): Promise<void> {

@@ -85,11 +85,11 @@ class HttpKubeApi implements KubeApi {
     this.#options = options;
   }
 
-  async list(type: ResourceType, namespace: string, request: ListRequest, signal: AbortSignal) {
-    const { labelSelector, limit, next } = request;
+  async list(type: ResourceType, namespace: string | undefined, request: ListRequest, signal: AbortSignal) {
+    const { limit, next } = request;
     const query = {
       limit: String(limit),
-      ...(labelSelector !== undefined && { labelSelector }),
+      ...selectorsOf(request),
       ...(next !== undefined && { continue: next }),
     };
     const list = listSchema.parse(await this.#json({ method: GET, path: pathOf(type, namespace), query, signal }));
@@ -97,14 +97,14 @@ class HttpKubeApi implements KubeApi {
     return { items: list.items, resourceVersion, next: following === '' ? undefined : following };
   }
 
-  async *watch(type: ResourceType, namespace: string, request: WatchRequest, signal: AbortSignal) {
-    const { labelSelector, resourceVersion, timeoutSeconds } = request;
+  async *watch(type: ResourceType, namespace: string | undefined, request: WatchRequest, signal: AbortSignal) {
+    const { resourceVersion, timeoutSeconds } = request;
     const query = {
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion,
       timeoutSeconds: String(timeoutSeconds),
-      ...(labelSelector !== undefined && { labelSelector }),
+      ...selectorsOf(request),
     };
     const ended = new AbortController();
     const ask = { method: GET, path: pathOf(type, namespace), query, signal: AbortSignal.any([signal, ended.signal]) };
@@ -259,9 +259,15 @@ const statusSchema = z.looseObject({ reason: z.string().optional(), message: z.s
 
 const parseObject = (json: unknown): KubeObject => objectSchema.parse(json);
 
-function pathOf({ group, version, plural }: ResourceType, namespace: string, name?: string): string {
+const selectorsOf = ({ labelSelector, fieldSelector }: ListRequest | WatchRequest): Record<string, string> => ({
+  ...(labelSelector !== undefined && { labelSelector }),
+  ...(fieldSelector !== undefined && { fieldSelector }),
+});
+
+function pathOf({ group, version, plural }: ResourceType, namespace: string | undefined, name?: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const parts = ['namespaces', namespace, plural, ...(name === undefined ? [] : [name])];
+  const within = namespace === undefined ? [] : ['namespaces', namespace];
+  const parts = [...within, plural, ...(name === undefined ? [] : [name])];
   return `${root}/${parts.map(encodeURIComponent).join('/')}`;
 }
 

@@ -29,12 +29,14 @@ export interface KubeList {
 
 export interface ListRequest {
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
   readonly limit: number;
   readonly next?: string | undefined;
 }
 
 export interface WatchRequest {
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
   readonly resourceVersion: string;
   /** The server ends the watch after so many seconds. */
   readonly timeoutSeconds: number;
@@ -48,14 +50,24 @@ export type WatchEvent =
 
 /** Every call ends with the signal, and each but `watch` after 15 s at the latest. */
 export interface KubeApi {
-  /** Reads one page of the objects of a type. @throws KubeError; ZodError where the answer is no list */
-  list(type: ResourceType, namespace: string, request: ListRequest, signal: AbortSignal): Promise<KubeList>;
+  /**
+   * Reads one page of the objects of a type.
+   * @param namespace undefined: those of the whole cluster
+   * @throws KubeError; ZodError where the answer is no list
+   */
+  list(type: ResourceType, namespace: string | undefined, request: ListRequest, signal: AbortSignal): Promise<KubeList>;
   /**
    * Gives the events after a revision until the server ends the watch. A silence of more than `WATCH_SILENT_MS` is an
    * error.
+   * @param namespace undefined: those of the whole cluster
    * @throws KubeError, also for an ERROR event (410: the revision is gone)
    */
-  watch(type: ResourceType, namespace: string, request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  watch(
+    type: ResourceType,
+    namespace: string | undefined,
+    request: WatchRequest,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent>;
   /** Reads an object; undefined where it does not exist. @throws KubeError */
   get(type: ResourceType, namespace: string, name: string, signal: AbortSignal): Promise<KubeObject | undefined>;
   /** Creates an object. @throws KubeError `exists` (409) where there is one of that name */

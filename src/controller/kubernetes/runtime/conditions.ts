@@ -62,7 +62,7 @@ function withStalled(states: readonly ConditionState[]): readonly ConditionState
 
 /**
  * The conditions after a reconciliation: one for each type, in the order of the states, and after them those of other
- * types as they were. `Stalled` is there as `Ready` has it. The instant of the last transition moves only when the
+ * types as they were. With `Ready` among the states `Stalled` is there as that has it. The instant of the last transition moves only when the
  * status changes.
  */
 export function conditionsAfter(
@@ -76,6 +76,7 @@ export function conditionsAfter(
     const told = { lastTransitionTime, reason, message: sentence(message) };
     return { type, status, observedGeneration: generation, ...told };
   });
-  const types = new Set([...found.map(({ type }) => type), 'Stalled']);
+  const types = new Set(found.map(({ type }) => type));
+  if (types.has('Ready')) types.add('Stalled');
   return [...found, ...before.filter(({ type }) => !types.has(type))];
 }

@@ -5,7 +5,7 @@ import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '.
 import type { InformerMetrics } from './metrics.ts';
 
 /*
- * The objects of one type in one namespace, in memory: listed, then followed by a watch. Nothing ends it but its
+ * The objects of one type in one namespace, or in all, in memory: listed, then followed by a watch. Nothing ends it but its
  * signal: a list or watch that fails is tried again with back-off, a revision that is gone (410) is listed anew, and
  * every ten minutes all is listed anew in any case, since a watch may have lost an event silently.
  */
@@ -21,12 +21,18 @@ export interface InformerDeps {
 
 export interface InformerOptions {
   readonly type: ResourceType;
-  readonly namespace: string;
-  readonly labelSelector?: string;
+  /** Undefined: the objects of the whole cluster. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   /** Reduces an object to what memory holds, with its `metadata`; undefined where the object cannot be used. */
   readonly keep?: (object: KubeObject) => KubeObject | undefined;
   /** Called for each change, also for one that a listing found. An error that it throws is logged. */
   readonly onChange: (change: Change) => void;
+  /** Called when all has been listed. */
+  readonly onListed?: () => void;
+  /** Called when the server begins to refuse for want of a right (403), and when it stops. */
+  readonly onRefused?: () => void;
 }
 
 export interface Change {
@@ -45,11 +51,12 @@ const WATCH_SECONDS_MAX = 300;
 const WATCH_MS_MIN = 1000;
 const BACK_OFF = { firstMs: 500, maxMs: 30_000 };
 
-/** Keeps the objects of one type in one namespace in memory, and reports their changes. */
+/** Keeps the objects of one type, in one namespace or in all, in memory, and reports their changes. */
 export class Informer {
   readonly #deps: InformerDeps;
   readonly #options: InformerOptions;
-  readonly #objects = new Map<string, KubeObject>();
+  /** By namespace and name. */
+  readonly #objects = new Map<string, Map<string, KubeObject>>();
   #resourceVersion: string | undefined;
   #relistAt = 0;
   #heardAt: number;
@@ -58,6 +65,7 @@ export class Informer {
    */
   #received = 0;
   #synced = false;
+  #refused = false;
 
   constructor(deps: InformerDeps, options: InformerOptions) {
     this.#deps = deps;
@@ -79,17 +87,24 @@ export class Informer {
     return this.#deps.clock.monotonic() - this.#heardAt;
   }
 
-  get(name: string): KubeObject | undefined {
-    return this.#objects.get(name);
+  /** Whether the server refused the last request for want of a right (403). */
+  get refused(): boolean {
+    return this.#refused;
   }
 
-  objects(): IterableIterator<KubeObject> {
-    return this.#objects.values();
+  /** @param namespace where the informer is of the whole cluster; empty for an object that lies in none */
+  get(name: string, namespace: string = this.#options.namespace ?? ''): KubeObject | undefined {
+    return this.#objects.get(namespace)?.get(name);
+  }
+
+  /** @param namespace where the informer is of the whole cluster; empty for objects that lie in none */
+  objects(namespace: string = this.#options.namespace ?? ''): Iterable<KubeObject> {
+    return this.#objects.get(namespace)?.values() ?? [];
   }
 
   /** Takes the answer to an own write of an object that was read here: the watch may take a while to bring it. */
   written(answer: KubeObject, read: KubeObject | undefined): void {
-    const known = this.#objects.get(answer.metadata.name);
+    const known = this.get(answer.metadata.name, answer.metadata.namespace);
     if (known?.metadata.resourceVersion === read?.metadata.resourceVersion) this.#take(answer, true);
   }
 
@@ -109,6 +124,7 @@ export class Informer {
       } catch (error) {
         if (signal.aborted) return;
         if (isKubeError(error, 'expired')) this.#resourceVersion = undefined;
+        this.#setRefused(isKubeError(error, 'refused') && error.status === 403);
         failures = this.#received > received ? 1 : failures + 1;
         const fields = { err: error, resource: plural, namespace: this.#options.namespace, failures };
         const isLeaving = await this.#isNamespaceLeaving(error, signal);
@@ -130,46 +146,60 @@ export class Informer {
    * resources, and such a refusal is no failure.
    */
   async #isNamespaceLeaving(cause: unknown, signal: AbortSignal): Promise<boolean> {
-    if (!isKubeError(cause, 'refused') || cause.status !== 403) return false;
-    return await this.#deps.api.isLeaving(this.#options.namespace, signal).catch(() => false);
+    const { namespace } = this.#options;
+    if (namespace === undefined || !isKubeError(cause, 'refused') || cause.status !== 403) return false;
+    return await this.#deps.api.isLeaving(namespace, signal).catch(() => false);
   }
 
   async #listWhenDue(signal: AbortSignal): Promise<void> {
     const { api, clock, metrics, random } = this.#deps;
-    const { type, namespace, labelSelector } = this.#options;
+    const { type, namespace } = this.#options;
     if (this.#resourceVersion !== undefined && clock.monotonic() < this.#relistAt) return;
     const found = new Map<string, KubeObject>();
+    const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;
     let next: string | undefined;
     let resourceVersion: string;
     do {
-      const request = { limit: PAGE_OBJECTS, next, ...(labelSelector !== undefined && { labelSelector }) };
+      const request = { limit: PAGE_OBJECTS, next, ...this.#selectors };
       const page = await api.list(type, namespace, request, signal);
-      for (const object of page.items) found.set(object.metadata.name, object);
+      for (const object of page.items) found.set(placeOf(object), object);
       ({ next, resourceVersion } = page);
       this.#heard();
     } while (next !== undefined);
     metrics.informerListed(type.plural);
-    for (const [name, known] of this.#objects) if (!found.has(name)) this.#drop(known);
+    for (const named of [...this.#objects.values()]) {
+      for (const known of named.values()) if (!found.has(placeOf(known))) this.#drop(known);
+    }
     for (const object of found.values()) this.#take(object);
     this.#resourceVersion = resourceVersion;
     this.#relistAt = clock.monotonic() + RELIST_MS * (0.9 + 0.2 * random());
     this.#synced = true;
+    this.#options.onListed?.();
+  }
+
+  get #selectors(): { readonly labelSelector?: string; readonly fieldSelector?: string } {
+    const { labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(fieldSelector !== undefined && { fieldSelector }),
+    };
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { api, clock, random } = this.#deps;
-    const { type, namespace, labelSelector } = this.#options;
+    const { type, namespace } = this.#options;
     const openedAt = clock.monotonic();
     const left = Math.max(1, Math.ceil((this.#relistAt - openedAt) / 1000));
     const request = {
       resourceVersion: this.#resourceVersion ?? '',
       timeoutSeconds: Math.min(left, Math.ceil(WATCH_SECONDS_MAX * (0.8 + 0.2 * random()))),
-      ...(labelSelector !== undefined && { labelSelector }),
+      ...this.#selectors,
     };
     const received = this.#received;
     for await (const event of api.watch(type, namespace, request, signal)) {
       if (event.type === 'OPENED') {
         this.#heardAt = clock.monotonic();
+        this.#setRefused(false);
         continue;
       }
       this.#heard();
@@ -189,22 +219,33 @@ export class Informer {
   #heard(): void {
     this.#heardAt = this.#deps.clock.monotonic();
     this.#received += 1;
+    this.#setRefused(false);
+  }
+
+  #setRefused(refused: boolean): void {
+    if (this.#refused === refused) return;
+    this.#refused = refused;
+    this.#options.onRefused?.();
   }
 
   #take(object: KubeObject, own = false): void {
-    const { name, resourceVersion } = object.metadata;
-    const before = this.#objects.get(name);
+    const { name, namespace, resourceVersion } = object.metadata;
+    const before = this.get(name, namespace);
     if (before?.metadata.resourceVersion === resourceVersion) return;
     const kept = this.#options.keep ? this.#options.keep(object) : object;
     if (!kept) return this.#drop(object);
-    this.#objects.set(name, kept);
+    let named = this.#objects.get(namespace);
+    if (!named) this.#objects.set(namespace, (named = new Map()));
+    named.set(name, kept);
     this.#report({ now: kept, before, own });
   }
 
-  #drop({ metadata: { name } }: KubeObject): void {
-    const before = this.#objects.get(name);
-    if (!before) return;
-    this.#objects.delete(name);
+  #drop({ metadata: { name, namespace } }: KubeObject): void {
+    const named = this.#objects.get(namespace);
+    const before = named?.get(name);
+    if (!named || !before) return;
+    named.delete(name);
+    if (named.size === 0) this.#objects.delete(namespace);
     this.#report({ now: undefined, before, own: false });
   }
 

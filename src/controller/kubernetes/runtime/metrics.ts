@@ -18,3 +18,18 @@ export interface InformerMetrics {
   informerListed(resource: string): void;
   informerFailed(resource: string, reason: InformerFailure): void;
 }
+
+/**
+ * How the operator stands to a namespace that it is to follow: `followed`; `starting`, until the Lease is held;
+ * `absent`, named but not there yet; `not_granted`, without its Role or RoleBinding; `held_by_another`, where another
+ * release has the Lease; `terminating`, being deleted.
+ */
+export const NAMESPACE_STANDINGS = [
+  'followed',
+  'starting',
+  'absent',
+  'not_granted',
+  'held_by_another',
+  'terminating',
+] as const;
+export type NamespaceStanding = (typeof NAMESPACE_STANDINGS)[number];

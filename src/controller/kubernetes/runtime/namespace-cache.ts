@@ -2,7 +2,8 @@ import type { KubeObject } from '../client/kube-api.ts';
 import type { KindName } from '../schema/common.ts';
 import { KIND_SCHEMAS } from '../schema/crd.ts';
 import { Informer, type Change, type InformerDeps } from './informer.ts';
-import { resourceTypeOf, workKey } from './resource.ts';
+import type { KindInformers } from './kind-informers.ts';
+import { workKey } from './resource.ts';
 import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
@@ -12,40 +13,43 @@ import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } fro
 
 export interface NamespaceCacheOptions {
   readonly namespace: string;
+  /** The custom resources, of this namespace or of all. */
+  readonly kinds: KindInformers;
   /** Has the resource of this key reconciled. */
   readonly add: (key: string) => void;
+  /** Called when the server begins to refuse the Secrets, and when it stops. */
+  readonly onRefused: () => void;
 }
 
 /** The kinds that belong to an account. */
 const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as const satisfies readonly KindName[];
 
-/** Holds the custom resources of one namespace, and the metadata of its Secrets that Muster owns or may read. */
+/**
+ * Holds the custom resources of one namespace, and the metadata of its Secrets that Muster owns or may read. The
+ * Secrets are followed from the first resource on that needs them: a namespace in which nothing is asks for no watch.
+ */
 export class NamespaceCache {
   readonly namespace: string;
   readonly owned: Informer;
   readonly #headers: Informer;
-  readonly #kinds: ReadonlyMap<KindName, Informer>;
+  readonly #kinds: KindInformers;
   readonly #add: (key: string) => void;
+  /** The Secrets' informers that run, with the end of each. */
+  readonly #running = new Map<Informer, Promise<void>>();
+  /** Ends the informers of Secrets; undefined while none may run. */
+  #signal: AbortSignal | undefined;
 
-  constructor(deps: InformerDeps, { namespace, add }: NamespaceCacheOptions) {
+  constructor(deps: InformerDeps, { namespace, kinds, add, onRefused }: NamespaceCacheOptions) {
     this.namespace = namespace;
     this.#add = add;
-    this.#kinds = new Map(
-      KIND_SCHEMAS.map((schema) => [
-        schema.kind,
-        new Informer(deps, {
-          type: resourceTypeOf(schema),
-          namespace,
-          onChange: (change) => this.#resourceChanged(schema.kind, change),
-        }),
-      ]),
-    );
+    this.#kinds = kinds;
     this.owned = new Informer(deps, {
       type: SECRETS,
       namespace,
       labelSelector: OWNED_SELECTOR,
       keep: withoutValues,
       onChange: (change) => this.#ownedChanged(change),
+      onRefused,
     });
     this.#headers = new Informer(deps, {
       type: SECRETS,
@@ -53,16 +57,18 @@ export class NamespaceCache {
       labelSelector: HEADER_SELECTOR,
       keep: ({ metadata }) => ({ metadata }),
       onChange: (change) => this.#headerChanged(change),
+      onRefused,
     });
   }
 
+  /** The informers of Secrets that run. */
   get informers(): readonly Informer[] {
-    return [...this.#kinds.values(), this.owned, this.#headers];
+    return [...this.#running.keys()];
   }
 
-  /** Whether every type has been listed at least once. */
+  /** Whether the resources, and the Secrets that they need, have been listed at least once. */
   get synced(): boolean {
-    return this.informers.every((informer) => informer.synced);
+    return this.kindsSynced && this.#running.has(this.owned) && this.informers.every((informer) => informer.synced);
   }
 
   /**
@@ -70,28 +76,64 @@ export class NamespaceCache {
    * right to read Secrets may be gone by then.
    */
   get kindsSynced(): boolean {
-    return [...this.#kinds.values()].every((informer) => informer.synced);
+    return this.#kinds.synced;
+  }
+
+  /** Whether the server refuses the Secrets for want of a right. */
+  get refused(): boolean {
+    return this.informers.some((informer) => informer.refused);
+  }
+
+  /** Follows the Secrets, from when they are needed until the signal aborts. */
+  follow(signal: AbortSignal): void {
+    this.#signal = signal;
+    this.#followNeeded();
+  }
+
+  /** Resolves when no informer of Secrets runs any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running.values());
   }
 
   informer(kind: string): Informer | undefined {
-    return this.#kinds.get(kind as KindName);
+    return this.#kinds.informer(kind);
   }
 
   find(kind: KindName, name: string): KubeObject | undefined {
-    return this.#kinds.get(kind)?.get(name);
+    return this.#kinds.find(kind, this.namespace, name);
   }
 
   all(kind: KindName): Iterable<KubeObject> {
-    return this.#kinds.get(kind)?.objects() ?? [];
+    return this.#kinds.all(kind, this.namespace);
+  }
+
+  /** Has every resource of the namespace reconciled. */
+  addAll(): void {
+    for (const { kind } of KIND_SCHEMAS) {
+      for (const object of this.all(kind)) this.#enqueue(kind, object.metadata.name);
+    }
+  }
+
+  #followNeeded(): void {
+    const has = (kind: KindName): boolean => !this.all(kind)[Symbol.iterator]().next().done;
+    if (KIND_SCHEMAS.some(({ kind }) => has(kind))) this.#start(this.owned);
+    if (has('FleetOtelConfig')) this.#start(this.#headers);
+  }
+
+  #start(informer: Informer): void {
+    if (!this.#signal || this.#signal.aborted || this.#running.has(informer)) return;
+    this.#running.set(informer, informer.run(this.#signal));
   }
 
   #enqueue(kind: KindName, name: string): void {
     this.#add(workKey(kind, this.namespace, name));
   }
 
-  #resourceChanged(kind: KindName, { now, before, own }: Change): void {
+  /** Takes a change of a custom resource of this namespace. */
+  resourceChanged(kind: KindName, { now, before, own }: Change): void {
     const object = now ?? before;
     if (!object) return;
+    this.#followNeeded();
     if (!own) this.#enqueue(kind, object.metadata.name);
     if (summary(now) === summary(before)) return;
     if (kind === 'FleetAccount') {
@@ -112,7 +154,7 @@ export class NamespaceCache {
     const object = now ?? before;
     if (!object || own) return;
     for (const { kind, name } of ownersOf(object)) {
-      if (this.#kinds.has(kind as KindName)) this.#enqueue(kind as KindName, name);
+      if (this.#kinds.informer(kind)) this.#enqueue(kind as KindName, name);
     }
   }
 

@@ -104,7 +104,8 @@ export const conditions = z
 
 export const metadata = z.looseObject({
   name: z.string(),
-  namespace: z.string(),
+  /** Empty for an object that lies in none. */
+  namespace: z.string().default(''),
   uid: z.string(),
   resourceVersion: z.string(),
   generation: z.int().default(0),

@@ -1,0 +1,53 @@
+import { dumpYaml } from '@kubernetes/client-node';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
+
+export interface RbacOptions {
+  /** The operator's service account, as NAMESPACE/NAME; by default of the environment of its pod. */
+  readonly serviceAccount?: string;
+  /** The release, as NAMESPACE/NAME; by default of the environment of its pod. */
+  readonly release?: string;
+}
+
+const NAMESPACE = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+const NAMESPACED = new RegExp(`^(${NAMESPACE})/([a-z0-9](?:[-a-z0-9.]{0,187}[a-z0-9])?)$`);
+
+/**
+ * `muster kubernetes rbac NAMESPACE`: prints the Role and the RoleBinding that the operator needs in a namespace, as YAML for
+ * `kubectl apply -f -`. The chart makes the same for the namespaces that it is told by name.
+ * @throws CommandFault with the exit code of wrong usage
+ */
+export function printRbac(namespace: string, options: RbacOptions, env: NodeJS.ProcessEnv): void {
+  if (!new RegExp(`^${NAMESPACE}$`).test(namespace)) {
+    throw new CommandFault('The namespace is lower-case letters, digits and hyphens, at most 63.', EXIT.usage);
+  }
+  const release = partsOf(options.release ?? env['MUSTER_KUBERNETES_RELEASE'], '--release');
+  const account = partsOf(options.serviceAccount ?? env['MUSTER_KUBERNETES_SERVICE_ACCOUNT'], '--service-account');
+  // A colon is in no name of a namespace: two releases have different Roles in one namespace.
+  const metadata = {
+    name: `${release.namespace}:${release.name}-operator`,
+    namespace,
+    labels: { 'app.kubernetes.io/part-of': 'muster' },
+  };
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name };
+  const subjects = [{ kind: 'ServiceAccount', name: account.name, namespace: account.namespace }];
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const objects = [
+    { apiVersion, kind: 'Role', metadata, rules: RULES },
+    { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects },
+  ];
+  process.stdout.write(objects.map((object) => `---\n${dumpYaml(object, { noRefs: true })}`).join(''));
+}
+
+/** The rules of the chart's Role for an operator with a ClusterRole. */
+const RULES = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+];
+
+function partsOf(value: string | undefined, option: string): { namespace: string; name: string } {
+  const [, namespace, name] = NAMESPACED.exec(value ?? '') ?? [];
+  if (namespace === undefined || name === undefined) {
+    throw new CommandFault(`${option}: it is NAMESPACE/NAME; outside of Muster's pod it must be given.`, EXIT.usage);
+  }
+  return { namespace, name };
+}

@@ -1,0 +1,103 @@
+import type { KubeApi, KubeObject } from '../client/kube-api.ts';
+import type { KindSchema } from '../schema/common.ts';
+import { LEASE_NAME } from './claim.ts';
+import { conditionsAfter, isFalse, type ConditionState } from '../runtime/conditions.ts';
+import type { EventRecorder } from '../runtime/events.ts';
+import type { FollowedNamespace } from './followed-namespace.ts';
+import type { Informer } from '../runtime/informer.ts';
+import { parseResource, resourceTypeOf } from '../runtime/resource.ts';
+
+/*
+ * The words on a resource on which the operator may not act: its namespace lacks the Role, or another release holds it.
+ * They are written to its status with the rights of the ClusterRole.
+ */
+
+/** The condition by which a release says that it does not act; the release that acts leaves it as it is. */
+export const CONFLICT_CONDITION = 'OperatorConflict';
+
+/** Why the operator does not act on the resources of a namespace; undefined where it does, or will soon know. */
+export function outsideOf(followed: FollowedNamespace, release: string): ConditionState | undefined {
+  const { namespace } = followed.cache;
+  if (followed.standing === 'not_granted') {
+    return isFalse(
+      'Ready',
+      'NamespaceNotGranted',
+      `Muster lacks its Role or RoleBinding in the namespace ${namespace}. ` +
+        `Apply what "muster kubernetes rbac ${namespace}" prints.`,
+    );
+  }
+  const { holder } = followed;
+  return holder === undefined ? undefined : conflictOf(namespace, holder, release);
+}
+
+const refuses = (release: string): string => `The release ${release} does not act here: `;
+
+const conflictOf = (namespace: string, holder: string, release: string): ConditionState => ({
+  type: CONFLICT_CONDITION,
+  status: 'True',
+  reason: 'HeldByAnotherRelease',
+  message:
+    `${refuses(release)}the namespace is held by ${holder}. Take it from one of the two; ` +
+    `where ${holder} is gone, delete the Lease ${LEASE_NAME} in ${namespace}.`,
+});
+
+interface Conditions {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly message?: unknown }[] };
+}
+
+/** Whether this release has said on the object that another one holds its namespace. */
+export function isRefused(object: KubeObject, release: string): boolean {
+  const { conditions = [] } = (object as Conditions).status ?? {};
+  return conditions.some(
+    ({ type, message }) => type === CONFLICT_CONDITION && String(message).startsWith(refuses(release)),
+  );
+}
+
+export interface Saying {
+  readonly api: KubeApi;
+  readonly informer: Pick<Informer, 'written'>;
+  readonly schema: KindSchema;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly signal: AbortSignal;
+}
+
+/** Writes the condition, and an event where it is news. @throws KubeError */
+export async function sayOutside(
+  saying: Saying,
+  recorder: EventRecorder,
+  object: KubeObject,
+  state: ConditionState,
+): Promise<void> {
+  const resource = parseResource(saying.schema, object);
+  const { generation, conditions: before } = resource;
+  const known = before.find(({ type }) => type === state.type);
+  const isSaid = known?.status === state.status && known.reason === state.reason && known.message === state.message;
+  if (isSaid && known.observedGeneration === generation) return;
+  const at = new Date(saying.at).toISOString().replace(/\.\d+Z$/, 'Z');
+  await write(saying, object, conditionsAfter(before, [state], { generation, at }));
+  if (!isSaid) {
+    await recorder.record(resource, { type: 'Warning', reason: state.reason, note: state.message }, saying.signal);
+  }
+}
+
+/** Takes back that another release holds the namespace. @returns the object as it is then @throws KubeError */
+export async function takeBackRefusal(saying: Saying, object: KubeObject): Promise<KubeObject> {
+  const { conditions } = parseResource(saying.schema, object);
+  return await write(
+    saying,
+    object,
+    conditions.filter(({ type }) => type !== CONFLICT_CONDITION),
+  );
+}
+
+async function write(
+  { api, informer, schema, signal }: Saying,
+  object: KubeObject,
+  conditions: readonly object[],
+): Promise<KubeObject> {
+  const change = { subresource: 'status', merge: { status: { conditions } } } as const;
+  const answer = await api.patch(resourceTypeOf(schema), object, change, signal);
+  informer.written(answer, object);
+  return answer;
+}
