@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { listen, ranges, store } from './addresses.ts';
 
 /*
@@ -46,37 +47,6 @@ const words = (max: number): z.ZodString => {
   const rule = `must have 1 to ${max} characters`;
   return z.string().min(1, rule).max(max, rule);
 };
-
-const NAMESPACES_MAX = 1000;
-const NAMESPACE = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
-const isNamespace = (name: string): boolean => new RegExp(`^${NAMESPACE}$`).test(name);
-const namespaces = z.string().transform((value, ctx): readonly string[] => {
-  const named = [...new Set(value.split(','))];
-  if (named.length <= NAMESPACES_MAX && named.every(isNamespace)) {
-    return named;
-  }
-  ctx.addIssue(`must be at most ${NAMESPACES_MAX} names of namespaces with commas between them`);
-  return z.NEVER;
-});
-
-const LABEL_NAME = '[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
-const LABEL_KEY = `(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${LABEL_NAME}`;
-const LABEL_VALUE = `(?:${LABEL_NAME})?`;
-const REQUIREMENT = `(?:!?${LABEL_KEY}|${LABEL_KEY} ?(?:=|==|!=) ?${LABEL_VALUE}|${LABEL_KEY} (?:in|notin) \\(${LABEL_VALUE}(?:, ?${LABEL_VALUE})*\\))`;
-/** A selector of labels as kubectl takes it. */
-const labelSelector = z
-  .string()
-  .max(4096, 'must have at most 4096 characters')
-  .regex(
-    new RegExp(`^${REQUIREMENT}(?:, ?${REQUIREMENT})*$`),
-    'must be a selector of labels as kubectl takes it, as in team=a,env in (test, live),!legacy',
-  );
-
-/** An object of Kubernetes by its namespace and name. */
-const namespacedName = z
-  .string()
-  .max(253)
-  .regex(new RegExp(`^${NAMESPACE}/[a-z0-9](?:[-a-z0-9.]{0,187}[a-z0-9])?$`), 'must be NAMESPACE/NAME');
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -285,19 +255,12 @@ const following = {
     unset: 'none by label',
     description: 'Namespaces with these labels are followed, too, from when they get them until they lose them.',
   }),
-  MUSTER_KUBERNETES_SCOPE: z
-    .enum(['cluster', 'namespaces'], 'must be cluster or namespaces')
-    .prefault('cluster')
-    .meta({
-      description:
-        '`cluster`: one watch for each kind serves all namespaces. `namespaces`: each has its own, for an operator ' +
-        'without a ClusterRole.',
-    }),
+  MUSTER_KUBERNETES_SCOPE: scope.prefault('cluster').meta({
+    description: '`cluster`: one watch for each kind. `namespaces`: one in each namespace, without a ClusterRole.',
+  }),
   MUSTER_KUBERNETES_RELEASE: namespacedName.optional().meta({
     unset: 'required',
-    description:
-      'The release by its namespace and name. It claims the namespaces that it follows: another release does not act ' +
-      'in them.',
+    description: 'The release by its namespace and name, which claims the namespaces that it follows.',
   }),
   MUSTER_KUBERNETES_SERVICE_ACCOUNT: namespacedName.optional().meta({
     unset: 'none',

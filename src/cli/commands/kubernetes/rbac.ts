@@ -1,4 +1,5 @@
 import { dumpYaml } from '@kubernetes/client-node';
+import { isNamespace, namespacedName } from '../../../config/kubernetes-names.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 
 export interface RbacOptions {
@@ -8,16 +9,13 @@ export interface RbacOptions {
   readonly release?: string;
 }
 
-const NAMESPACE = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
-const NAMESPACED = new RegExp(`^(${NAMESPACE})/([a-z0-9](?:[-a-z0-9.]{0,187}[a-z0-9])?)$`);
-
 /**
  * `muster kubernetes rbac NAMESPACE`: prints the Role and the RoleBinding that the operator needs in a namespace, as YAML for
  * `kubectl apply -f -`. The chart makes the same for the namespaces that it is told by name.
  * @throws CommandFault with the exit code of wrong usage
  */
 export function printRbac(namespace: string, options: RbacOptions, env: NodeJS.ProcessEnv): void {
-  if (!new RegExp(`^${NAMESPACE}$`).test(namespace)) {
+  if (!isNamespace(namespace)) {
     throw new CommandFault('The namespace is lower-case letters, digits and hyphens, at most 63.', EXIT.usage);
   }
   const release = partsOf(options.release ?? env['MUSTER_KUBERNETES_RELEASE'], '--release');
@@ -45,7 +43,7 @@ const RULES = [
 ];
 
 function partsOf(value: string | undefined, option: string): { namespace: string; name: string } {
-  const [, namespace, name] = NAMESPACED.exec(value ?? '') ?? [];
+  const [namespace, name] = namespacedName.safeParse(value).data?.split('/') ?? [];
   if (namespace === undefined || name === undefined) {
     throw new CommandFault(`${option}: it is NAMESPACE/NAME; outside of Muster's pod it must be given.`, EXIT.usage);
   }

@@ -1,3 +1,4 @@
+import type { Slots } from '../../../concurrency/slots.ts';
 import type { Log } from '../../../log.ts';
 import { backOffMs } from '../client/back-off.ts';
 import { isKubeError, type KubeObject } from '../client/kube-api.ts';
@@ -14,6 +15,8 @@ import type { NamespaceCache } from '../runtime/namespace-cache.ts';
 export interface FollowedNamespaceDeps extends InformerDeps {
   /** The release: its namespace and name. */
   readonly release: string;
+  /** Bounds the claims that are under way at once: each would take a connection of its own. */
+  readonly claims: Slots;
 }
 
 export interface FollowedNamespaceOptions {
@@ -165,7 +168,8 @@ export class FollowedNamespace {
       this.#setState('starting');
       return yieldsForMs;
     }
-    leases.written(await takeLease(this.#claim, lease, clock.now(), signal), lease);
+    const take = (): Promise<KubeObject> => takeLease(this.#claim, lease, clock.now(), signal);
+    leases.written(await this.#deps.claims.run(take), lease);
     return this.#heldBy(release);
   }
 

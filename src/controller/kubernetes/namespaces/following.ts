@@ -1,3 +1,4 @@
+import { Slots } from '../../../concurrency/slots.ts';
 import type { KubeObject, ResourceType } from '../client/kube-api.ts';
 import type { KindName } from '../schema/common.ts';
 import { LEASE_SELECTOR, LEASES } from './claim.ts';
@@ -21,8 +22,9 @@ export interface Followed {
   readonly scope: 'cluster' | 'namespaces';
 }
 
-export interface FollowingDeps extends FollowedNamespaceDeps, Followed {}
+export interface FollowingDeps extends Omit<FollowedNamespaceDeps, 'claims'>, Followed {}
 
+const CLAIMS_MAX = 16;
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 
 interface Member {
@@ -46,6 +48,7 @@ export class Following {
   readonly #namespaces: readonly Informer[];
   /** The release of a Lease, by namespace: it is taken up again only afterwards. */
   readonly #leaving = new Map<string, Promise<void>>();
+  readonly #claims = new Slots(CLAIMS_MAX);
   #signal: AbortSignal = AbortSignal.abort();
 
   /** @param add has the resource of a key reconciled */
@@ -180,7 +183,7 @@ export class Following {
     });
     const terminating = (): boolean | undefined =>
       scope === 'cluster' ? this.#objectOf(name)?.metadata.deletionTimestamp !== undefined : undefined;
-    const followed = new FollowedNamespace(this.#deps, { cache, leases, terminating });
+    const followed = new FollowedNamespace({ ...this.#deps, claims: this.#claims }, { cache, leases, terminating });
     const member: Member = { followed, own, letGo, ended: Promise.resolve() };
     this.#members.set(name, member);
     const free = this.#leaving.get(name) ?? Promise.resolve();

@@ -28,6 +28,19 @@ test.each<[string, readonly string[], Record<string, string>, RegExp]>([
     { KUBECONFIG: 'broken' },
     /^muster: The kubeconfig cannot be used: /,
   ],
+  [
+    'a namespace that cannot be',
+    ['rbac', 'A_B', '--release=a/b', '--service-account=a/b'],
+    {},
+    /^muster: The namespace/,
+  ],
+  ['no release', ['rbac', 'a', '--service-account=a/b'], {}, /^muster: --release: it is NAMESPACE\/NAME/],
+  [
+    'an account in no namespace',
+    ['rbac', 'a', '--release=a/b', '--service-account=b'],
+    {},
+    /^muster: --service-account: /,
+  ],
   ['no name', ['secrets'], {}, /required option '--name/],
   ['a time that is none', ['teardown', '--timeout-seconds=soon'], {}, /It is a whole number of seconds\./],
 ])('%s is wrong usage', async (_what, args, env, words) => {
