@@ -35,8 +35,8 @@ describeOn('control plane', 'the definitions', () => {
     async function judge(endpoint: string): Promise<void> {
       if (endpoint === '' || endpoint.length > LIMITS.endpointCharactersMax) return;
       const fault = endpointFault(endpoint);
-      if (fault === undefined) expect(await refused(endpoint), endpoint).toBeUndefined();
-      else if (!isBeyondPatterns(endpoint)) expect(await refused(endpoint), endpoint).toContain(fault);
+      if (fault === undefined) expect(await refused(endpoint), `of ${endpoint}`).toBeUndefined();
+      else if (!isBeyondPatterns(endpoint)) expect(await refused(endpoint), `of ${endpoint}`).toContain(fault);
     }
 
     test('agree with the operator, in its words, on all that is known', async () => {

@@ -134,8 +134,8 @@ describeOn('control plane', 'the operator and the conventions', () => {
       const ready = version.status?.conditions?.find(({ type }) => type === 'Ready');
       const isReady = ready?.status === 'True' && ready.observedGeneration === metadata.generation;
       const what = JSON.stringify(version);
-      expect(verdict, what).toEqual({ kstatus: verdict.kstatus, ...AGREED[verdict.kstatus] });
-      expect(verdict.kstatus === 'Current', what).toBe(isReady && metadata.deletionTimestamp === undefined);
+      expect(verdict, `of ${what}`).toEqual({ kstatus: verdict.kstatus, ...AGREED[verdict.kstatus] });
+      expect(verdict.kstatus === 'Current', `of ${what}`).toBe(isReady && metadata.deletionTimestamp === undefined);
     }
     const [waiting, failed, current, ending] = ['InProgress', 'Failed', 'Current', 'Terminating'] as const;
     expect(lifeOf('FleetAccount', 'acme')).toEqual([waiting, current, waiting, current, ending]);
@@ -169,7 +169,7 @@ describeOn('control plane', 'the operator and the conventions', () => {
   test('every write names the field manager, and every request the program', async () => {
     expect(front.seen.length).toBeGreaterThan(20);
     for (const { method, path, fieldManager, userAgent } of front.seen) {
-      expect(userAgent, path).toMatch(/^muster\/\d+\.\d+\.\d+ \([a-z0-9]+\/[a-z0-9]+\)$/);
+      expect(userAgent, `of ${path}`).toMatch(/^muster\/\d+\.\d+\.\d+ \([a-z0-9]+\/[a-z0-9]+\)$/);
       if (method === 'POST' || method === 'PATCH') expect(fieldManager, `${method} ${path}`).toBe('muster');
     }
     const managers = async (type: string, name: string): Promise<readonly string[]> => {

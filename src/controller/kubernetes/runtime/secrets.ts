@@ -154,11 +154,14 @@ const isLabelled = (object: KubeObject, label: string, value: string): boolean =
 /** Whether the annotations of a header's Secret name the resource, and the origin of the endpoint. */
 function isBoundTo({ metadata }: KubeObject, name: string, endpoint: string): boolean {
   const annotations = recordOf(metadata['annotations']);
-  const listed = (annotation: string): readonly string[] =>
-    String(annotations[annotation] ?? '')
+  const listed = (annotation: string): readonly string[] => {
+    const text = annotations[annotation];
+    if (typeof text !== 'string') return [];
+    return text
       .slice(0, ANNOTATION_CHARACTERS_MAX)
       .split(',')
       .map((part) => part.trim());
+  };
   const origin = originOf(endpoint);
   return (
     origin !== undefined &&

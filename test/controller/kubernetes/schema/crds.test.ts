@@ -57,10 +57,9 @@ describe.each(KIND_SCHEMAS.map((kind) => [kind.kind, kind] as const))('%s', (_na
     expect(fields.map(([path]) => path)).toContain('.status.conditions.[].lastTransitionTime');
     const bare = fields.filter(([, { description = '' }]) => !/^\S.*[.\w]$/s.test(description));
     expect(bare.map(([path]) => path)).toEqual([]);
-    expect(schema.openAPIV3Schema.properties).toMatchObject({
-      apiVersion: { description: expect.stringMatching(/^APIVersion defines the versioned schema/) },
-      kind: { description: expect.stringMatching(/^Kind is a string value/) },
-    });
+    const { properties } = schema.openAPIV3Schema;
+    expect(properties?.['apiVersion']?.description).toMatch(/^APIVersion defines the versioned schema/);
+    expect(properties?.['kind']?.description).toMatch(/^Kind is a string value/);
   });
 
   test('a status that nobody has written yet speaks of no generation', () => {

@@ -26,8 +26,8 @@ function refusals(endpoint: string): readonly string[] {
 function judge(endpoint: string): void {
   if (endpoint.length > LIMITS.endpointCharactersMax) return;
   const fault = endpointFault(endpoint);
-  if (fault === undefined) expect(refusals(endpoint), endpoint).toEqual([]);
-  else if (!isBeyondPatterns(endpoint)) expect(refusals(endpoint), endpoint).toContain(fault);
+  if (fault === undefined) expect(refusals(endpoint), `of ${endpoint}`).toEqual([]);
+  else if (!isBeyondPatterns(endpoint)) expect(refusals(endpoint), `of ${endpoint}`).toContain(fault);
 }
 
 test.each(KNOWN_ENDPOINTS)('%j is refused by both, in the same words, or by none', (endpoint) => judge(endpoint));
