@@ -63,11 +63,11 @@ describe('a merge patch', () => {
 });
 
 describe('conditions', () => {
-  const early = conditionsAfter([], [isFalse('Ready', 'Waiting', 'wait')], { generation: 1, at: 'T1' });
+  const early = conditionsAfter([], [isFalse('Ready', 'Waiting', 'Wait.')], { generation: 1, at: 'T1' });
 
   test.each([
-    [isFalse('Ready', 'Refused', 'no'), 'T1', 'another reason of the same status'],
-    [isTrue('Ready', 'Synced', 'yes'), 'T2', 'another status'],
+    [isFalse('Ready', 'Refused', 'No.'), 'T1', 'another reason of the same status'],
+    [isTrue('Ready', 'Synced', 'Yes.'), 'T2', 'another status'],
   ])('%o has changed at %s (%s)', (state, at, _what) => {
     const [now] = conditionsAfter(early, [state], { generation: 2, at: 'T2' });
     expect(now).toEqual({ ...state, lastTransitionTime: at, observedGeneration: 2 });
