@@ -60,7 +60,14 @@ export default defineConfig({
       },
       // Two real nodes and the image: asked for by name (`npm run test:nodes`), since they take long.
       {
-        test: { ...LONG, name: 'nodes', include: [...NODES], fileParallelism: false, sequence: { groupOrder: 2 } },
+        test: {
+          ...LONG,
+          name: 'nodes',
+          include: [...NODES],
+          // Two clusters at a time: each waits for Kubernetes longer than it computes.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
       },
       {
         test: {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { findEtcd } from '../../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import type { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { Cluster } from '../support/cluster.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
+import { etcdBeside } from '../support/etcd-beside.ts';
 import { buildImage } from '../support/node/image.ts';
 import { etcdCertificates, etcdValues, imageValues } from '../support/release-values.ts';
 import { Release } from '../support/release.ts';
@@ -22,8 +22,7 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     const image = await buildImage();
     cluster = await Cluster.start({ nodes: 2 });
     await cluster.load(image.archive);
-    const address = cluster.hostAddress;
-    etcd = await EtcdCluster.start({ binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address });
+    etcd = await etcdBeside(cluster);
     release = await Release.prepare(cluster, { namespace: 'fleet', values: [imageValues(image), etcdValues(etcd)] });
     await release.secretOf('etcd-tls', etcdCertificates(etcd));
     await release.install();
@@ -46,6 +45,7 @@ describeOn('cluster', 'under a steady load through the Service', () => {
     await load.goesOn();
     await load.stop();
     tell(load.summary());
+    if (load.failures.length > 0) tell(await release.complaints());
     return load.failures.map(({ why }) => why);
   };
 

@@ -1,5 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { processesNaming } from '../support/clearing.ts';
 import { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/control-plane/program.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
@@ -68,7 +72,29 @@ describeOn('cluster', 'a cluster of two nodes', () => {
     const beside = readdirSync('/run/muster-kubernetes').some((name) => /^\d+$/.test(name));
     expect(beside ? before : kernelSettings()).toEqual(before);
   });
+
+  test('what a killed run leaves is cleared when the next cluster starts', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [CRASHING]).catch(outputOf);
+    const directory = stdout.trim();
+    expect([directory, existsSync(directory)]).toEqual([expect.stringContaining('muster-kubernetes-'), true]);
+    // A pod's processes have no parent that would end them; they name the folder of the cluster's sockets.
+    const sockets = globSync('/run/muster-kubernetes/*/files').find((file) => readFileSync(file, 'utf8') === directory);
+    const left = processesNaming([dirname(sockets ?? '')]);
+    expect(left).not.toEqual([]);
+    await using _ = await Cluster.start({ nodes: 1 });
+    expect([left.filter((pid) => existsSync(`/proc/${pid}`)), existsSync(directory)]).toEqual([[], false]);
+    expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(directory);
+  });
 });
+
+const CRASHING = join(import.meta.dirname, '../support/node/crashing-run.ts');
+
+/** Of a command that a signal has ended. @throws the error of any other */
+function outputOf(error: unknown): { stdout: string } {
+  const { signal, stdout } = error as { signal?: string; stdout?: string };
+  if (signal !== 'SIGKILL' || stdout === undefined) throw error;
+  return { stdout };
+}
 
 function deployment(image: string): object {
   const labels = { app: 'muster' };

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addUser } from '../../support/etcd/etcd-users.ts';
-import { findEtcd } from '../../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { call } from '../../support/service/muster.ts';
 import { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/control-plane/program.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
+import { etcdBeside } from '../support/etcd-beside.ts';
 import { makeForeignDefinitions } from '../support/foreign-definitions.ts';
 import { buildImage, type Image } from '../support/node/image.ts';
 import { makeVolume } from '../support/node/volume.ts';
@@ -41,11 +40,6 @@ describeOn('cluster', 'each way to install', () => {
 
   const prepared = (namespace: string, ...values: readonly (string | object)[]): Promise<Release> =>
     Release.prepare(cluster, { namespace, values: [...values, imageValues(image), QUICK] });
-  const etcdOf = async (members: 1 | 3): Promise<EtcdCluster> => {
-    const address = cluster.hostAddress;
-    const options = { binary: findEtcd() ?? '', members, tls: true, unsafeNoFsync: true, address };
-    return opened.use(await EtcdCluster.start(options));
-  };
   const certificate = async (release: Release, secret: string): Promise<void> => {
     const made = cluster.plane.authority.issue({ name: secret, subject: `/CN=${secret}`, hosts: [`DNS:${secret}`] });
     await release.secretOf(secret, { 'tls.crt': made.certificate, 'tls.key': made.key });
@@ -87,7 +81,7 @@ describeOn('cluster', 'each way to install', () => {
     });
 
     test('the example of production passes its test, on an etcd with users and by TLS', async ({ expect }) => {
-      const etcd = await etcdOf(3);
+      const etcd = opened.use(await etcdBeside(cluster));
       await addUser(etcd, USER, '/muster/');
       await restrictedNamespace(cluster, 'edge-north');
       const production = await prepared('fleet', example('external-etcd'), NO_DEFINITIONS, {
@@ -103,7 +97,7 @@ describeOn('cluster', 'each way to install', () => {
     });
 
     test('the example for a GitOps tool passes its test, with a Deployment for each role', async ({ expect }) => {
-      const etcd = await etcdOf(1);
+      const etcd = opened.use(await etcdBeside(cluster, 1));
       const gitops = await prepared('gitops', example('gitops'), NO_DEFINITIONS, {
         store: { etcd: { endpoints: etcd.urls } },
         operator: { namespaces: ['gitops'] },

@@ -3,11 +3,11 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findEtcd } from '../../support/etcd/etcd-binary.ts';
 import { addUser } from '../../support/etcd/etcd-users.ts';
-import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import type { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { Cluster } from '../support/cluster.ts';
 import { describeOn, toolPath } from '../support/control-plane/tools.ts';
+import { etcdBeside } from '../support/etcd-beside.ts';
 import { buildImage, type Image } from '../support/node/image.ts';
 import { etcdCertificates } from '../support/release-values.ts';
 import { giveAddress } from '../support/release.ts';
@@ -25,9 +25,7 @@ describeOn('cluster', 'docs/INSTALL.md, followed by pasting alone', () => {
     const image = await buildImage();
     cluster = opened.use(await Cluster.start({ nodes: 2 }));
     await cluster.load(image.archive);
-    const address = cluster.hostAddress;
-    const options = { binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address } as const;
-    const etcd = opened.use(await EtcdCluster.start(options));
+    const etcd = opened.use(await etcdBeside(cluster));
     await addUser(etcd, { username: 'muster', password: PASSWORD }, '/muster/');
     folder = preparedFolder(cluster, etcd, image);
   });

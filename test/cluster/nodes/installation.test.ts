@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findEtcd } from '../../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import type { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { call } from '../../support/service/muster.ts';
 import { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/control-plane/program.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
+import { etcdBeside } from '../support/etcd-beside.ts';
 import { daemonPod, ENDPOINT } from '../support/daemon-pod.ts';
 import { buildImage } from '../support/node/image.ts';
 import { etcdCertificates, etcdValues, imageValues } from '../support/release-values.ts';
@@ -23,8 +23,7 @@ describeOn('cluster', 'an installation', () => {
     const image = await buildImage();
     cluster = await Cluster.start({ nodes: 2 });
     await cluster.load(image.archive);
-    const address = cluster.hostAddress;
-    etcd = await EtcdCluster.start({ binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address });
+    etcd = await etcdBeside(cluster);
     release = await Release.prepare(cluster, { namespace: 'fleet', values: [imageValues(image), etcdValues(etcd)] });
     await release.secretOf('etcd-tls', etcdCertificates(etcd));
   });

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FORMAT } from '../../../src/domain/records/records.ts';
-import { findEtcd } from '../../support/etcd/etcd-binary.ts';
-import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { call } from '../../support/service/muster.ts';
 import { previousLanding } from '../../system/neighbours/previous-build.ts';
 import { Cluster } from '../support/cluster.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
+import { etcdBeside } from '../support/etcd-beside.ts';
 import { daemonPod, ENDPOINT } from '../support/daemon-pod.ts';
 import { buildImage, type Image } from '../support/node/image.ts';
 import { previousRelease, type PreviousRelease } from '../support/previous-release.ts';
@@ -35,9 +34,7 @@ describe.skipIf(missing !== undefined)(`from ${commit.slice(0, 12)} (${missing ?
       previous = await previousRelease(commit);
       const cluster = opened.use(await Cluster.start({ nodes: 2 }));
       for (const { archive } of [image, previous.image]) await cluster.load(archive);
-      const address = cluster.hostAddress;
-      const options = { binary: findEtcd() ?? '', members: 3, tls: true, unsafeNoFsync: true, address } as const;
-      const etcd = opened.use(await EtcdCluster.start(options));
+      const etcd = opened.use(await etcdBeside(cluster));
       const values = (of: Image): object[] => [imageValues(of), etcdValues(etcd)];
       now = await Release.prepare(cluster, { namespace: 'fleet', values: values(image), helm: 4 });
       before = now.by({ chart: previous.chart, values: values(previous.image) });
@@ -74,6 +71,7 @@ describe.skipIf(missing !== undefined)(`from ${commit.slice(0, 12)} (${missing ?
       await load.goesOn();
       await load.stop();
       process.stdout.write(`${load.summary()}\n`);
+      if (load.failures.length > 0) process.stdout.write(`${await now.complaints()}\n`);
       return load.failures.map(({ why }) => why);
     };
 

@@ -26,7 +26,7 @@ const FILES_KIB = 5_000_000;
 export async function clear(slot: Slot): Promise<void> {
   const noted = join(slot.folder, 'files');
   const folders = [slot.folder, ...(existsSync(noted) ? [readFileSync(noted, 'utf8')] : [])];
-  const groups = [1, 2].map((node) => cgroupOf(slot, node));
+  const groups = [0, 1, 2].map((node) => cgroupOf(slot, node));
   await eventually('every process of the cluster is gone', () => {
     const left = [...groups.flatMap(processesIn), ...processesNaming(folders)];
     for (const pid of left) kill(pid);
@@ -42,7 +42,7 @@ export async function clear(slot: Slot): Promise<void> {
 }
 
 /** The processes with a file or a socket of the cluster among their arguments; no other process names these folders. */
-function processesNaming(folders: readonly string[]): number[] {
+export function processesNaming(folders: readonly string[]): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => folders.some((folder) => argumentsOf(pid).includes(`${folder}/`)))

@@ -6,6 +6,7 @@ import { ControlPlane } from './control-plane/control-plane.ts';
 import { Program } from './control-plane/program.ts';
 import { takeSlot, type Slot } from './control-plane/slot.ts';
 import { toolPath } from './control-plane/tools.ts';
+import { cgroupOf, joinCgroup, makeCgroup } from './node/cgroups.ts';
 import { pauseArchive } from './node/image.ts';
 import { saveKernelSettings } from './node/kernel.ts';
 import { enter, layNetwork, nodeNetwork, type NodeNetwork } from './node/network.ts';
@@ -59,6 +60,13 @@ export class Cluster implements AsyncDisposable {
   /** Makes the archive's images known to every node; pods that use them say `imagePullPolicy: Never`. */
   async load(archive: string): Promise<void> {
     for (const node of this.nodes) await node.load(archive);
+  }
+
+  /** Gives a process beside the nodes, such as an etcd, as much of a busy machine as a node has. */
+  favour(pid: number): void {
+    const group = cgroupOf(this.#slot, 0);
+    makeCgroup(group);
+    joinCgroup(group, pid);
   }
 
   /** The rest of the start: the name server, and the nodes one after the other. */

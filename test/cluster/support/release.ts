@@ -7,6 +7,9 @@ import { eventually } from './control-plane/program.ts';
 const CHART = join(import.meta.dirname, '../../../charts/muster');
 const RELEASE = 'muster';
 const WAIT = ['--wait', '--timeout=600s'];
+const PODS = `app.kubernetes.io/instance=${RELEASE},muster.dev/ops=true`;
+const COMPLAINT = /"level":"(?:warn|error)"|slow or failed/;
+const COMPLAINTS_MAX = 40;
 /** As a rule the first time tells. */
 const TEST_MS = 60_000;
 
@@ -190,8 +193,7 @@ export class Release {
   }
 
   async #allPods(): Promise<PodList['items']> {
-    const labels = `app.kubernetes.io/instance=${RELEASE},muster.dev/ops=true`;
-    const found = JSON.parse(await this.kubectl(['get', 'pods', `--selector=${labels}`, '--output=json'])) as PodList;
+    const found = JSON.parse(await this.kubectl(['get', 'pods', `--selector=${PODS}`, '--output=json'])) as PodList;
     return found.items;
   }
 
@@ -207,6 +209,13 @@ export class Release {
       writeFileSync(file, JSON.stringify(values));
       return ['--values', file];
     });
+  }
+
+  /** What the pods that are there have logged of requests that were slow or failed, and above `info`. */
+  async complaints(): Promise<string> {
+    const logs = await this.kubectl(['logs', `--selector=${PODS}`, '--tail=-1', '--prefix']).catch(String);
+    const lines = logs.split('\n').filter((line) => COMPLAINT.test(line));
+    return lines.slice(-COMPLAINTS_MAX).join('\n');
   }
 
   /** The name by which the pods refer to their image. */

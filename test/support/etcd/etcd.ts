@@ -90,6 +90,10 @@ export class EtcdMember {
     this.port = port;
   }
 
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   /** Starts it on its data; resolves when it serves clients. */
   async start(): Promise<void> {
     const child = spawn(this.binary, this.flags, { stdio: ['ignore', 'ignore', 'pipe'] });

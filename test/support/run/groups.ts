@@ -159,7 +159,15 @@ export const SYSTEM: readonly string[] = [
 export const NODES: readonly string[] = ['test/cluster/image.test.ts', 'test/cluster/nodes/*.test.ts'];
 
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
-export const LONGEST: readonly string[] = ['test/system/neighbouring-versions.test.ts', 'test/chaos/chaos.test.ts'];
+export const LONGEST: readonly string[] = [
+  'test/system/neighbouring-versions.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/cluster/nodes/node-loss.test.ts',
+  'test/cluster/nodes/availability.test.ts',
+  'test/cluster/nodes/installation.test.ts',
+  'test/cluster/nodes/upgrade.test.ts',
+  'test/cluster/nodes/examples.test.ts',
+];
 
 /** Tests with properties and simulations, which `npm run test:nightly` runs with many more seeds. */
 export const SEEDED: readonly string[] = [

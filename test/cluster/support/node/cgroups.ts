@@ -4,7 +4,10 @@ import type { Slot } from '../control-plane/slot.ts';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** The node's own root, or two kubelets of one machine would delete each other's pods. */
+/**
+ * The node's own root, or two kubelets of one machine would delete each other's pods.
+ * @param node 0 for what runs beside the nodes
+ */
 export const cgroupOf = (slot: Slot, node: number): string => `/muster-${slot.number}-${node}`;
 
 export function makeCgroup(path: string): void {
@@ -20,6 +23,10 @@ export function makeCgroup(path: string): void {
     writeFileSync(join(cpuset, path, name), readFileSync(join(cpuset, name)));
   // A busy machine's processes would leave it one share among all of theirs.
   writeFileSync(join(ROOT, 'cpu', path, 'cpu.shares'), SHARES);
+}
+
+export function joinCgroup(path: string, pid: number): void {
+  for (const hierarchy of hierarchies()) writeFileSync(join(hierarchy, path, 'cgroup.procs'), String(pid));
 }
 
 /** Twenty times those of a process; the node's pods share them. */
