@@ -40,9 +40,13 @@ describeOn('cluster', 'each way to install', () => {
 
   const prepared = (namespace: string, ...values: readonly (string | object)[]): Promise<Release> =>
     Release.prepare(cluster, { namespace, values: [...values, imageValues(image), QUICK] });
-  const certificate = async (release: Release, secret: string): Promise<void> => {
-    const made = cluster.plane.authority.issue({ name: secret, subject: `/CN=${secret}`, hosts: [`DNS:${secret}`] });
-    await release.secretOf(secret, { 'tls.crt': made.certificate, 'tls.key': made.key });
+  /** A Secret with a certificate for the Service of a listener, as cert-manager writes one. */
+  const certificate = async (release: Release, listener: 'api' | 'device' | 'ops'): Promise<void> => {
+    const { authority } = cluster.plane;
+    const host = `muster-${listener}.${release.namespace}.svc`;
+    const made = authority.issue({ name: host, subject: `/CN=${host}`, hosts: [`DNS:${host}`] });
+    const files = { 'tls.crt': made.certificate, 'tls.key': made.key, 'ca.crt': authority.certificate };
+    await release.secretOf(`muster-${listener}-tls`, files);
   };
 
   test('the example for a laptop passes its test, and leaves nothing', async () => {
@@ -90,7 +94,7 @@ describeOn('cluster', 'each way to install', () => {
       await production.secretOf('muster-etcd-client', etcdCertificates(etcd));
       await production.secretOfTexts('muster-etcd-user', USER);
       await production.secretOfTexts('muster-secrets', tokenAndKeys());
-      for (const secret of ['muster-api-tls', 'muster-device-tls']) await certificate(production, secret);
+      for (const listener of ['api', 'device', 'ops'] as const) await certificate(production, listener);
       await Promise.all([production.install(), giveAddress(cluster, 'fleet', 'muster-device')]);
       expect(await production.settled(3)).toHaveLength(3);
       await production.testPasses();
@@ -105,8 +109,8 @@ describeOn('cluster', 'each way to install', () => {
       });
       await gitops.secretOf('muster-etcd-client', etcdCertificates(etcd));
       await gitops.secretOfTexts('muster-secrets', tokenAndKeys());
-      // cert-manager would make it of the Certificate among the values.
-      await certificate(gitops, 'muster-device-tls');
+      // cert-manager would make them of the Certificates.
+      for (const listener of ['device', 'ops'] as const) await certificate(gitops, listener);
       await gitops.install();
       expect(await gitops.settled(2 + 3 + 2)).toHaveLength(7);
       await gitops.testPasses();

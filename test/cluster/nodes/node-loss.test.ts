@@ -24,16 +24,6 @@ const SOON = ['not-ready', 'unreachable'].map((taint) => ({
   tolerationSeconds: 5,
 }));
 
-/** Of one Deployment's pods; a node that is cordoned or lost does not count as an empty one. */
-const SPREAD = {
-  maxSkew: 1,
-  topologyKey: 'kubernetes.io/hostname',
-  whenUnsatisfiable: 'DoNotSchedule',
-  nodeTaintsPolicy: 'Honor',
-  matchLabelKeys: ['pod-template-hash'],
-  labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'muster' } },
-};
-
 describeOn('cluster', 'three replicas that are spread over two nodes', () => {
   let cluster: Cluster;
   let release: Release;
@@ -45,7 +35,7 @@ describeOn('cluster', 'three replicas that are spread over two nodes', () => {
     cluster = opened.use(await Cluster.start({ nodes: 2 }));
     await cluster.load(image.archive);
     const etcd = opened.use(await etcdBeside(cluster));
-    const values = { replicas: REPLICAS, topologySpreadConstraints: [SPREAD], tolerations: SOON };
+    const values = { replicas: REPLICAS, spread: { whenUnsatisfiable: 'DoNotSchedule' }, tolerations: SOON };
     release = await Release.prepare(cluster, {
       namespace: 'fleet',
       values: [imageValues(image), etcdValues(etcd), values],
