@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { endSoon } from './service/last-resort.ts';
 import { configured, run } from './service/run.ts';
+import { endSoon } from './service/start-deadline.ts';
 
 /*
  * `node src/main.ts` runs the service as its environment says, until SIGTERM or SIGINT. Exit codes: 0 after a drain,

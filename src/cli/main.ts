@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { endSoon } from '../service/last-resort.ts';
+import { endSoon } from '../service/start-deadline.ts';
 import { runMuster } from './program.ts';
 import { exitCodeOfCommander, stdoutFailed } from './terminal/exit-codes.ts';
 

@@ -1,6 +1,5 @@
-import type { Tls } from '../store/etcd/wire/channel.ts';
 import { StoreUnavailable } from '../store/port.ts';
-import { askOverTls, askPlainly, isHttp2, speaksTls, type Look } from './etcd-probe.ts';
+import { askOverTls, askPlainly, isHttp2, speaksTls, type Look, type Tls } from './etcd-probe.ts';
 
 /** The address of etcd cannot be used as it is now. The message tells a person why, and what to do. */
 export class UnusableAddress extends StoreUnavailable {

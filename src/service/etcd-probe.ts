@@ -1,6 +1,5 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import type { Tls } from '../store/etcd/wire/channel.ts';
 
 /*
  * Looks at an address as gRPC would use it, and tells what gRPC's own words leave open: TCP, TLS, and the first bytes of
@@ -16,9 +15,16 @@ export type Look =
   | { readonly outcome: 'failed'; readonly code: string; readonly message: string }
   | { readonly outcome: 'answered'; readonly bytes: Buffer };
 
+/** The certificates of a client of etcd, as PEM. */
+export interface Tls {
+  readonly ca?: Buffer;
+  readonly certificate?: Buffer;
+  readonly key?: Buffer;
+}
+
 const ANSWER_MS_MAX = 1000;
 const ANSWER_BYTES_MAX = 4096;
-/** The first bytes of a client of HTTP/2 (RFC 9113, section 3.4): the preface, and a frame of SETTINGS without any. */
+/** The first bytes of a client of HTTP/2 (RFC 9113, 3.4): the preface, and a frame of SETTINGS without any. */
 const HTTP2_PREFACE = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),

@@ -294,7 +294,8 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'bench/load.ts': 'must cost less than the service that it measures',
   'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',
   'fleet/connections.ts': 'must cost less than the service that it drives',
-  'src/service/etcd-address.ts': 'asks which protocol etcd speaks at its address',
+  'src/service/etcd-probe.ts': 'asks which protocol etcd speaks at its address',
+  'src/store/etcd/wire/channel-sockets.ts': 'opens the TCP connections of gRPC, to be able to close them',
   'fleet/figures.ts': 'scrapes as Prometheus does, etcd as well',
 };
 

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { selfSigned, type SelfSigned } from '../support/http/certificates.ts';
-import { freePorts } from '../support/service/free-ports.ts';
-import { MainProgram } from '../support/service/main-program.ts';
-import { musterCommand } from '../support/service/muster-command.ts';
-import { KEY_FILE_TEXT } from '../support/service/muster.ts';
+import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
+import { freePorts } from '../../support/service/free-ports.ts';
+import { MainProgram } from '../../support/service/main-program.ts';
+import { musterCommand } from '../../support/service/muster-command.ts';
+import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
 
 /*
  * A start that fails ends by itself: with exit code 1, a sentence, and no fault that nobody caught. One that does not
