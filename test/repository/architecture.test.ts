@@ -287,7 +287,8 @@ describe('the client for TypeScript', () => {
 
 /** Files that send HTTP by themselves, each with its reason; all others use clients/typescript. */
 const OTHER_CLIENTS: Readonly<Record<string, string>> = {
-  'src/cli/connection/fetch-to.ts': 'is the fetch that the client is given, which knows who does not listen',
+  'src/cli/connection/fetch-to.ts':
+    'is the fetch that the client is given: it knows who does not listen, and believes one certificate',
   'src/cli/connection/told.ts': 'asks for metrics, once and without a secret',
   'src/cli/commands/doctor/service.ts': 'asks a probe, once and without a secret',
   'src/cli/commands/service/status.ts': 'asks probes and metrics, once and without a secret',

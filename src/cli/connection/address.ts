@@ -4,7 +4,7 @@ import { ConfigError } from '../../config/config-error.ts';
 import { chosenContext, given, type Asked, type ChosenContext } from './chosen-context.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';
 import { keptAddress } from './kept-addresses.ts';
-import { certificateIn } from './own-certificate.ts';
+import { certificateIn } from './fetch-to.ts';
 import { isLoopback, localUrl, type Urls } from './service-urls.ts';
 
 /** The three listeners of the service. */

@@ -1,11 +1,38 @@
-import type { Address } from './address.ts';
-import { fetchByCertificate } from './own-certificate.ts';
+import { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { Readable } from 'node:stream';
+import { ConfigError } from '../../config/config-error.ts';
+import { boundedText } from './context-file.ts';
+
+/** The code of an error where a listener presents another certificate than its file has. */
+export const OTHER_CERTIFICATE = 'CERT_OF_ANOTHER_FILE';
+
+/** How OpenSSL tells that the one certificate that is believed is not there. */
+const OTHERS: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** As the service bounds it (tls-certificate.ts). */
+const FILE_BYTES_MAX = 1_048_576;
+
+/** Statuses of a response that never has a body (WHATWG fetch, null body status). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** What of an Address says how it is asked. */
+interface Asked {
+  readonly certificateFile?: string;
+  readonly isThere?: () => boolean;
+}
 
 /**
  * `fetch` for an address. One that somebody keeps while a service listens there is asked so long only: once that is over,
  * whoever takes the port would be sent the secret, so it is a refused connection then, until the service is back.
  */
-export function fetchTo({ isThere, certificateFile }: Pick<Address, 'isThere' | 'certificateFile'>): typeof fetch {
+export function fetchTo({ isThere, certificateFile }: Asked): typeof fetch {
   const own = certificateFile === undefined ? fetch : fetchByCertificate(certificateFile);
   if (!isThere) return own;
   return async (input, init) => {
@@ -14,4 +41,71 @@ export function fetchTo({ isThere, certificateFile }: Pick<Address, 'isThere' | 
       cause: Object.assign(new Error('nobody keeps it'), { code: 'ECONNREFUSED' }),
     });
   };
+}
+
+/**
+ * `fetch` for a listener of this machine, whose certificate is in a file of the service's own settings. It is reached at
+ * an address that no certificate is issued for, and its authority may be known to nobody here: so that very certificate
+ * is believed, whatever its names are, and no other one. The file is read for each request, since it is renewed. No
+ * redirect is followed.
+ * @throws ConfigError, at a request, where the file has no certificate
+ */
+export function fetchByCertificate(path: string): typeof fetch {
+  const agent = new Agent({ keepAlive: true });
+  return async (input, init) => {
+    const certificate = certificateIn(path);
+    const { fingerprint256 } = certificate;
+    const asked = new Request(input, { ...init, signal: null });
+    const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
+    const signal = init?.signal ?? undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const sent = request(asked.url, {
+      agent,
+      method: asked.method,
+      headers: Object.fromEntries(asked.headers),
+      ca: certificate.toString(),
+      allowPartialTrustChain: true,
+      checkServerIdentity: (_host, peer) => (peer.fingerprint256 === fingerprint256 ? undefined : another(path)),
+      ...(signal && { signal }),
+    });
+    sent.once('response', (response) => resolve(responseOf(response)));
+    sent.once('error', (error: NodeJS.ErrnoException) => {
+      const cause = OTHERS.has(error.code ?? '') ? another(path) : error;
+      reject(signal?.aborted ? (signal.reason as Error) : new TypeError('fetch failed', { cause }));
+    });
+    sent.end(body);
+    return await promise;
+  };
+}
+
+function responseOf(answer: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '', headersDistinct } = answer;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    for (const value of values) headers.append(name, value);
+  }
+  if (!BODILESS.has(status)) return new Response(Readable.toWeb(answer), { status, statusText, headers });
+  answer.resume();
+  return new Response(null, { status, statusText, headers });
+}
+
+const another = (path: string): Error =>
+  Object.assign(new Error(`another certificate than that of ${path}`), { code: OTHER_CERTIFICATE });
+
+/** The listener's own certificate, which is the first one of its file. @throws ConfigError */
+export function certificateIn(path: string): X509Certificate {
+  let text: string | undefined;
+  let code = 'ENOENT';
+  try {
+    text = boundedText(path, FILE_BYTES_MAX);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+  }
+  if (text === undefined) throw new ConfigError(`${path}: the certificate of the listener cannot be read (${code})`);
+  try {
+    return new X509Certificate(text);
+  } catch {
+    throw new ConfigError(`${path}: must have certificates in PEM`);
+  }
 }

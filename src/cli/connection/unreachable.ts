@@ -1,5 +1,5 @@
 import type { Address } from './address.ts';
-import { OTHER_CERTIFICATE } from './own-certificate.ts';
+import { OTHER_CERTIFICATE } from './fetch-to.ts';
 
 /** The words of `fetch`, which has no code for them. */
 export const BAD_PORT = 'bad port';

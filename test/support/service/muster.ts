@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
 import { inject } from 'vitest';
-import { fetchByCertificate } from '../../../src/cli/connection/own-certificate.ts';
+import { fetchByCertificate } from '../../../src/cli/connection/fetch-to.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog, SAMPLING } from '../../../src/log.ts';
