@@ -286,7 +286,7 @@ describeWithHelm('the network policy', () => {
       at(one(objects, 'NetworkPolicy', 'muster'), 'spec', 'podSelector', 'matchLabels') as Record<string, string>,
     );
     const pods = podsOf(objects);
-    expect(pods.map(({ of }) => of.split(' ')[0]).toSorted()).toEqual(['Deployment', 'Job', 'Job', 'Pod']);
+    expect(new Set(pods.map(({ of }) => of.split(' ')[0]))).toEqual(new Set(['Deployment', 'Job', 'Pod']));
     for (const { of, metadata } of pods) {
       for (const [key, value] of selector) expect(at(metadata, 'labels', key), `${key} of ${of}`).toBe(value);
     }

@@ -67,8 +67,11 @@ export const selfSigned = (directory: string, name: string, options: SelfSignedO
 /** One that a self-signed certificate of the same directory has issued, for 127.0.0.1. */
 export const issuedBy = (directory: string, authority: string, name: string): SelfSigned =>
   made(directory, name, {}, [
-    ...['-CA', join(directory, `${authority}.crt`)],
-    ...['-CAkey', join(directory, `${authority}.key`), '-CAcreateserial'],
+    '-CA',
+    join(directory, `${authority}.crt`),
+    '-CAkey',
+    join(directory, `${authority}.key`),
+    '-CAcreateserial',
   ]);
 
 function made(
