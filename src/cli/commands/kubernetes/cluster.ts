@@ -1,4 +1,5 @@
 import { ApiException, type KubeConfig } from '@kubernetes/client-node';
+import { safeSecretWords } from '../../../controller/kubernetes/client/secret-error.ts';
 import { Http1KubeConfig } from '../../../controller/kubernetes/client/http1-kube-config.ts';
 import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
 
@@ -30,6 +31,16 @@ export const statusOf = (error: unknown): number | undefined =>
 export function refusedBy(error: unknown, doing: string): CommandFault {
   if (!(error instanceof ApiException)) return new CommandFault(`${doing}: ${wordsOf(error)}`);
   return new CommandFault(`${doing}: the API server answered ${error.code}${messageIn(error.body)}`);
+}
+
+/**
+ * The same for a request for a Secret: only those words that cannot quote what is in it, which a policy that admits it
+ * sees.
+ */
+export function secretRefusedBy(error: unknown, doing: string): CommandFault {
+  if (!(error instanceof ApiException)) return refusedBy(error, doing);
+  const message = messageIn(error.body).replace(/^: /, '');
+  return new CommandFault(`${doing}: ${safeSecretWords({ message, status: error.code })}`);
 }
 
 function messageIn(body: unknown): string {

@@ -5,7 +5,7 @@ import { newKeyFile } from '../../../domain/keys/key-ring.ts';
 import { isUnused, NO_NEW_KEY } from '../../../service/files/generated-secrets.ts';
 import { initializedStore } from '../../../service/initialized-store.ts';
 import { CommandFault, say } from '../../terminal/exit.ts';
-import { cluster, refusedBy, statusOf } from './cluster.ts';
+import { cluster, secretRefusedBy, statusOf } from './cluster.ts';
 
 export interface SecretsOptions {
   readonly name: string;
@@ -58,7 +58,7 @@ export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEn
     say(`The Secret ${namespace}/${name} is made: keep a copy of its keys where the cluster cannot lose it.`);
   } catch (error) {
     if (error instanceof CommandFault) throw error;
-    if (statusOf(error) !== 409) throw refusedBy(error, `The Secret ${namespace}/${name} cannot be made`);
+    if (statusOf(error) !== 409) throw secretRefusedBy(error, `The Secret ${namespace}/${name} cannot be made`);
     say(`The Secret ${namespace}/${name} is there already, and stays as it is.`);
   }
 }

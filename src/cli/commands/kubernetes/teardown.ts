@@ -2,7 +2,7 @@ import { CoordinationV1Api, CoreV1Api, CustomObjectsApi } from '@kubernetes/clie
 import { LEASE_NAME, LEASE_SELECTOR } from '../../../controller/kubernetes/namespaces/claim.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { CommandFault, say } from '../../terminal/exit.ts';
-import { cluster, refusedBy, statusOf } from './cluster.ts';
+import { cluster, refusedBy, secretRefusedBy, statusOf } from './cluster.ts';
 
 export interface TeardownOptions {
   /** Seconds that the finalizers have. */
@@ -142,6 +142,6 @@ async function removeSecret(api: CoreV1Api, namespace: string, name: string): Pr
     await api.deleteNamespacedSecret({ namespace, name });
     say(`The Secret ${namespace}/${name} is deleted.`);
   } catch (error) {
-    if (statusOf(error) !== 404) throw refusedBy(error, `The Secret ${namespace}/${name} cannot be deleted`);
+    if (statusOf(error) !== 404) throw secretRefusedBy(error, `The Secret ${namespace}/${name} cannot be deleted`);
   }
 }

@@ -56,18 +56,32 @@ test('so it is of a process', async () => {
   expect([code, stderr]).toEqual([2, 'muster: No cluster: run it in a pod, or set KUBECONFIG.\n']);
 });
 
-/** An API server that answers each creation of a Secret with the next status, and keeps what was sent. */
-async function apiServer(...statuses: readonly number[]): Promise<AsyncDisposable & { readonly asked: string[] }> {
-  const asked: string[] = [];
+interface Asked extends AsyncDisposable {
+  readonly asked: string[];
+  /** The values that Secrets were to have. */
+  readonly sent: string[];
+}
+
+/**
+ * An API server that answers each creation of a Secret with the next status, and keeps what was sent. Its refusals quote
+ * that, as a policy may.
+ */
+async function apiServer(...statuses: readonly number[]): Promise<Asked> {
+  const [asked, sent]: [string[], string[]] = [[], []];
   const answers = [...statuses];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const status = answers.shift() ?? 500;
-      const { stringData = {} } = JSON.parse(Buffer.concat(chunks).toString()) as { stringData?: object };
+      const { stringData = {} } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        stringData?: Record<string, string>;
+      };
       asked.push(`${request.url} ${Object.keys(stringData).toString()} → ${status}`);
-      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ message: `a policy refuses ${Object.values(stringData).join(' and ')}` }));
+      sent.push(...Object.values(stringData));
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,6 +98,7 @@ async function apiServer(...statuses: readonly number[]): Promise<AsyncDisposabl
   vi.stubEnv('KUBECONFIG', join(home, 'config'));
   return {
     asked,
+    sent,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -108,6 +123,14 @@ test.each<[string, readonly number[], readonly string[], boolean]>([
   const args = ['kubernetes', 'secrets', '--name=a', '--store-id-key=store-id'];
   const { code } = await musterHere(args, { MUSTER_STORE: `sqlite:${file}` });
   expect([code, server.asked, existsSync(file)]).toEqual([statuses.includes(403) ? 1 : 0, asked, isMade]);
+});
+
+test('a refusal that quotes the Secret is told of without its words', async () => {
+  await using server = await apiServer(403);
+  const { code, stdout, stderr } = await musterHere(['kubernetes', 'secrets', '--name=a']);
+  expect([code, server.sent.length]).toEqual([1, 2]);
+  expect(stderr).toContain('The Secret default/a cannot be made: the API server answered 403');
+  for (const value of server.sent) expect(stdout + stderr).not.toContain(value.trim());
 });
 
 test('no Secret is made where the store cannot be', async () => {
