@@ -50,7 +50,9 @@ export async function writeStatus(
   announce(frame, object, wanted.conditions);
 }
 
-const statusOf = (object: KubeObject): Readonly<Record<string, unknown>> => ({ ...(object['status'] ?? {}) });
+function statusOf({ status }: KubeObject): Readonly<Record<string, unknown>> {
+  return typeof status === 'object' && status !== null ? { ...status } : {};
+}
 
 function announce({ context }: StatusFrame, object: KubeObject, conditions: readonly ConditionState[]): void {
   const was = conditionsOf(object).find(({ type }) => type === 'Ready');
