@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import { createServer as createTcp, type AddressInfo, type Server } from 'node:net';
+import { createServer as createTcp, type AddressInfo, type Server, type Socket } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,7 +127,7 @@ describe('an address of etcd that cannot be reached', () => {
     [
       'https://',
       'something else is spoken over TLS',
-      () => tlsServer().on('secureConnection', (socket) => socket.end('not HTTP/2 at all')),
+      () => tlsServer().on('secureConnection', (socket: Socket) => void socket.end('not HTTP/2 at all')),
       'is no etcd: it speaks TLS, and no HTTP/2 over it',
     ],
     [
