@@ -228,6 +228,11 @@ describeOn('control plane', 'the operator, where a step fails', () => {
   test('a configuration whose header cannot be read says so, and promises nothing', async () => {
     await team.kubectl(['create', 'secret', 'generic', name, '--from-literal=header=Bearer x']);
     await team.kubectl(['label', 'secret', name, 'muster.dev/auth-header=true']);
+    const annotations = {
+      'muster.dev/auth-header-for': name,
+      'muster.dev/auth-header-endpoint': 'https://otel.example.com',
+    };
+    await team.patch('secret', name, { metadata: { annotations } });
     const spec = { accountRef, enabled: true, endpoint: 'https://otel.example.com/v1/logs' };
     await team.apply('FleetOtelConfig', name, { ...spec, authHeaderSecretRef: { name, key: 'header' } });
     await team.ready('fotel', name, 'Synced');
