@@ -8,6 +8,7 @@ containerd=2.4.2
 coredns=1.15.0
 helm3=3.22.0
 helm4=4.3.1
+registry=3.1.2
 pause=1
 
 bin=${MUSTER_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/muster}/bin
@@ -51,7 +52,7 @@ helm() {
 
 mkdir -p "$bin"
 [ $# -gt 0 ] || set -- kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy \
-  containerd containerd-shim-runc-v2 ctr coredns pause helm3 helm4
+  containerd containerd-shim-runc-v2 ctr coredns pause helm3 helm4 registry
 for program; do
   case $program in
     kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | kubelet | kube-proxy) of_kubernetes "$program" ;;
@@ -60,6 +61,10 @@ for program; do
     pause) build pause pause $pause . ;;
     helm3) helm 3 $helm3 ;;
     helm4) helm 4 $helm4 ;;
+    registry)
+      distribution=github.com/distribution/distribution/v3
+      build registry registry $registry $distribution/cmd/registry -X $distribution/version.version=v$registry
+      ;;
     *)
       echo "$0: $program is not one of its programs" >&2
       exit 2

@@ -315,7 +315,7 @@ test('no second HTTP client is in the repository', () => {
 
 /** Folders of tests that mirror no room of `src`: of whole processes, of what lies outside of `src`, and supports. */
 const FREE =
-  /^test\/(?:clients|system|service\/replicas|repository|chaos|charts|cluster|fleet|monitoring|mutants|nightly|store\/conformance|support)(?:\/|$)/;
+  /^test\/(?:clients|system|service\/replicas|repository|chaos|charts|cluster|fleet|monitoring|mutants|nightly|scripts|store\/conformance|support)(?:\/|$)/;
 
 describe('tests', () => {
   const tests = testTree().filter((path) => path.endsWith('.test.ts'));

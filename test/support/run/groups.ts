@@ -106,6 +106,7 @@ export const QUICK: readonly string[] = [
   'test/repository/docs.test.ts',
   'test/repository/generated-documents.test.ts',
   'test/repository/metrics-catalogue.test.ts',
+  'test/scripts/registry.test.ts',
   'test/service/open-store.test.ts',
   'test/store/etcd/batch.test.ts',
   'test/store/fullness.test.ts',
@@ -155,8 +156,8 @@ export const SYSTEM: readonly string[] = [
   'test/monitoring/{live,faults}.test.ts',
 ];
 
-/** Tests on two real nodes and on the image (`npm run test:nodes`). */
-export const NODES: readonly string[] = ['test/cluster/image.test.ts', 'test/cluster/nodes/*.test.ts'];
+/** Tests on two real nodes, and on the image (`npm run test:nodes`). */
+export const NODES: readonly string[] = ['test/cluster/{image,nodes}/*.test.ts', 'test/cluster/image.test.ts'];
 
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
 export const LONGEST: readonly string[] = [

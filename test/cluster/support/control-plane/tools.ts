@@ -25,7 +25,13 @@ const OF_KUBERNETES = [
 const OF_CONTAINERD = ['containerd', 'containerd-shim-runc-v2', 'ctr'] as const;
 
 export type Tool =
-  (typeof OF_KUBERNETES)[number] | (typeof OF_CONTAINERD)[number] | 'coredns' | 'helm3' | 'helm4' | 'pause';
+  | (typeof OF_KUBERNETES)[number]
+  | (typeof OF_CONTAINERD)[number]
+  | 'coredns'
+  | 'helm3'
+  | 'helm4'
+  | 'pause'
+  | 'registry';
 
 /** The path of the program, if it was built. */
 export function toolPath(tool: Tool): string {
@@ -39,8 +45,8 @@ function nameAndVersion(tool: Tool): [name: string, version: string | undefined]
   return [tool.startsWith('helm') ? 'helm' : tool, VERSIONS.get(tool)];
 }
 
-/** The environment that a test needs: each needs more tools than the one before. */
-export type Need = 'control plane' | 'helm' | 'image' | 'cluster';
+/** The environment that a test needs. */
+export type Need = 'control plane' | 'helm' | 'image' | 'registry' | 'compose' | 'cluster';
 
 const CONTROL_PLANE: readonly Tool[] = ['kube-apiserver', 'kube-controller-manager', 'kubectl'];
 const HELM: readonly Tool[] = ['helm3', 'helm4'];
@@ -50,6 +56,8 @@ const BUILT: Readonly<Record<Need, readonly Tool[]>> = {
   'control plane': CONTROL_PLANE,
   helm: [...CONTROL_PLANE, ...HELM],
   image: [],
+  registry: [...HELM, 'registry'],
+  compose: [],
   cluster: [...CONTROL_PLANE, ...HELM, ...NODE],
 };
 
@@ -58,10 +66,12 @@ const INSTALLED: Readonly<Record<Need, readonly string[]>> = {
   'control plane': ['openssl'],
   helm: ['openssl'],
   image: IMAGE,
+  registry: IMAGE,
+  compose: [...IMAGE, 'podman-compose', 'openssl', 'iptables'],
   cluster: ['openssl', ...IMAGE, 'iptables', 'conntrack'],
 };
 
-const needsRoot = (need: Need): boolean => need === 'image' || need === 'cluster';
+const needsRoot = (need: Need): boolean => need !== 'control plane' && need !== 'helm';
 
 /** Why tests with this need cannot run here, and what to do; undefined where they can. */
 export function missingFor(need: Need): string | undefined {
@@ -69,7 +79,8 @@ export function missingFor(need: Need): string | undefined {
   if (needsRoot(need) && process.getuid?.() !== 0) return 'it takes root, for network namespaces and mounts';
   const unbuilt = BUILT[need].filter((tool) => !existsSync(toolPath(tool)));
   if (unbuilt.length > 0) return `no ${unbuilt.join(', ')}: run .ci/kubernetes/build.sh, with Go on the PATH`;
-  if (need !== 'image' && findEtcd() === undefined) return 'no etcd: run .ci/build-etcd.sh, with Go on the PATH';
+  if (need !== 'image' && need !== 'registry' && findEtcd() === undefined)
+    return 'no etcd: run .ci/build-etcd.sh, with Go on the PATH';
   const absent = INSTALLED[need].filter((name) => onPath(name) === undefined);
   if (absent.length > 0) return `no ${absent.join(', ')}: docs/TESTING.md names the packages`;
   return undefined;
