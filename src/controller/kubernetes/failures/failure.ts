@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { StaleRead } from '../../../domain/mutation/stale-read.ts';
 import { Busy, ConfigurationFault } from '../../../domain/refusal.ts';
 import { StoreUnavailable } from '../../../store/port.ts';

@@ -83,8 +83,8 @@ describe('the failure of a reconciliation', () => {
 
   test('each reason stands in the table of the manual', () => {
     const manual = readFileSync(resolve(import.meta.dirname, '../../../../docs/KUBERNETES.md'), 'utf8');
-    const rows = [...manual.matchAll(/^\| `(\w+)` +\| False \| all  /gm)].map(([, reason]) => reason);
-    expect(FAILURE_REASONS.filter((reason) => !rows.includes(reason))).toEqual([]);
+    const rows = new Set(Array.from(manual.matchAll(/^\| `(\w+)` +\| False \| all  /gm), ([, reason]) => reason));
+    expect(FAILURE_REASONS.filter((reason) => !rows.has(reason))).toEqual([]);
   });
 
   test('the pause that the message promises is the longest one of the queue', () => {
@@ -101,8 +101,8 @@ describe('the words of an API server', () => {
     ['at 2026-11-24T18:00:00.123Z', 'at …', 'without an instant'],
     ['resourceVersion 1234567 is old', 'resourceVersion … is old', 'without a large number'],
     ['port 6443', 'port 6443', 'with a port'],
-    [`${'é'.repeat(300)}`, 'é'.repeat(300), 'just as long as it may be'],
-    [`${'é'.repeat(301)}`, `${'é'.repeat(299)}…`, 'cut'],
+    ['é'.repeat(300), 'é'.repeat(300), 'just as long as it may be'],
+    ['é'.repeat(301), `${'é'.repeat(299)}…`, 'cut'],
     ['a\u202Eb', 'a b', 'written in one direction'],
   ])('%j → %j (%s)', (text, words, _how) => {
     expect(plainWords(text)).toBe(words);
