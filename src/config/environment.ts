@@ -249,7 +249,7 @@ const working = {
 const following = {
   MUSTER_KUBERNETES_NAMESPACES: namespaces.optional().meta({
     unset: 'none by name',
-    description: 'The namespaces whose custom resources are followed. One that does not exist yet is waited for.',
+    description: 'The namespaces whose custom resources are followed.',
   }),
   MUSTER_KUBERNETES_NAMESPACE_SELECTOR: labelSelector.optional().meta({
     unset: 'none by label',
@@ -262,10 +262,9 @@ const following = {
     unset: 'required',
     description: 'The release by its namespace and name, which claims the namespaces that it follows.',
   }),
-  MUSTER_KUBERNETES_SERVICE_ACCOUNT: namespacedName.optional().meta({
-    unset: 'none',
-    description: "The operator's service account by its namespace and name, for `muster kubernetes rbac`.",
-  }),
+  MUSTER_KUBERNETES_SERVICE_ACCOUNT: namespacedName
+    .optional()
+    .meta({ unset: 'none', description: "The operator's service account, for `muster kubernetes rbac`." }),
   MUSTER_KUBERNETES_DEVICE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()

@@ -153,15 +153,10 @@ describeOn('control plane', 'two releases that follow one namespace', () => {
       await team.ready('facct', 'acme', 'Synced');
       await team.eventually('the refusal', async () => (await conflict(team, 'acme')) !== undefined);
       expect([...(await accounts(one)), ...(await accounts(other))]).toEqual(['acme']);
-      const standings = [await standing(one, 'followed'), await standing(other, 'followed')].sort();
-      expect(standings).toEqual(['0', '1']);
+      const standings = new Set([await standing(one, 'followed'), await standing(other, 'followed')]);
+      expect(standings).toEqual(new Set(['0', '1']));
       const posts = front.seen.filter(({ method, path }) => method === 'POST' && path.endsWith('/leases'));
-      expect(
-        posts
-          .slice(0, 2)
-          .map(({ status }) => status)
-          .sort(),
-      ).toEqual([201, 409]);
+      expect(new Set(posts.slice(0, 2).map(({ status }) => status))).toEqual(new Set([201, 409]));
       await front[Symbol.asyncDispose]();
     });
   });

@@ -13,9 +13,8 @@ test('no more than the bound is under way, in the order in which it came, also a
     }),
   );
   await until(() => begun.length === 2);
-  const failure = expect(outcomes[1]).rejects.toThrow('no');
   work[1]?.reject(new Error('no'));
-  await failure;
+  await expect(outcomes[1]).rejects.toThrow('no');
   await until(() => begun.length === 3);
   expect(begun).toEqual([0, 1, 2]);
   for (const [index, { resolve }] of work.entries()) resolve(index);

@@ -111,26 +111,19 @@ async function remove(api: CustomObjectsApi, { plural, namespace, name }: Resour
 /** Deletes the Leases that the release holds; their operator leaves them alone for half a minute. */
 async function releaseAll(api: CoordinationV1Api, release: string): Promise<void> {
   let released = 0;
-  let next: string | undefined;
   try {
-    do {
-      const page = await api.listLeaseForAllNamespaces({
-        fieldSelector: LEASE_SELECTOR,
-        limit: PAGE,
-        ...(next !== undefined && { _continue: next }),
+    // One for each namespace at most.
+    const { items } = await api.listLeaseForAllNamespaces({ fieldSelector: LEASE_SELECTOR });
+    for (const { metadata, spec } of items) {
+      if (spec?.holderIdentity !== release) continue;
+      const preconditions = { uid: metadata?.uid ?? '', resourceVersion: metadata?.resourceVersion ?? '' };
+      await api.deleteNamespacedLease({
+        name: LEASE_NAME,
+        namespace: metadata?.namespace ?? '',
+        body: { preconditions },
       });
-      for (const { metadata, spec } of page.items) {
-        if (spec?.holderIdentity !== release) continue;
-        const preconditions = { uid: metadata?.uid ?? '', resourceVersion: metadata?.resourceVersion ?? '' };
-        await api.deleteNamespacedLease({
-          name: LEASE_NAME,
-          namespace: metadata?.namespace ?? '',
-          body: { preconditions },
-        });
-        released += 1;
-      }
-      next = page.metadata?._continue || undefined;
-    } while (next !== undefined);
+      released += 1;
+    }
   } catch (error) {
     if (statusOf(error) !== 404) throw refusedBy(error, 'The namespaces cannot be released');
   }

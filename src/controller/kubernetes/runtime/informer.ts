@@ -167,7 +167,7 @@ export class Informer {
       this.#heard();
     } while (next !== undefined);
     metrics.informerListed(type.plural);
-    for (const named of [...this.#objects.values()]) {
+    for (const named of this.#objects.values()) {
       for (const known of named.values()) if (!found.has(placeOf(known))) this.#drop(known);
     }
     for (const object of found.values()) this.#take(object);
@@ -235,7 +235,7 @@ export class Informer {
     const kept = this.#options.keep ? this.#options.keep(object) : object;
     if (!kept) return this.#drop(object);
     let named = this.#objects.get(namespace);
-    if (!named) this.#objects.set(namespace, (named = new Map()));
+    if (!named) this.#objects.set(namespace, (named = new Map<string, KubeObject>()));
     named.set(name, kept);
     this.#report({ now: kept, before, own });
   }
