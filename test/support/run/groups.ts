@@ -185,6 +185,7 @@ export const SEEDED: readonly string[] = [
   'test/cli/output/width.test.ts',
   'test/clients/typescript/pacing.test.ts',
   'test/concurrency/fair-queue.test.ts',
+  'test/controller/kubernetes/schema/endpoint-rules.test.ts',
   'test/domain/accounts/key-uses.test.ts',
   'test/domain/audit/chain.test.ts',
   'test/domain/audit/verify.test.ts',

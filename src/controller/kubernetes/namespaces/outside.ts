@@ -1,7 +1,7 @@
 import type { KubeApi, KubeObject } from '../client/kube-api.ts';
 import type { KindSchema } from '../schema/common.ts';
 import { LEASE_NAME } from './claim.ts';
-import { conditionsAfter, isFalse, type ConditionState } from '../runtime/conditions.ts';
+import { conditionsAfter, CONFLICT_CONDITION, isFalse, type ConditionState } from '../runtime/conditions.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { FollowedNamespace } from './followed-namespace.ts';
 import type { Informer } from '../runtime/informer.ts';
@@ -11,9 +11,6 @@ import { parseResource, resourceTypeOf } from '../runtime/resource.ts';
  * The words on a resource on which the operator may not act: its namespace lacks the Role, or another release holds it.
  * They are written to its status with the rights of the ClusterRole.
  */
-
-/** The condition by which a release says that it does not act; the release that acts leaves it as it is. */
-export const CONFLICT_CONDITION = 'OperatorConflict';
 
 /** Why the operator does not act on the resources of a namespace; undefined where it does, or will soon know. */
 export function outsideOf(followed: FollowedNamespace, release: string): ConditionState | undefined {
@@ -75,28 +72,31 @@ export async function sayOutside(
   const isSaid = known?.status === state.status && known.reason === state.reason && known.message === state.message;
   if (isSaid && known.observedGeneration === generation) return;
   const at = new Date(saying.at).toISOString().replace(/\.\d+Z$/, 'Z');
-  await write(saying, object, conditionsAfter(before, [state], { generation, at }));
+  // A release that does not act has observed nothing where another one speaks by Ready.
+  const observed = state.type === 'Ready' ? { observedGeneration: generation } : {};
+  await write(saying, object, { ...observed, conditions: conditionsAfter(before, [state], { generation, at }) });
   if (!isSaid) {
-    await recorder.record(resource, { type: 'Warning', reason: state.reason, note: state.message }, saying.signal);
+    const { kind } = resource;
+    await recorder.record(
+      { kind, object },
+      { type: 'Warning', reason: state.reason, note: state.message },
+      saying.signal,
+    );
   }
 }
 
 /** Takes back that another release holds the namespace. @returns the object as it is then @throws KubeError */
 export async function takeBackRefusal(saying: Saying, object: KubeObject): Promise<KubeObject> {
   const { conditions } = parseResource(saying.schema, object);
-  return await write(
-    saying,
-    object,
-    conditions.filter(({ type }) => type !== CONFLICT_CONDITION),
-  );
+  return await write(saying, object, { conditions: conditions.filter(({ type }) => type !== CONFLICT_CONDITION) });
 }
 
 async function write(
   { api, informer, schema, signal }: Saying,
   object: KubeObject,
-  conditions: readonly object[],
+  status: { readonly observedGeneration?: number; readonly conditions: readonly object[] },
 ): Promise<KubeObject> {
-  const change = { subresource: 'status', merge: { status: { conditions } } } as const;
+  const change = { subresource: 'status', merge: { status } } as const;
   const answer = await api.patch(resourceTypeOf(schema), object, change, signal);
   informer.written(answer, object);
   return answer;

@@ -32,6 +32,9 @@ export const isUnknown = (type: string, reason: string, message: string): Condit
   message,
 });
 
+/** The condition by which a release says that it does not act; the release that acts leaves it as it is. */
+export const CONFLICT_CONDITION = 'OperatorConflict';
+
 /** The text with exactly one full stop at its end, whatever it ended with: for messages of conditions and events. */
 export function sentence(text: string): string {
   const told = text.replace(/[\s.]+$/, '');
@@ -62,8 +65,8 @@ function withStalled(states: readonly ConditionState[]): readonly ConditionState
 
 /**
  * The conditions after a reconciliation: one for each type, in the order of the states, and after them those of other
- * types as they were. With `Ready` among the states `Stalled` is there as that has it. The instant of the last transition moves only when the
- * status changes.
+ * types as they were. With `Ready` among the states `Stalled` is there as that has it. The instant of the last
+ * transition moves only when the status changes.
  */
 export function conditionsAfter(
   before: readonly Condition[],

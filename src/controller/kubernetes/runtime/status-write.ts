@@ -2,7 +2,14 @@ import type { KubeApi, KubeObject, ResourceType } from '../client/kube-api.ts';
 import { isKubeError } from '../client/kube-api.ts';
 import { mergePatch } from '../client/merge-patch.ts';
 import { failureOf, type Failure } from '../failures/failure.ts';
-import { conditionsAfter, isFalse, isUnknown, sentence, type ConditionState } from './conditions.ts';
+import {
+  conditionsAfter,
+  CONFLICT_CONDITION,
+  isFalse,
+  isUnknown,
+  sentence,
+  type ConditionState,
+} from './conditions.ts';
 import type { Informer } from './informer.ts';
 import type { ReconcileContext } from './kind.ts';
 import { conditionsOf } from './resource.ts';
@@ -96,7 +103,8 @@ export async function tellFailure(frame: StatusFrame, attempt: FailedAttempt, er
 
 /** The status as it is, and of its conditions nothing but that the attempt failed. */
 function withoutFacts(object: KubeObject, ready: ConditionState): Wanted {
-  const others = conditionsOf(object).filter(({ type }) => type !== 'Ready' && type !== 'Stalled');
+  const kept = new Set(['Ready', 'Stalled', CONFLICT_CONDITION]);
+  const others = conditionsOf(object).filter(({ type }) => !kept.has(type));
   const unknown = others.map(({ type }) => isUnknown(type, 'Unknown', 'Ready tells what is in the way.'));
   return { status: statusOf(object), conditions: [ready, ...unknown] };
 }

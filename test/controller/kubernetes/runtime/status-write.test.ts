@@ -40,7 +40,7 @@ function frameOf(options: { patch?: () => Error | undefined } = {}) {
         writes.push(merge);
         const metadata = { ...read.metadata, resourceVersion: `${writes.length + 1}` };
         const written = merge['status'] as Readonly<Record<string, unknown>>;
-        held.object = { metadata, status: { ...read['status'], ...written } };
+        held.object = { metadata, status: { ...(read['status'] as object | undefined), ...written } };
         return Promise.resolve(held.object);
       },
     },
