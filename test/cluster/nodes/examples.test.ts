@@ -104,7 +104,7 @@ describeOn('cluster', 'each way to install', () => {
       const etcd = opened.use(await etcdBeside(cluster, 1));
       const gitops = await prepared('gitops', example('gitops'), NO_DEFINITIONS, {
         store: { etcd: { endpoints: etcd.urls } },
-        operator: { namespaces: ['gitops'] },
+        operator: { namespaces: ['edge-north'] },
         split: { device: { resources: SMALL } },
       });
       await gitops.secretOf('muster-etcd-client', etcdCertificates(etcd));

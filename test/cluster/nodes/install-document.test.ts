@@ -50,12 +50,14 @@ describeOn('cluster', 'docs/INSTALL.md, followed by pasting alone', () => {
     const said = await paste(commandsOf('A first walk'));
     expect(said).toMatch(/^fleetapp\.muster\.dev\/scanner condition met$/m);
     expect(said).toMatch(/^fleetotelconfig\.muster\.dev\/acme condition met$/m);
-    expect(await paste('kubectl -n fleet exec scanner -- cat /data/otel.yaml')).toContain(
+    expect(await paste('kubectl -n edge-north exec scanner -- cat /data/otel.yaml')).toContain(
       'endpoint: "https://otel.example.com"',
     );
     // A change reaches the poll that it holds.
-    await paste(`kubectl -n fleet patch fleetotelconfig acme --type=merge -p '{"spec":{"endpoint":"${CHANGED}"}}'`);
-    await paste(`until kubectl -n fleet exec scanner -- grep -q ${CHANGED} /data/otel.yaml; do sleep 1; done`);
+    await paste(
+      `kubectl -n edge-north patch fleetotelconfig acme --type=merge -p '{"spec":{"endpoint":"${CHANGED}"}}'`,
+    );
+    await paste(`until kubectl -n edge-north exec scanner -- grep -q ${CHANGED} /data/otel.yaml; do sleep 1; done`);
   });
 });
 

@@ -8,7 +8,7 @@ import { etcdBeside } from '../support/etcd-beside.ts';
 import { daemonPod, ENDPOINT } from '../support/daemon-pod.ts';
 import { buildImage, type Image } from '../support/node/image.ts';
 import { previousRelease, type PreviousRelease } from '../support/previous-release.ts';
-import { etcdCertificates, etcdValues, imageValues } from '../support/release-values.ts';
+import { etcdCertificates, etcdValues, etcdValuesBefore, imageValues } from '../support/release-values.ts';
 import { Release } from '../support/release.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
 
@@ -37,7 +37,7 @@ describe.skipIf(missing !== undefined)(`from ${commit.slice(0, 12)} (${missing ?
       const etcd = opened.use(await etcdBeside(cluster));
       const values = (of: Image): object[] => [imageValues(of), etcdValues(etcd)];
       now = await Release.prepare(cluster, { namespace: 'fleet', values: values(image), helm: 4 });
-      before = now.by({ chart: previous.chart, values: values(previous.image) });
+      before = now.by({ chart: previous.chart, values: [imageValues(previous.image), etcdValuesBefore(etcd)] });
       await now.secretOf('etcd-tls', etcdCertificates(etcd));
     });
     afterAll(() => opened.disposeAsync());
