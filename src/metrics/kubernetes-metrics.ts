@@ -52,6 +52,13 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
     unit: 'failures',
     since: '0.1.0',
   });
+  const forgotten = kubernetes.labelledCounter({
+    name: 'muster_kubernetes_bindings_forgotten_total',
+    help: 'Bindings that were removed because their custom resource is gone without its clean-up, by kind.',
+    labels: { kind: KINDS },
+    unit: 'bindings',
+    since: '0.1.0',
+  });
   return {
     operatorGauges: operatorGauges(kubernetes),
     kubernetesAnswered: (method, status) => requests.inc({ method, answer: answerOf(status) }),
@@ -64,6 +71,10 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
     }),
     informerFailed: (resource, reason) => failures.inc({ resource, reason }),
     reconcileFailed: (kind, reason) => failedAttempts.inc({ kind, reason }),
+    bindingForgotten(kind) {
+      // A later version may have left a binding of a kind that this one does not know.
+      if (KINDS.some((known) => known === kind)) forgotten.inc({ kind });
+    },
     reconciled: (kind, outcome, seconds) => reconciliations.observe({ kind, outcome }, seconds),
   };
 }

@@ -35,11 +35,13 @@ import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/d
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
-import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS } from '../domain/records/record-changes.ts';
+import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS, RESOURCE_ADOPTION } from '../domain/records/record-changes.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
+import { createAppConsents, type AppConsents } from '../domain/resource-bindings/app-consents.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
+import { createGoneResources, type GoneResources } from '../domain/resource-bindings/gone-resources.ts';
 import { createBoundKeys, type BoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/review-queue.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
@@ -133,6 +135,7 @@ export interface DomainServices {
   readonly keyUses: KeyUses;
   readonly auditEntries: AuditEntries;
   readonly apps: Apps;
+  readonly appConsents: AppConsents;
   readonly otelConfigs: OtelConfigs;
   readonly rollouts: Rollouts;
   readonly auditVerifier: AuditVerifier;
@@ -166,6 +169,10 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     keyUses,
     auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
+    appConsents: createAppConsents({
+      ...mutations,
+      mayConsent: () => replicas.everyReplicaKnows(RESOURCE_ADOPTION),
+    }),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
     auditVerifier: createAuditVerifier({ store, fleet }),
@@ -225,19 +232,22 @@ export interface BindingServices {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
+  readonly goneResources: GoneResources;
   /** @param fence the expectations of every commit of the leader's term */
   readonly bindings: (fence: readonly Expectation[]) => Bindings;
 }
 
 /** The services that only the operator of custom resources uses. */
 export function createBindingServices(
-  { store, clockWatch }: Foundation,
+  { store, clockWatch, replicas }: Foundation,
   { mutations, queues }: DomainServices,
 ): BindingServices {
+  const mayRemember = (): Promise<boolean> => replicas.everyReplicaKnows(RESOURCE_ADOPTION);
   return {
-    boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
+    boundAccounts: createBoundAccounts({ ...mutations, clockWatch, mayRemember }),
     boundKeys: createBoundKeys(mutations),
-    boundApps: createBoundApps({ ...mutations, queues }),
+    boundApps: createBoundApps({ ...mutations, queues, mayRemember }),
+    goneResources: createGoneResources({ ...mutations, mayRemember }),
     bindings: (fence) => createBindings(store, fence),
   };
 }

@@ -172,6 +172,7 @@ function live(core: Core, domain: DomainServices, api: KubeApi): Life {
     patch: (...args) => api.patch(...args),
     remove: (...args) => api.remove(...args),
     isLeaving: (...args) => api.isLeaving(...args),
+    namespaceUid: (...args) => api.namespaceUid(...args),
     async create(type, ...args) {
       const answer = await api.create(type, ...args);
       if (!life.armed || type.plural !== 'secrets') return answer;

@@ -4,7 +4,7 @@ export type { DeviceClientOptions, EnrollOptions, Poll, PollOptions } from './de
 export { MusterError } from './errors.ts';
 export type { ClientCode } from './errors.ts';
 export { OperatorClient } from './operator.ts';
-export type { BackupStream, OperatorClientOptions, UsageText } from './operator.ts';
+export type { OperatorClientOptions } from './operator.ts';
 export type {
   CallOptions,
   ClientOptions,
@@ -16,7 +16,7 @@ export type {
 } from './options.ts';
 export { OwnerClient } from './owner.ts';
 export type { OwnerClientOptions } from './owner.ts';
-export type { PageQuery, ReviewQuery, UsageQuery } from './pages.ts';
+export type { BackupStream, PageQuery, ReviewQuery, UsageQuery, UsageText } from './pages.ts';
 export type { Timing } from './timing.ts';
 export type { AppEvent, WatchOptions } from './watch.ts';
 export type {
@@ -40,12 +40,15 @@ export type {
 } from './generated/device.ts';
 export type {
   Account,
+  AccountApp,
+  AccountAppPage,
   AccountPage,
   ApiKey,
   ApiKeyList,
   AuditEntry,
   AuditPage,
   AuditVerification,
+  ChangeAccountAppRequest,
   ChangeAccountRequest,
   CreateAccountRequest,
   CreateApiKeyRequest,

@@ -2,11 +2,14 @@ import { anyBodyOf, badAnswer, jsonOf, listOf } from './answers.ts';
 import { Connection, segment } from './connection.ts';
 import type {
   Account,
+  AccountApp,
+  AccountAppPage,
   AccountPage,
   ApiKeyList,
   AuditEntry,
   AuditPage,
   AuditVerification,
+  ChangeAccountAppRequest,
   ChangeAccountRequest,
   CreateAccountRequest,
   CreateApiKeyRequest,
@@ -30,27 +33,22 @@ import type {
   Query,
   SecretSource,
 } from './options.ts';
-import { itemsOf, pageOf, usageOf, type PageQuery, type ReviewQuery, type UsageQuery } from './pages.ts';
+import {
+  itemsOf,
+  pageOf,
+  usageOf,
+  usageTextOf,
+  type BackupStream,
+  type PageQuery,
+  type ReviewQuery,
+  type UsageQuery,
+  type UsageText,
+} from './pages.ts';
 import { Transport, type Operation } from './transport.ts';
 
 export interface OperatorClientOptions extends ClientOptions {
   /** The operator's token. */
   readonly token: SecretSource;
-}
-
-/** A month of usage in another form, with what its headers say. */
-export interface UsageText {
-  readonly text: string;
-  /** Every night of the month that has ended is in it. */
-  readonly complete: boolean;
-  /** The `after` of the next page; undefined where there is none. */
-  readonly next: string | undefined;
-}
-
-/** A backup as it comes. The stream ends with a MusterError where it breaks off. */
-export interface BackupStream {
-  readonly headers: Headers;
-  readonly body: ReadableStream<Uint8Array>;
 }
 
 /** Milliseconds beyond an attempt's own, for what the service works on for longer. */
@@ -88,6 +86,20 @@ export class OperatorClient {
   async changeAccount(accountId: string, body: ChangeAccountRequest, options?: CallOptions): Promise<Account> {
     const path = pathOf(accountId);
     return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'accountId');
+  }
+
+  async listAccountApps(accountId: string, page: PageQuery = {}, options?: CallOptions): Promise<AccountAppPage> {
+    return await this.#list('apps', `${pathOf(accountId)}/apps`, pageOf(page), options);
+  }
+
+  async changeAccountApp(
+    accountId: string,
+    appId: string,
+    body: ChangeAccountAppRequest,
+    options?: CallOptions,
+  ): Promise<AccountApp> {
+    const path = `${pathOf(accountId)}/apps/${segment(appId)}`;
+    return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'appId');
   }
 
   /** Creates an API key, which no later answer shows, but that to a repetition with the same `idempotencyKey`. */
@@ -208,6 +220,16 @@ export class OperatorClient {
     return itemsOf(read, ({ accounts }) => accounts, page.after);
   }
 
+  /** Every app of an account, page by page. */
+  accountApps(
+    accountId: string,
+    page: PageQuery = {},
+    options?: CallOptions,
+  ): AsyncGenerator<AccountApp, void, undefined> {
+    const read = (after: string | undefined) => this.listAccountApps(accountId, { ...page, after }, options);
+    return itemsOf(read, ({ apps }) => apps, page.after);
+  }
+
   /** Every entry of an account's audit, oldest first, page by page. */
   audit(accountId: string, page: PageQuery = {}, options?: CallOptions): AsyncGenerator<AuditEntry, void, undefined> {
     const read = (after: string | undefined) => this.listAudit(accountId, { ...page, after }, options);
@@ -270,14 +292,7 @@ export class OperatorClient {
       extraMs: USAGE_MS,
     };
     const answer = await this.#transport.send(operation, options);
-    const { headers, text } = answer;
-    if (!headers.get('content-type')?.startsWith(accept)) {
-      throw badAnswer(`The answer is not ${accept}.`, answer);
-    }
-    const link = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '')?.[1];
-    const next =
-      link === undefined ? undefined : (new URL(link, 'http://muster').searchParams.get('after') ?? undefined);
-    return { text, complete: headers.get('muster-usage-complete') === 'true', next };
+    return usageTextOf(answer, accept);
   }
 }
 

@@ -1,3 +1,4 @@
+import { badAnswer, type Answer } from './answers.ts';
 import { MusterError } from './errors.ts';
 import type { ReviewEntry } from './generated/operator.ts';
 import type { Query } from './options.ts';
@@ -46,4 +47,30 @@ export async function* itemsOf<P extends Page, Item>(
     followed.add(page.next);
     from = page.next;
   }
+}
+
+/** A month of usage in another form, with what its headers say. */
+export interface UsageText {
+  readonly text: string;
+  /** Every night of the month that has ended is in it. */
+  readonly complete: boolean;
+  /** The `after` of the next page; undefined where there is none. */
+  readonly next: string | undefined;
+}
+
+/** A backup as it comes. The stream ends with a MusterError where it breaks off. */
+export interface BackupStream {
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** @throws MusterError `bad_answer` where the answer is of another media type */
+export function usageTextOf(answer: Answer, accept: string): UsageText {
+  const { headers, text } = answer;
+  if (!headers.get('content-type')?.startsWith(accept)) {
+    throw badAnswer(`The answer is not ${accept}.`, answer);
+  }
+  const link = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  const next = link === undefined ? undefined : (new URL(link, 'http://muster').searchParams.get('after') ?? undefined);
+  return { text, complete: headers.get('muster-usage-complete') === 'true', next };
 }

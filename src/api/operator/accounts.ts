@@ -1,6 +1,9 @@
 import type { Account } from '../../domain/accounts/accounts.ts';
+import { resourceNameOf } from '../../domain/resource-bindings/adoption.ts';
+import type { ConsentedApp } from '../../domain/resource-bindings/app-consents.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/accounts.ts';
+import * as appOperations from '../contract/operator/apps.ts';
 import { REPLAYED } from '../http/request-headers.ts';
 import { pageOf, route } from './route.ts';
 
@@ -12,6 +15,7 @@ const accountBody = ({
   createdAt,
   adoptableBy,
   managedBy,
+  releasedBy,
 }: Account): object => ({
   accountId,
   name,
@@ -19,7 +23,8 @@ const accountBody = ({
   disabled,
   createdAt: dateTime(createdAt),
   ...(adoptableBy !== undefined && { adoptableBy }),
-  ...(managedBy && { managedBy: `${managedBy.namespace}/${managedBy.name}` }),
+  ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
+  ...(releasedBy && { releasedBy: resourceNameOf(releasedBy) }),
 });
 
 /** POST /operator/v1/accounts. */
@@ -50,3 +55,26 @@ export const changeAccount = route(operations.changeAccount, async ({ origin, ac
   status: 200,
   body: accountBody(await accounts.change(origin, accountId, body)),
 }));
+
+const appBody = ({ appId, name, status, adoptableBy, managedBy }: ConsentedApp): object => ({
+  appId,
+  name,
+  status,
+  ...(adoptableBy !== undefined && { adoptableBy }),
+  ...(managedBy !== undefined && { managedBy }),
+});
+
+/** GET /operator/v1/accounts/{accountId}/apps, page by page. */
+export const listAccountApps = route(appOperations.listAccountApps, async ({ accountId, query }, { appConsents }) => {
+  const { items, next } = await appConsents.list(accountId, pageOf(query));
+  return { status: 200, body: { apps: items.map(appBody), ...(next !== undefined && { next }) } };
+});
+
+/** PATCH /operator/v1/accounts/{accountId}/apps/{appId}. */
+export const changeAccountApp = route(
+  appOperations.changeAccountApp,
+  async ({ origin, accountId, appId, body }, { appConsents }) => ({
+    status: 200,
+    body: appBody(await appConsents.change(origin, accountId, appId, body.adoptableBy)),
+  }),
+);

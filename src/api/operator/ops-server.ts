@@ -13,7 +13,14 @@ import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
 import { bearerOf, idempotencyKeyOf } from '../http/request-headers.ts';
-import { changeAccount, createAccount, listAccounts, readAccount } from './accounts.ts';
+import {
+  changeAccount,
+  changeAccountApp,
+  createAccount,
+  listAccountApps,
+  listAccounts,
+  readAccount,
+} from './accounts.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
@@ -46,6 +53,8 @@ export const ROUTES = [
   listAccounts,
   readAccount,
   changeAccount,
+  listAccountApps,
+  changeAccountApp,
   createApiKey,
   listApiKeys,
   revokeApiKey,

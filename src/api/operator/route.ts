@@ -12,8 +12,9 @@ import type { InTime, Usages } from '../../domain/metering/usage.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
 import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
-import { ACCOUNT_ID, ENTRY_ID, KEY_ID, pageQuery } from '../contract/fields.ts';
+import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery } from '../contract/fields.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Reply } from '../http/exchange.ts';
 
@@ -21,6 +22,7 @@ import type { Reply } from '../http/exchange.ts';
 export interface OperatorServices {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
+  readonly appConsents: AppConsents;
   readonly auditEntries: AuditEntries;
   readonly auditVerifier: AuditVerifier;
   readonly reviewQueue: ReviewQueue;
@@ -36,6 +38,7 @@ export interface OperatorServices {
 /** The shapes of the ids in a path, by name; another shape is 404. */
 const PATH_IDS = {
   accountId: ACCOUNT_ID,
+  appId: APP_ID,
   keyId: KEY_ID,
   entryId: ENTRY_ID,
 } as const;
@@ -49,7 +52,7 @@ export function pathIds(params: Readonly<Record<string, string | string[]>>): Pa
     if (typeof id !== 'string' || (name in params && !PATH_IDS[name].test(id))) throw new Refusal('not_found');
     return id;
   };
-  return { accountId: idOf('accountId'), keyId: idOf('keyId'), entryId: idOf('entryId') };
+  return { accountId: idOf('accountId'), appId: idOf('appId'), keyId: idOf('keyId'), entryId: idOf('entryId') };
 }
 
 /** A request of the operator API as a handler gets it. */

@@ -1,9 +1,11 @@
 import type { Command, Option } from 'commander';
+import type { AdoptAccountOptions } from '../commands/accounts/adopt.ts';
 import type { CreateAccountOptions, UpdateAccountOptions } from '../commands/accounts/accounts.ts';
 import type { CreateApiKeyOptions } from '../commands/accounts/api-keys.ts';
 import type { DecideOptions, ListReviewOptions } from '../commands/accounts/review.ts';
 import { addGlobals, CONNECTED, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
+import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
@@ -60,6 +62,23 @@ function addAccounts(accounts: Command, env: Environment): void {
   ).action(async (account: string, options: UpdateAccountOptions & GlobalOptions) => {
     const { updateAccount } = await import('../commands/accounts/accounts.ts');
     await updateAccount(invocation(env, options), account, options);
+  });
+  addGlobals(
+    accounts
+      .command('adopt')
+      .description('let a FleetAccount adopt an account, and print that FleetAccount')
+      .argument('<account>')
+      .requiredOption(...IN_NAMESPACE)
+      .option(
+        '-n, --name <name>',
+        'the name of the FleetAccount; by default one like that of the account',
+        resourceName,
+      )
+      .option(...YAML),
+    [...CONNECTED, 'quiet'],
+  ).action(async (account: string, options: AdoptAccountOptions & GlobalOptions) => {
+    const { adoptAccount } = await import('../commands/accounts/adopt.ts');
+    await adoptAccount(invocation(env, options), account, options);
   });
   addGlobals(
     accounts.command('disable').description('refuse all keys and daemons of an account').argument('<account>'),

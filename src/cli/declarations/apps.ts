@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
+import type { AdoptAppsOptions } from '../commands/apps/adopt.ts';
 import type { CreateOptions } from '../commands/apps/create.ts';
 import type { ListOptions } from '../commands/apps/list.ts';
 import type { WatchOptions } from '../commands/apps/watch.ts';
 import { addGlobals, CONNECTED, durationSeconds, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
+import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
 
 /** `muster apps …`; the code that a command needs is loaded when it is called. */
 export function addApps(program: Command, env: Environment): void {
@@ -12,6 +14,7 @@ export function addApps(program: Command, env: Environment): void {
   addCreate(apps, env);
   addReads(apps, env);
   addChanges(apps, env);
+  addAdopt(apps, env);
 }
 
 const APPS_MAX = 1000;
@@ -48,6 +51,24 @@ function addCreate(apps: Command, env: Environment): void {
   ).action(async (id: string, options: { saveCode?: string; idempotencyKey?: string } & GlobalOptions) => {
     const { issueCode } = await import('../commands/apps/create.ts');
     await issueCode(invocation(env, options), id, options);
+  });
+}
+
+function addAdopt(apps: Command, env: Environment): void {
+  addGlobals(
+    apps
+      .command('adopt')
+      .description('let FleetApps adopt apps with their daemons, and print those FleetApps')
+      .argument('[id...]')
+      .requiredOption('-a, --account <account>', 'the account, by its id or its name')
+      .requiredOption(...IN_NAMESPACE)
+      .option('--all', 'every app of the account that no FleetApp stands for')
+      .option('--fleet-account <name>', 'the FleetAccount; by default the one that manages the account', resourceName)
+      .option(...YAML),
+    [...CONNECTED, 'quiet'],
+  ).action(async (ids: readonly string[], options: AdoptAppsOptions & GlobalOptions) => {
+    const { adoptApps } = await import('../commands/apps/adopt.ts');
+    await adoptApps(invocation(env, options), ids, options);
   });
 }
 

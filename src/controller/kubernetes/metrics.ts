@@ -16,6 +16,8 @@ export interface OperatorMetrics extends InformerMetrics, KubeClientMetrics {
   reconciled(kind: string, outcome: ReconcileOutcome, seconds: number): void;
   /** An attempt failed, and is made again. */
   reconcileFailed(kind: string, reason: FailureReason): void;
+  /** A binding was removed whose resource is gone. */
+  bindingForgotten(kind: string): void;
   /** @param read called at each scrape; undefined while this replica does not run the operator */
   operatorGauges(read: OperatorGauges | undefined): void;
 }

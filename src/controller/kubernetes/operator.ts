@@ -8,6 +8,7 @@ import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
 import { FailingResources } from './failures/failing-resources.ts';
 import { failureOf } from './failures/failure.ts';
+import { sweepGoneResources } from './gone-resources.ts';
 import type { OperatorGauges, OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { KINDS } from './resources/kinds.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
@@ -17,6 +18,7 @@ import type { Informer } from './runtime/informer.ts';
 import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
 import { readyOf, type NamespaceCache } from './runtime/namespace-cache.ts';
 import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
+import { readableNamespaceUid } from './runtime/namespace-uid.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
 import { parseWorkKey } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
@@ -83,6 +85,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
   try {
     await Promise.all([
       following.run(term.signal),
+      sweepGoneResources({ ...deps, term, cacheOf: (namespace) => following.get(namespace)?.cache }),
       queue.run((key, signal) => workWhileFollowed(operator, key, signal), term.signal),
     ]);
   } finally {
@@ -247,6 +250,7 @@ function contextOf(
     all: (other) => cache.all(other),
     subscribe: (accountId, appId) => subscriptions.subscribe(key, accountId, appId),
     event: (event) => void happened.push(event),
+    namespaceUid: () => readableNamespaceUid(api, namespace, signal),
     sinceStatusMs: () => clock.monotonic() - (statusWrittenAt.get(key) ?? -Infinity),
   };
 }

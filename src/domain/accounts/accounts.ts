@@ -19,7 +19,7 @@ import { accountCreation, accountTransition, type TransitionDeps } from '../stat
 /** An account as the operator API shows it. Times are milliseconds since 1970. */
 export interface Account extends Pick<
   AccountRecord,
-  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'adoptableBy' | 'managedBy'
+  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'adoptableBy' | 'managedBy' | 'releasedBy'
 > {
   readonly accountId: string;
 }
@@ -29,7 +29,10 @@ export interface AccountPatch {
   readonly name?: string | undefined;
   readonly entitlement?: AccountRecord['entitlement'] | undefined;
   readonly disabled?: boolean | undefined;
-  /** `namespace/name` of the custom resource that may take the account over, once; `null` allows none. */
+  /**
+   * `namespace/name` of the custom resource that may take the account over, once; `null` allows none. Either forgets
+   * the resource that released the account.
+   */
   readonly adoptableBy?: string | null | undefined;
 }
 
@@ -95,8 +98,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
 /** The account of a record, as the operator API shows it. */
 function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
-  const { name, entitlement, disabled, createdAt, adoptableBy, managedBy } = record;
-  return { accountId: id, name, entitlement, disabled, createdAt, adoptableBy, managedBy };
+  const { name, entitlement, disabled, createdAt, adoptableBy, managedBy, releasedBy } = record;
+  return { accountId: id, name, entitlement, disabled, createdAt, adoptableBy, managedBy, releasedBy };
 }
 
 /** @throws Refusal `not_found` where there is no such account; StoreUnavailable */
@@ -163,7 +166,8 @@ async function change(
     const result = accountView({ id: accountId, record });
     const { name, entitlement, disabled } = record;
     const same = before.name === name && before.entitlement === entitlement && before.disabled === disabled;
-    if (same && before.adoptableBy === record.adoptableBy) return { unchanged: result };
+    const consent = before.adoptableBy === record.adoptableBy && before.releasedBy === record.releasedBy;
+    if (same && consent) return { unchanged: result };
     const changes =
       before.disabled === disabled ? undefined : await accountTransition(deps, reader, account, disabled, origin.at);
     const step: Step<Account> = {
@@ -173,7 +177,7 @@ async function change(
         entitlement,
         disabled,
         renamed: before.name !== name,
-        ...(before.adoptableBy !== record.adoptableBy && { adoptableBy: record.adoptableBy ?? '' }),
+        ...(!consent && { adoptableBy: record.adoptableBy ?? '' }),
       },
       ...(changes && { countsAt: changes.at }),
       withdraws: disabled && !before.disabled,
@@ -192,6 +196,7 @@ function patched(before: AccountRecord, patch: AccountPatch): AccountRecord {
     entitlement: patch.entitlement ?? before.entitlement,
     disabled: patch.disabled ?? before.disabled,
   };
+  if (patch.adoptableBy !== undefined) delete record.releasedBy;
   if (patch.adoptableBy === null) delete record.adoptableBy;
   else if (patch.adoptableBy !== undefined) record.adoptableBy = patch.adoptableBy;
   return record;

@@ -21,6 +21,11 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'credential.yielded': 'growth',
   'enrollment.refused': 'growth',
   'app.reported': 'growth',
+  'app.changed': 'growth',
+  'app.adopted': 'growth',
+  // Each follows a create or an adoption, and frees the binding.
+  'app.released': 'vital',
+  'resource.forgotten': 'upkeep',
   'app.revoked': 'vital',
   'app.deleted': 'vital',
   'code.issued': 'growth',

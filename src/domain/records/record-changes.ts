@@ -12,6 +12,12 @@ export const RATE_WINDOW_AGES = 'rate-window-ages';
 export const API_KEY_EXPIRY = 'api-key-expiry';
 
 /**
+ * Apps that custom resources adopt, and accounts and apps that remember which resource released them; a program that
+ * does not know this keeps the memory when it gives the account to another resource.
+ */
+export const RESOURCE_ADOPTION = 'resource-adoption';
+
+/**
  * Additive changes of records that this program knows, by name. Each replica announces them
  * (domain/replicas/replicas.ts), and nobody writes such a change before every live replica knows it, so that a rolling
  * upgrade and its rollback need no pause (docs/adr/0023-neighbouring-versions.md).
@@ -21,4 +27,9 @@ export const API_KEY_EXPIRY = 'api-key-expiry';
  * is false it writes the record as before. A name stays for as long as a program that lacks it may run beside this one.
  * A change that an older program cannot read is no such change: it raises `FORMAT` (records.ts).
  */
-export const RECORD_CHANGES: readonly string[] = [PROVISIONAL_BINDINGS, RATE_WINDOW_AGES, API_KEY_EXPIRY];
+export const RECORD_CHANGES: readonly string[] = [
+  PROVISIONAL_BINDINGS,
+  RATE_WINDOW_AGES,
+  API_KEY_EXPIRY,
+  RESOURCE_ADOPTION,
+];

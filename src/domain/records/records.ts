@@ -24,6 +24,9 @@ export const formatSchema = z.looseObject({
 
 const instant = z.int().min(0);
 
+/** A custom resource of Kubernetes that an account or an app follows, or followed until it was deleted. */
+const resourceSchema = z.looseObject({ uid: z.string(), namespace: z.string(), name: z.string() });
+
 /** An account. */
 export const accountSchema = z.looseObject({
   name: z.string(),
@@ -33,7 +36,12 @@ export const accountSchema = z.looseObject({
   /** `namespace/name` of the one custom resource that may take the account over, once. */
   adoptableBy: z.string().optional(),
   /** The custom resource that the account follows. */
-  managedBy: z.looseObject({ uid: z.string(), namespace: z.string(), name: z.string() }).optional(),
+  managedBy: resourceSchema.extend({ namespaceUid: z.string().optional() }).optional(),
+  /**
+   * The custom resource that the account followed until it was deleted: the one of that name which comes next in the
+   * same namespace, by its UID, takes the account up again (docs/adr/0041-adoption.md).
+   */
+  releasedBy: resourceSchema.extend({ namespaceUid: z.string(), at: instant }).optional(),
 });
 export type AccountRecord = z.infer<typeof accountSchema>;
 
@@ -82,6 +90,12 @@ export const appSchema = z.looseObject({
       provisional: z.boolean().optional(),
     })
     .optional(),
+  /** `namespace/name` of the one custom resource that may adopt the app, once. */
+  adoptableBy: z.string().optional(),
+  /** The custom resource that adopted the app; absent where the app was created for the resource that it follows. */
+  managedBy: resourceSchema.optional(),
+  /** The custom resource that the app followed until it was deleted; one of that name may adopt the app again. */
+  releasedBy: resourceSchema.optional(),
 });
 export type AppRecord = z.infer<typeof appSchema>;
 export type AppStatus = AppRecord['status'];

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { pagesOf } from '../../store/pages.ts';
 import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
 import type { Precondition } from '../mutation/authority.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
@@ -48,6 +49,29 @@ export interface Bindings {
   precondition(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition;
   /** Writes the binding alone. @throws StaleRead, StoreUnavailable */
   save(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<void>;
+  /** The bindings after a UID, in the order of the UIDs, page by page. @throws StoreUnavailable, BadRecord */
+  all(after: string): AsyncIterable<BindingOf>;
+}
+
+/** A binding with the UID of its resource. */
+export interface BindingOf extends Binding {
+  readonly uid: string;
+}
+
+const PAGE = 500;
+
+/**
+ * Reads the bindings, in the order of the UIDs, page by page.
+ * @param after begins after this UID
+ * @throws StoreUnavailable, BadRecord
+ */
+export async function* allBindings(store: Pick<Store, 'list'>, after = ''): AsyncGenerator<BindingOf, void> {
+  const request = { prefix: KEYS.bindings, limit: PAGE, ...(after !== '' && { after: KEYS.binding(after) }) };
+  for await (const { entries } of pagesOf(store, request)) {
+    for (const entry of entries) {
+      yield { uid: entry.key.slice(KEYS.bindings.length), ...parseRecord(bindingSchema, entry) };
+    }
+  }
 }
 
 /** @param fence the expectations of every commit in the leader's term */
@@ -63,6 +87,7 @@ export function createBindings(store: Store, fence: readonly Expectation[]): Bin
       return entry && parseRecord(bindingSchema, entry);
     },
     precondition,
+    all: (after) => allBindings(store, after),
     async save(uid, before, after) {
       const { expect, write } = precondition(uid, before, after);
       const [one, ...others] = expect;

@@ -8,9 +8,9 @@ import { KEYS } from '../records/keys.ts';
 import type { AccountRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountTransition } from '../status-history/status-change.ts';
+import { adoptedBy, isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from './adoption.ts';
 
-/** The custom resource that an account follows. */
-export type Owner = NonNullable<AccountRecord['managedBy']>;
+export type { Owner } from './adoption.ts';
 
 /**
  * The operations on accounts for custom resources, beside `Accounts`. Each is one commit with the binding of
@@ -24,12 +24,20 @@ export interface BoundAccounts {
   create(origin: Origin, accountId: string, account: BoundAccount, precondition: Precondition): Promise<Account>;
   /**
    * Lets an account follow a resource from now on.
-   * @throws Refusal `not_found` where the account does not exist, or is not adoptable by this resource
+   * @throws Refusal `not_found` where the account does not exist, or is neither offered to this resource nor was that of
+   * the resource that it replaces
    */
   adopt(origin: Origin, accountId: string, owner: Owner, precondition: Precondition): Promise<void>;
   /**
-   * Ends the relation to a resource that is deleted. The account stays; it is disabled where `disable` is set and it
-   * follows this resource. An account that follows another resource keeps doing so.
+   * Finds the account of the resource that this one replaces; undefined where there is none. Of several it is the one
+   * that was followed last.
+   * @throws StoreUnavailable also while memory is behind the store
+   */
+  formerOf(owner: Owner): Promise<string | undefined>;
+  /**
+   * Ends the relation to a resource that is deleted. The account stays, and remembers the resource where the UID of its
+   * namespace is known; it is disabled where `disable` is set and it follows this resource. An account that follows
+   * another resource keeps doing so.
    * @throws Refusal `not_found`
    */
   release(origin: Origin, accountId: string, owner: Owner, disable: boolean, precondition: Precondition): Promise<void>;
@@ -42,6 +50,8 @@ export interface BoundAccount extends NewAccount {
 
 export interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
   readonly store: Store;
+  /** Whether every live replica knows of accounts that remember a resource. @throws StoreUnavailable */
+  readonly mayRemember: () => Promise<boolean>;
 }
 
 /** Creates the operations on accounts for custom resources; see `BoundAccounts`. */
@@ -53,6 +63,7 @@ export function createBoundAccounts(deps: BoundAccountsDeps): BoundAccounts {
         return relyingOn(precondition, await creationStep(deps, reader, accountId, account, origin.at));
       }),
     adopt: (origin, accountId, owner, precondition) => adopt(deps, origin, accountId, owner, precondition),
+    formerOf: (owner) => formerOf(deps, owner),
     release: (origin, accountId, owner, disable, precondition) =>
       release(deps, origin, accountId, { owner, disable }, precondition),
   };
@@ -68,17 +79,27 @@ async function adopt(
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
     const { record, revision } = await existing(reader, accountId);
-    if (record.adoptableBy !== `${owner.namespace}/${owner.name}`) throw new Refusal('not_found');
-    const { adoptableBy: _once, ...rest } = record;
+    const again = wasAccountOf(record, owner);
+    if (!again && !isOfferedTo(record, owner)) throw new Refusal('not_found');
     return relyingOn<void>(precondition, {
       accountId,
       action: 'account.adopted',
-      detail: { by: `${owner.namespace}/${owner.name}` },
+      detail: { by: resourceNameOf(owner), ...(again && { again }) },
       expect: [{ key: KEYS.account(accountId), revision }],
-      write: [put(KEYS.account(accountId), { ...rest, managedBy: owner })],
+      write: [put(KEYS.account(accountId), adoptedBy(record, owner))],
       result: undefined,
     });
   });
+}
+
+async function formerOf({ fleet }: BoundAccountsDeps, owner: Owner): Promise<string | undefined> {
+  if (owner.namespaceUid === undefined) return undefined;
+  // An account that is not found here gets a new one beside it: only memory that is whole may say so.
+  const memory = await fleet.whole();
+  const former = [...memory.accounts()].filter(({ record }) => wasAccountOf(record, owner));
+  const since = ({ record }: { record: AccountRecord }): number =>
+    record.managedBy ? Infinity : (record.releasedBy?.at ?? 0);
+  return former.toSorted((a, b) => since(b) - since(a) || (a.id < b.id ? -1 : 1))[0]?.id;
 }
 
 async function release(
@@ -88,17 +109,21 @@ async function release(
   { owner, disable }: { owner: Owner; disable: boolean },
   precondition: Precondition,
 ): Promise<void> {
+  const { uid, namespace, name, namespaceUid } = owner;
+  const remembers = namespaceUid !== undefined && (await deps.mayRemember());
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
     const account = await existing(reader, accountId);
-    const own = account.record.managedBy?.uid === owner.uid;
+    const own = account.record.managedBy?.uid === uid;
     const disables = own && disable && !account.record.disabled;
     const changes = disables ? await accountTransition(deps, reader, account, true, origin.at) : undefined;
-    const { managedBy, ...rest } = account.record;
-    const record = {
+    const { managedBy, releasedBy, ...rest } = account.record;
+    const record: AccountRecord = {
       ...rest,
       disabled: rest.disabled || changes !== undefined,
       ...(!own && managedBy && { managedBy }),
+      ...(!own && releasedBy && { releasedBy }),
+      ...(own && remembers && { releasedBy: { uid, namespace, name, namespaceUid, at: origin.at } }),
     };
     return relyingOn<void>(precondition, {
       accountId,

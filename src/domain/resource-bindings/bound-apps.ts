@@ -12,6 +12,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { type AppRecord, type AppStatus } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
+import { adoptedBy, isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf, type Owner } from './adoption.ts';
 
 /** A code that was generated before; its text is in a Secret of Kubernetes. */
 export interface GeneratedCode {
@@ -40,10 +41,24 @@ export interface BoundApps {
   registerCode(caller: Caller, appId: string, code: GeneratedCode, status: AppStatus): Promise<number>;
   /** Voids a code. @throws Refusal `not_found` */
   voidCode(caller: Caller, appId: string, hash: string): Promise<void>;
+  /**
+   * Lets an app follow a resource from now on; its credential, its codes and its last contact stay.
+   * @throws Refusal `not_found` where the account has no such app, or it is neither offered to this resource nor was
+   * that of the resource that it replaces
+   */
+  adopt(caller: Caller, appId: string, owner: Owner): Promise<void>;
+  /**
+   * Ends the relation to a resource that is deleted. The app stays, and remembers the resource; one that follows another
+   * resource keeps doing so.
+   * @throws Refusal `not_found`
+   */
+  release(caller: Caller, appId: string, owner: Owner): Promise<void>;
 }
 
 export interface BoundAppsDeps extends MutationDeps {
   readonly store: Store;
+  /** Whether every live replica knows of apps that remember a resource. @throws StoreUnavailable */
+  readonly mayRemember: () => Promise<boolean>;
   readonly queues: AccountQueues;
 }
 
@@ -53,6 +68,8 @@ export function createBoundApps(deps: BoundAppsDeps): BoundApps {
     create: (caller, appId, name) => create(deps, caller, appId, name),
     registerCode: (caller, appId, code, status) => registerCode(deps, caller, appId, code, status),
     voidCode: (caller, appId, hash) => voidCode(deps, caller, appId, hash),
+    adopt: (caller, appId, owner) => adopt(deps, caller, appId, owner),
+    release: (caller, appId, owner) => release(deps, caller, appId, owner),
   };
 }
 
@@ -119,6 +136,58 @@ async function voidCode(deps: MutationDeps, caller: Caller, appId: string, hash:
       appId,
       expect,
       write: [put(KEYS.app(accountId, appId), withoutCode(app.record, hash)), ...write],
+      result: undefined,
+    };
+  };
+  await mutate<void>(deps, origin, plan, caller.reader);
+}
+
+async function adopt(
+  deps: BoundAppsDeps,
+  caller: Caller,
+  appId: string,
+  { uid, namespace, name }: Owner,
+): Promise<void> {
+  const { accountId, origin } = caller;
+  const owner = { uid, namespace, name };
+  const plan = async (reader: FleetReader): Promise<Step<void>> => {
+    const { app, expect, write } = await ownApp(caller, reader, appId);
+    const again = wasAppOf(app.record, owner);
+    if (!again && !isOfferedTo(app.record, owner)) throw new Refusal('not_found');
+    return {
+      accountId,
+      action: 'app.adopted',
+      appId,
+      detail: { by: resourceNameOf(owner), ...(again && { again }) },
+      expect,
+      write: [put(KEYS.app(accountId, appId), adoptedBy(app.record, owner)), ...write],
+      result: undefined,
+    };
+  };
+  await mutate<void>(deps, origin, plan, caller.reader);
+}
+
+async function release(
+  deps: BoundAppsDeps,
+  caller: Caller,
+  appId: string,
+  { uid, namespace, name }: Owner,
+): Promise<void> {
+  const { accountId, origin } = caller;
+  const remembers = await deps.mayRemember();
+  const plan = async (reader: FleetReader): Promise<Step<void>> => {
+    const { app, expect, write } = await ownApp(caller, reader, appId);
+    const { managedBy: _following, releasedBy: _former, ...rest } = app.record;
+    const record = isAppOfAnother(app.record, uid)
+      ? app.record
+      : { ...rest, ...(remembers && { releasedBy: { uid, namespace, name } }) };
+    return {
+      accountId,
+      action: 'app.released',
+      appId,
+      detail: { by: resourceNameOf({ namespace, name }) },
+      expect,
+      write: [put(KEYS.app(accountId, appId), record), ...write],
       result: undefined,
     };
   };

@@ -51,7 +51,10 @@ describe('A12: the classes of records and mutations', () => {
     expect(taken).toEqual([
       'account.changed',
       'account.released',
+      // The controller's own work.
+      'resource.forgotten',
       'key.revoked',
+      'app.released',
       'app.revoked',
       'app.deleted',
       'code.voided',

@@ -1,72 +1,25 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
-import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { AppStatus } from '../../../src/domain/records/records.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
-import { createBindings, type Binding, type BindingRecord } from '../../../src/domain/resource-bindings/bindings.ts';
-import { createBoundAccounts, type Owner } from '../../../src/domain/resource-bindings/bound-accounts.ts';
-import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
-import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
+import { createBindings, type Binding } from '../../../src/domain/resource-bindings/bindings.ts';
+import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import { write } from '../../support/metering/metering.ts';
-import { PATIENT } from '../../support/time/patience.ts';
-import { openedCore, type OpenedCore } from '../../support/service/opened-core.ts';
-import { onEachBackend, type Backend } from '../../support/store/backends.ts';
+import {
+  ACCOUNT,
+  bindingTo,
+  operated,
+  OTHER,
+  outcomes,
+  owner,
+  wish,
+  type Operated,
+} from '../../support/kubernetes/bound-core.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 
 /* Accounts, keys and apps of custom resources are made in one commit with their binding, by the leader alone. */
-
-const ACCOUNT = 'a'.repeat(16);
-const OTHER = 'b'.repeat(16);
-const owner: Owner = { uid: 'uid-1', namespace: 'team', name: 'acme' };
-const wish = { name: 'acme', entitlement: 'standard', managedBy: owner } as const;
-
-/** The tools of an operator, and an account with its binding. */
-async function operated(backend: Backend) {
-  const opened = await openedCore(backend, { deadlines: PATIENT });
-  const { core, domain } = opened;
-  const { store, clock, clockWatch } = core;
-  const origin = (): Origin => ({
-    actor: 'kubernetes:team/FleetAccount/acme',
-    requestId: 'request',
-    at: clock.now(),
-    deadline: clock.monotonic() + 60_000,
-  });
-  const bindings = createBindings(store, []);
-  const accounts = createBoundAccounts({ ...domain.mutations, clockWatch });
-  await accounts.create(origin(), ACCOUNT, wish, bindings.precondition(owner.uid, undefined, bindingTo(ACCOUNT)));
-  const account = async (accountId = ACCOUNT) => await (await core.fleet.current()).account(accountId);
-  return {
-    ...domain,
-    core,
-    store,
-    bindings,
-    origin,
-    account,
-    boundAccounts: accounts,
-    keys: createBoundKeys(domain.mutations),
-    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues }),
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
-  };
-}
-type Operated = Awaited<ReturnType<typeof operated>> & Pick<OpenedCore, 'core'>;
-
-const bindingTo = (accountId: string, more: Partial<BindingRecord> = {}): BindingRecord => ({
-  kind: 'FleetApiKey',
-  namespace: 'team',
-  name: 'ci',
-  accountId,
-  generation: 1,
-  ...more,
-});
-
-const outcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
-  (await Promise.allSettled(work)).map((settled) => {
-    if (settled.status === 'fulfilled') return 'done';
-    const reason: unknown = settled.reason;
-    return reason instanceof Refusal ? reason.code : reason instanceof Error ? reason.name : 'thrown';
-  });
 
 const register = async (it: Operated, keyId: string, uid = 'uid-key'): Promise<void> => {
   const before = await it.bindings.get(uid);

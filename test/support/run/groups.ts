@@ -36,6 +36,7 @@ export const QUICK: readonly string[] = [
   'test/concurrency/turn-queue.test.ts',
   'test/controller/kubernetes/client/secret-error.test.ts',
   'test/controller/kubernetes/failures/failure.test.ts',
+  'test/controller/kubernetes/gone-resources.test.ts',
   'test/controller/kubernetes/namespaces/followed-namespace.test.ts',
   'test/controller/kubernetes/resources/fleet-account-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-api-key-decide.test.ts',

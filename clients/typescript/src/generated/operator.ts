@@ -16,6 +16,30 @@ export interface Account {
   readonly adoptableBy?: string | undefined;
   /** The FleetAccount that manages the account. */
   readonly managedBy?: string | undefined;
+  /** The FleetAccount that managed the account until it was deleted. Applied again in the same namespace it takes the account up again. */
+  readonly releasedBy?: string | undefined;
+}
+
+/** An app, as the operator sees it who gives it to a FleetApp. */
+export interface AccountApp {
+  /** The id of the app. */
+  readonly appId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** Whether a daemon is enrolled. */
+  readonly status: 'pending' | 'active' | 'revoked';
+  /** The FleetApp that may adopt the app, once. */
+  readonly adoptableBy?: string | undefined;
+  /** The FleetApp that stands for the app. */
+  readonly managedBy?: string | undefined;
+}
+
+/** A page of the apps of an account. */
+export interface AccountAppPage {
+  /** The apps of the page. */
+  readonly apps: readonly AccountApp[];
+  /** The value of `after` for the next page; absent on the last one. */
+  readonly next?: string | undefined;
 }
 
 /** A page of accounts. */
@@ -110,6 +134,12 @@ export interface AuditVerification {
   readonly faultCount: number;
 }
 
+/** The consent. */
+export interface ChangeAccountAppRequest {
+  /** The FleetApp, as `namespace/name`, that may adopt the app, once; null withdraws it. */
+  readonly adoptableBy: string | null;
+}
+
 /** The fields to change. */
 export interface ChangeAccountRequest {
   /** A name for people, 1 to 200 characters; it need not be unique. */
@@ -118,7 +148,7 @@ export interface ChangeAccountRequest {
   readonly entitlement?: 'standard' | 'enterprise' | undefined;
   /** Whether every key and every daemon of the account is refused. */
   readonly disabled?: boolean | undefined;
-  /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. */
+  /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets `releasedBy`. */
   readonly adoptableBy?: string | null | undefined;
 }
 

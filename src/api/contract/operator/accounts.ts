@@ -21,6 +21,12 @@ const account = z
     createdAt: instant('When the account was created.', '2026-01-01T00:00:00.000Z'),
     adoptableBy: described(z.string(), 'The FleetAccount that may adopt the account, once.', RESOURCE).optional(),
     managedBy: described(z.string(), 'The FleetAccount that manages the account.', RESOURCE).optional(),
+    releasedBy: described(
+      z.string(),
+      'The FleetAccount that managed the account until it was deleted. Applied again in the same namespace it takes the ' +
+        'account up again.',
+      RESOURCE,
+    ).optional(),
   })
   .meta({ id: 'Account', description: 'An account: an owner of apps.' });
 
@@ -72,10 +78,12 @@ export const readAccount = operation({
   command: 'accounts get {accountId}',
 });
 
-const adoptableBy = z
-  .string()
-  .max(507)
-  .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-a-z0-9.]*$/, 'must be a FleetAccount, as namespace/name, or null');
+/** The name of a custom resource that may adopt something. */
+export const adoptableBy = (kind: 'FleetAccount' | 'FleetApp'): z.ZodString =>
+  z
+    .string()
+    .max(507)
+    .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-a-z0-9.]*$/, `must be a ${kind}, as namespace/name, or null`);
 
 export const changeAccount = operation({
   id: 'changeAccount',
@@ -89,8 +97,9 @@ export const changeAccount = operation({
       entitlement: entitlement.optional(),
       disabled: disabled.optional(),
       adoptableBy: described(
-        adoptableBy.nullable(),
-        'The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it.',
+        adoptableBy('FleetAccount').nullable(),
+        'The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets ' +
+          '`releasedBy`.',
         RESOURCE,
       ).optional(),
     }),

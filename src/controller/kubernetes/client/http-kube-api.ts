@@ -160,12 +160,20 @@ class HttpKubeApi implements KubeApi {
   }
 
   async isLeaving(namespace: string, signal: AbortSignal) {
+    const told = await this.#namespace(namespace, signal);
+    return told === undefined || told.deletionTimestamp !== undefined;
+  }
+
+  async namespaceUid(namespace: string, signal: AbortSignal) {
+    return (await this.#namespace(namespace, signal))?.uid;
+  }
+
+  async #namespace(namespace: string, signal: AbortSignal) {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
     try {
-      const { metadata: told } = namespaceSchema.parse(await this.#json({ method: GET, path, signal }));
-      return told.deletionTimestamp !== undefined;
+      return namespaceSchema.parse(await this.#json({ method: GET, path, signal })).metadata;
     } catch (error) {
-      if (error instanceof KubeError && error.reason === 'gone') return true;
+      if (error instanceof KubeError && error.reason === 'gone') return undefined;
       throw error;
     }
   }
@@ -254,7 +262,9 @@ const listSchema = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().default('') }),
   items: z.array(objectSchema),
 });
-const namespaceSchema = z.looseObject({ metadata: z.looseObject({ deletionTimestamp: z.string().optional() }) });
+const namespaceSchema = z.looseObject({
+  metadata: z.looseObject({ uid: z.string(), deletionTimestamp: z.string().optional() }),
+});
 const statusSchema = z.looseObject({ reason: z.string().optional(), message: z.string().optional() });
 
 const parseObject = (json: unknown): KubeObject => objectSchema.parse(json);

@@ -79,6 +79,11 @@ export interface KubeApi {
   patch(type: ResourceType, read: KubeObject, change: Patch, signal: AbortSignal): Promise<KubeObject>;
   /** Whether the namespace is being deleted, or is gone: the rights in it go with it. @throws KubeError */
   isLeaving(namespace: string, signal: AbortSignal): Promise<boolean>;
+  /**
+   * The UID of the namespace, by which it differs from a later one of its name; undefined where there is none.
+   * @throws KubeError `refused` (403) where it may not be read
+   */
+  namespaceUid(namespace: string, signal: AbortSignal): Promise<string | undefined>;
   /** Deletes the object as it was read; one that is gone already is a success. @throws KubeError */
   remove(type: ResourceType, read: KubeObject, signal: AbortSignal): Promise<void>;
 }

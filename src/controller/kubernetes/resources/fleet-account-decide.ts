@@ -1,9 +1,11 @@
 import type { AccountRecord } from '../../../domain/records/records.ts';
+import { isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
+import { usersInWords, type AccountUsers } from './account-ref.ts';
 
 export type FleetAccountResource = Resource<FleetAccountSpec, FleetAccountStatus>;
 
@@ -11,6 +13,12 @@ export interface FleetAccountFacts {
   readonly binding: Binding | undefined;
   /** The account of the binding; without a binding the one that is to be adopted. */
   readonly account: AccountRecord | undefined;
+  /** The resource, with the UID of its namespace where that matters and can be read. */
+  readonly owner: Owner;
+  /** The account of the resource that this one replaces; undefined where there is none, or a binding. */
+  readonly former: string | undefined;
+  /** The resources that use the account, while this one is being deleted. */
+  readonly users: AccountUsers;
   readonly apps: NonNullable<FleetAccountStatus['apps']>;
   /** Milliseconds since this operator last wrote the status; Infinity where it has not. */
   readonly sinceStatusMs: number;
@@ -19,6 +27,8 @@ export interface FleetAccountFacts {
 export type FleetAccountStep =
   | { readonly do: 'create' }
   | { readonly do: 'adopt'; readonly accountId: string }
+  /** Follows the account of a resource of this name that was deleted. */
+  | { readonly do: 'takeUp'; readonly accountId: string }
   | { readonly do: 'change'; readonly disabled: boolean }
   /** Writes down that the generation is carried out. */
   | { readonly do: 'note' }
@@ -26,6 +36,8 @@ export type FleetAccountStep =
   | { readonly do: 'forget' };
 
 const COUNTS_EVERY_MS = 60_000;
+/** The users of an account that go one by one are told at most so often. */
+const USERS_EVERY_MS = 10_000;
 
 export const accountNameOf = ({ spec, name }: FleetAccountResource): string => spec.displayName ?? name;
 
@@ -38,7 +50,7 @@ export function decideFleetAccount(
   { refused }: Pick<Instant, 'refused'>,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const { binding, account } = facts;
-  if (resource.deleting) return cleanUp(facts, refused.length > 0);
+  if (resource.deleting) return cleanUp(resource, facts, refused.length > 0);
   if (!binding) return begin(resource, facts);
   if (!account) {
     return settledAccount(
@@ -55,11 +67,28 @@ export function decideFleetAccount(
 }
 
 function cleanUp(
-  { binding, account }: FleetAccountFacts,
+  resource: FleetAccountResource,
+  facts: FleetAccountFacts,
   refused: boolean,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
+  const { binding, account, users } = facts;
   if (!binding) return CLEAN;
+  const own = account?.managedBy?.uid === resource.uid;
+  if (own && users.length > 0) return hold(resource, facts);
   return { step: { do: account && !refused ? 'release' : 'forget' } };
+}
+
+/** An account that is in use is not released: its apps, keys and configurations go first. */
+function hold(
+  resource: FleetAccountResource,
+  facts: FleetAccountFacts,
+): Decision<FleetAccountStep, FleetAccountStatus> {
+  const told = resource.conditions.find(({ type, reason }) => type === 'Ready' && reason === 'InUse');
+  const message = `The account is in use: ${usersInWords(facts.users)}. The deletion goes on when they are gone.`;
+  const waits = told !== undefined && facts.sinceStatusMs < USERS_EVERY_MS;
+  const { settled: held } = settledAccount(resource, facts, isFalse('Ready', 'InUse', waits ? told.message : message));
+  const requeueAfterMs = waits ? USERS_EVERY_MS - facts.sinceStatusMs : COUNTS_EVERY_MS;
+  return { settled: { ...held, requeueAfterMs, held: true } };
 }
 
 function begin(
@@ -67,11 +96,15 @@ function begin(
   facts: FleetAccountFacts,
 ): Decision<FleetAccountStep, FleetAccountStatus> {
   const { adoptAccountId } = resource.spec;
-  if (adoptAccountId === undefined) return { step: { do: 'create' } };
-  const own = `${resource.namespace}/${resource.name}`;
-  if (facts.account?.adoptableBy === own) return { step: { do: 'adopt', accountId: adoptAccountId } };
+  const { account, owner, former } = facts;
+  if (adoptAccountId === undefined) {
+    return { step: former === undefined ? { do: 'create' } : { do: 'takeUp', accountId: former } };
+  }
+  if (account && isOfferedTo(account, owner)) return { step: { do: 'adopt', accountId: adoptAccountId } };
+  // The manifest of an adoption stays as it is, while the consent is used up.
+  if (account && wasAccountOf(account, owner)) return { step: { do: 'takeUp', accountId: adoptAccountId } };
   // The message is the same whether or not there is such an account: a writer of resources must not find that out.
-  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${own}.`;
+  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${resourceNameOf(owner)}.`;
   return settledAccount(resource, facts, isFalse('Ready', 'NotAdoptable', message));
 }
 

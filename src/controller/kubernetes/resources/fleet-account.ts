@@ -1,9 +1,10 @@
 import { generateAccountId } from '../../../domain/credentials/random-ids.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import type { Owner } from '../../../domain/resource-bindings/bound-accounts.ts';
+import type { Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetAccount } from '../schema/fleet-account.ts';
+import { accountUsers } from './account-ref.ts';
 import {
   accountNameOf,
   decideFleetAccount,
@@ -26,8 +27,20 @@ async function gather(resource: FleetAccountResource, context: ReconcileContext)
   const binding = await context.bindings.get(resource.uid);
   const accountId = binding?.record.accountId ?? resource.spec.adoptAccountId;
   const account = accountId === undefined ? undefined : await (await context.fleet.current()).account(accountId);
-  if (binding) context.subscribe(binding.record.accountId);
-  return { binding, account: account?.record, apps: await countsOf(account), sinceStatusMs: context.sinceStatusMs() };
+  if (accountId !== undefined) context.subscribe(accountId);
+  const users = resource.deleting ? accountUsers(context, resource.name) : [];
+  // It is asked for where the account begins to follow the resource, and where it is released.
+  const needsNamespace = resource.deleting ? users.length === 0 : !binding;
+  const owner = ownerOf(resource, needsNamespace ? await context.namespaceUid() : undefined);
+  return {
+    binding,
+    account: account?.record,
+    owner,
+    former: accountId === undefined && !resource.deleting ? await context.boundAccounts.formerOf(owner) : undefined,
+    users,
+    apps: await countsOf(account),
+    sinceStatusMs: context.sinceStatusMs(),
+  };
 }
 
 async function countsOf(account: AccountReader | undefined): Promise<FleetAccountFacts['apps']> {
@@ -39,7 +52,12 @@ async function countsOf(account: AccountReader | undefined): Promise<FleetAccoun
   return counts;
 }
 
-const ownerOf = ({ uid, namespace, name }: FleetAccountResource): Owner => ({ uid, namespace, name });
+const ownerOf = ({ uid, namespace, name }: FleetAccountResource, namespaceUid: string | undefined): Owner => ({
+  uid,
+  namespace,
+  name,
+  ...(namespaceUid !== undefined && { namespaceUid }),
+});
 
 const bindingTo = (accountId: string, { kind, namespace, name, generation }: FleetAccountResource): BindingRecord => ({
   kind,
@@ -52,11 +70,11 @@ const bindingTo = (accountId: string, { kind, namespace, name, generation }: Fle
 async function act(
   step: FleetAccountStep,
   resource: FleetAccountResource,
-  { binding, account }: FleetAccountFacts,
+  { binding, account, owner }: FleetAccountFacts,
   context: ReconcileContext,
 ): Promise<void> {
-  if (step.do === 'create') return await create(resource, context);
-  if (step.do === 'adopt') return await adopt(step.accountId, resource, context);
+  if (step.do === 'create') return await create(resource, owner, context);
+  if (step.do === 'adopt' || step.do === 'takeUp') return await adopt(step, resource, owner, context);
   if (!binding) return;
   const { uid, spec, generation } = resource;
   const { record } = binding;
@@ -69,32 +87,35 @@ async function act(
     case 'release': {
       const disable = spec.deletionPolicy === 'Disable';
       const precondition = context.bindings.precondition(uid, binding, undefined);
-      return await context.boundAccounts.release(
-        context.origin(),
-        record.accountId,
-        ownerOf(resource),
-        disable,
-        precondition,
-      );
+      return await context.boundAccounts.release(context.origin(), record.accountId, owner, disable, precondition);
     }
     case 'forget':
       return await context.bindings.save(uid, binding, undefined);
   }
 }
 
-async function create(resource: FleetAccountResource, context: ReconcileContext): Promise<void> {
+async function create(resource: FleetAccountResource, owner: Owner, context: ReconcileContext): Promise<void> {
   const accountId = generateAccountId(context.random);
   const { entitlement } = resource.spec;
-  const account = { name: accountNameOf(resource), entitlement, managedBy: ownerOf(resource) };
+  const account = { name: accountNameOf(resource), entitlement, managedBy: owner };
   const precondition = context.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
   await context.boundAccounts.create(context.origin(), accountId, account, precondition);
   context.event({ type: 'Normal', reason: 'AccountCreated', note: `The account ${accountId} was created.` });
 }
 
-async function adopt(accountId: string, resource: FleetAccountResource, context: ReconcileContext): Promise<void> {
+async function adopt(
+  { do: how, accountId }: { readonly do: 'adopt' | 'takeUp'; readonly accountId: string },
+  resource: FleetAccountResource,
+  owner: Owner,
+  context: ReconcileContext,
+): Promise<void> {
   const precondition = context.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
-  await context.boundAccounts.adopt(context.origin(), accountId, ownerOf(resource), precondition);
-  context.event({ type: 'Normal', reason: 'AccountAdopted', note: `The account ${accountId} was adopted.` });
+  await context.boundAccounts.adopt(context.origin(), accountId, owner, precondition);
+  if (how === 'adopt') {
+    return context.event({ type: 'Normal', reason: 'AccountAdopted', note: `The account ${accountId} was adopted.` });
+  }
+  const note = `The account ${accountId}, which a FleetAccount of this name had before, was taken up again.`;
+  context.event({ type: 'Normal', reason: 'AccountTakenUpAgain', note });
 }
 
 async function change(

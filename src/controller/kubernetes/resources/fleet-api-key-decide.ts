@@ -4,7 +4,7 @@ import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kin
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble, type AccountState } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds, type AccountState } from './account-ref.ts';
 
 /*
  * A key is generated and its hash is noted, then the key is written to the Secret, and then that hash is registered
@@ -45,9 +45,9 @@ type KeyDecision = Decision<FleetApiKeyStep, FleetApiKeyStatus>;
  */
 export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, now: Instant): KeyDecision {
   const { binding, account, secret } = facts;
-  if (resource.deleting) return cleanUp(facts);
+  if (resource.deleting || rebinds(resource, account)) return cleanUp(facts);
   if (account.is !== 'ready') {
-    const ready = accountTrouble(account.is, resource.spec.accountRef.name);
+    const ready = accountTrouble(account, resource.spec.accountRef.name);
     return settledKey(resource, facts, ready, ACCOUNT_REQUEUE_MS);
   }
   if (secret && !secret.own) {

@@ -1,10 +1,11 @@
 import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
+import { isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
@@ -17,6 +18,7 @@ import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
 
 export type FleetAppStep =
   | { readonly do: 'create' }
+  | { readonly do: 'adopt'; readonly appId: string }
   /** Generates a code, notes its hash, and writes the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register' }
@@ -26,6 +28,8 @@ export type FleetAppStep =
   | { readonly do: 'write'; readonly withoutCode: boolean }
   | { readonly do: 'revoke'; readonly after: BindingRecord | undefined }
   | { readonly do: 'delete' }
+  /** Leaves the app as it is, and forgets it. */
+  | { readonly do: 'release' }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined }
   | { readonly do: 'removeSecret'; readonly name: string; readonly after: BindingRecord };
 
@@ -35,18 +39,22 @@ type AppDecision = Decision<FleetAppStep, FleetAppStatus>;
 export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts, now: Instant): AppDecision {
   const { binding, account, app, secret } = facts;
   const { spec, generation } = resource;
-  if (resource.deleting) return cleanUp(resource, facts, now.refused.length > 0);
+  if (resource.deleting || rebinds(resource, account)) return cleanUp(resource, facts, now.refused.length > 0);
   const [refusal] = now.refused;
+  const notReady = (reason: string, message: string, requeueAfterMs = SLOW_REQUEUE_MS): AppDecision =>
+    settledApp(resource, facts, isFalse('Ready', reason, message), now.at, requeueAfterMs);
+  if (binding && app && isAppOfAnother(app, resource.uid)) {
+    return notReady('ManagedByAnother', 'An operator has given the app to another FleetApp. Delete this resource.');
+  }
   // A revocation is carried out first, whatever else is wrong.
   if (binding && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
     return { step: { do: 'revoke', after: binding.record } };
   }
-  const notReady = (reason: string, message: string, requeueAfterMs = SLOW_REQUEUE_MS): AppDecision =>
-    settledApp(resource, facts, isFalse('Ready', reason, message), now.at, requeueAfterMs);
   if (account.is !== 'ready') {
-    const ready = accountTrouble(account.is, spec.accountRef.name);
+    const ready = accountTrouble(account, spec.accountRef.name);
     return settledApp(resource, facts, ready, now.at, ACCOUNT_REQUEUE_MS);
   }
+  if (refusal?.do === 'adopt') return notAdoptable(resource, facts, now.at);
   if (refusal) {
     if (refusal.code === 'limit_reached')
       return notReady('LimitReached', 'The account has as many apps as it may have.');
@@ -57,8 +65,14 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
     return notReady('SecretNotOwned', message);
   }
-  if (binding?.record.appId === undefined) return { step: { do: 'create' } };
+  if (binding?.record.appId === undefined) return begin(resource, facts, now.at);
   const fresh = binding.record.generation !== generation;
+  if (!app && spec.adoptAppId !== undefined) {
+    return notReady(
+      'ChangedOutside',
+      'The app that was adopted was deleted outside of Kubernetes. Delete this resource.',
+    );
+  }
   if (!app) {
     if (fresh && spec.desiredState === 'Active') return { step: { do: 'create' } };
     return notReady('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
@@ -66,12 +80,27 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
   return follow(resource, { ...facts, binding, app }, fresh, now.at);
 }
 
-function cleanUp({ spec }: FleetAppResource, { binding, app }: FleetAppFacts, refused: boolean): AppDecision {
+function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
+  const { candidate } = facts;
+  const { adoptAppId } = resource.spec;
+  if (adoptAppId === undefined) return { step: { do: 'create' } };
+  const may = candidate && (isOfferedTo(candidate, resource) || wasAppOf(candidate, resource));
+  return may ? { step: { do: 'adopt', appId: adoptAppId } } : notAdoptable(resource, facts, at);
+}
+
+/** The message is the same whether or not there is such an app: a writer of resources must not find that out. */
+function notAdoptable(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
+  const { adoptAppId = '' } = resource.spec;
+  const message = `An operator must set adoptableBy of the app ${adoptAppId} to ${resourceNameOf(resource)}.`;
+  return settledApp(resource, facts, isFalse('Ready', 'NotAdoptable', message), at, ACCOUNT_REQUEUE_MS);
+}
+
+function cleanUp({ spec, uid }: FleetAppResource, { binding, app }: FleetAppFacts, refused: boolean): AppDecision {
   if (!binding) return CLEAN;
-  const forget: AppDecision = { step: { do: 'note', after: undefined } };
-  if (!app || refused || spec.deletionPolicy === 'Retain') return forget;
+  if (!app || refused || isAppOfAnother(app, uid)) return { step: { do: 'note', after: undefined } };
   if (spec.deletionPolicy === 'Delete') return { step: { do: 'delete' } };
-  return isFullyRevoked(app) ? forget : { step: { do: 'revoke', after: undefined } };
+  const revokes = spec.deletionPolicy === 'Revoke' && !isFullyRevoked(app);
+  return { step: revokes ? { do: 'revoke', after: binding.record } : { do: 'release' } };
 }
 
 type AppFacts = FleetAppFacts & { readonly binding: Binding; readonly app: AppRecord };

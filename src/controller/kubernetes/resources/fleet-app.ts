@@ -3,13 +3,14 @@ import type { Caller } from '../../../domain/apps/apps.ts';
 import { generateAppId } from '../../../domain/credentials/random-ids.ts';
 import type { Secret } from '../../../domain/credentials/secret.ts';
 import { generateEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
-import { lastSeenAt } from '../../../domain/fleet/reader.ts';
+import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Precondition } from '../../../domain/mutation/authority.ts';
+import type { Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
-import { accountOf } from './account-ref.ts';
+import { accountOf, type AccountState } from './account-ref.ts';
 import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp } from './fleet-app-status.ts';
@@ -23,9 +24,11 @@ export const fleetAppKind = {
   act,
 } satisfies Kind<typeof fleetApp.spec, typeof fleetApp.status, FleetAppFacts, FleetAppStep>;
 
-async function gather({ uid, spec }: FleetAppResource, context: ReconcileContext): Promise<FleetAppFacts> {
+async function gather(resource: FleetAppResource, context: ReconcileContext): Promise<FleetAppFacts> {
+  const { uid, spec } = resource;
   const binding = await context.bindings.get(uid);
   const account = await accountOf(context, spec.accountRef.name, binding);
+  const candidate = await candidateOf(resource, binding, account, context);
   const { accountId, appId = '' } = binding?.record ?? { accountId: '' };
   const owner = await (await context.fleet.current()).account(accountId);
   const app = await owner?.app(appId);
@@ -36,10 +39,25 @@ async function gather({ uid, spec }: FleetAppResource, context: ReconcileContext
     binding,
     account,
     app: app?.record,
+    candidate: candidate?.record,
     seenAt: app && owner ? lastSeenAt(app.record, await owner.lastSeen()) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
     wanted: { appId: tokenHash(appId), serverUrl: tokenHash(context.deviceUrl) },
   };
+}
+
+async function candidateOf(
+  { spec, deleting }: FleetAppResource,
+  binding: Binding | undefined,
+  account: AccountState,
+  context: ReconcileContext,
+): Promise<AppEntry | undefined> {
+  const { adoptAppId } = spec;
+  if (adoptAppId === undefined || binding?.record.appId !== undefined || account.is !== 'ready' || deleting)
+    return undefined;
+  // The consent is a change of the app.
+  context.subscribe(account.account.id, adoptAppId);
+  return await account.account.app(adoptAppId);
 }
 
 async function act(
@@ -51,6 +69,7 @@ async function act(
   const { binding } = facts;
   const { uid } = resource;
   if (step.do === 'create') return await create(resource, facts, context);
+  if (step.do === 'adopt') return await adopt(step.appId, resource, facts, context);
   if (!binding) return;
   switch (step.do) {
     case 'issue':
@@ -80,6 +99,10 @@ async function act(
         appIdOf(binding),
       );
       return context.event({ type: 'Normal', reason: 'AppRevoked', note: `The app ${appIdOf(binding)} was revoked.` });
+    case 'release': {
+      const caller = await callerOf(context, binding, context.bindings.precondition(uid, binding, undefined));
+      return await context.boundApps.release(caller, appIdOf(binding), ownerOf(resource));
+    }
     case 'delete':
       await context.apps.remove(
         await callerOf(context, binding, context.bindings.precondition(uid, binding, undefined)),
@@ -93,18 +116,40 @@ const appIdOf = ({ record }: Binding): string => record.appId ?? '';
 const callerOf = async (context: ReconcileContext, { record }: Binding, precondition: Precondition): Promise<Caller> =>
   await context.caller(record.accountId, precondition);
 
-async function create(
-  { uid, kind, namespace, name, generation, spec }: FleetAppResource,
-  { binding, account }: FleetAppFacts,
+const ownerOf = ({ uid, namespace, name }: FleetAppResource): Owner => ({ uid, namespace, name });
+
+/** The caller of a commit after which the resource stands for the app. */
+async function binder(
+  appId: string,
+  accountId: string,
+  { uid, kind, namespace, name, generation }: FleetAppResource,
+  { binding }: FleetAppFacts,
   context: ReconcileContext,
-): Promise<void> {
-  if (account.is !== 'ready') return;
-  const appId = generateAppId(context.random);
-  const accountId = account.account.id;
+): Promise<Caller> {
   const { secretName } = binding?.record ?? {};
   const made: BindingRecord = { kind, namespace, name, accountId, generation, appId };
   const after = secretName === undefined ? made : { ...made, secretName };
-  const caller = await context.caller(accountId, context.bindings.precondition(uid, binding, after));
+  return await context.caller(accountId, context.bindings.precondition(uid, binding, after));
+}
+
+async function adopt(
+  appId: string,
+  resource: FleetAppResource,
+  facts: FleetAppFacts,
+  context: ReconcileContext,
+): Promise<void> {
+  if (facts.account.is !== 'ready') return;
+  const caller = await binder(appId, facts.account.account.id, resource, facts, context);
+  await context.boundApps.adopt(caller, appId, ownerOf(resource));
+  context.event({ type: 'Normal', reason: 'AppAdopted', note: `The app ${appId} was adopted.` });
+}
+
+async function create(resource: FleetAppResource, facts: FleetAppFacts, context: ReconcileContext): Promise<void> {
+  const { name, spec } = resource;
+  const { account } = facts;
+  if (account.is !== 'ready') return;
+  const appId = generateAppId(context.random);
+  const caller = await binder(appId, account.account.id, resource, facts, context);
   // A resource's own name may be longer than an app's.
   await context.boundApps.create(caller, appId, spec.name ?? name.slice(0, LIMITS.nameCodePointsMax));
   // The event of a code that follows says that the app exists, too.

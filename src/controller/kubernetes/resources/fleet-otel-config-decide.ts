@@ -3,7 +3,7 @@ import type { BindingRecord } from '../../../domain/resource-bindings/bindings.t
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { deliveryOf } from './fleet-otel-config-delivery.ts';
 import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel-config-facts.ts';
 
@@ -27,10 +27,10 @@ export function decideFleetOtelConfig(
 ): OtelDecision {
   const { binding, account } = facts;
   const { spec } = resource;
-  if (resource.deleting) return cleanUp(resource, facts, refused.length > 0);
+  if (resource.deleting || rebinds(resource, account)) return cleanUp(resource, facts, refused.length > 0);
   // The configuration belongs to another resource by now: this one may not purge it any more.
   if (binding && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
-  if (account.is !== 'ready') return settledOtel(resource, facts, [accountTrouble(account.is, spec.accountRef.name)]);
+  if (account.is !== 'ready') return settledOtel(resource, facts, [accountTrouble(account, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
   if (fault) return settledOtel(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
   const accepted = isTrue('Accepted', 'Accepted', 'The spec can be carried out.');

@@ -13,6 +13,7 @@ import type { Bindings } from '../../../domain/resource-bindings/bindings.ts';
 import type { BoundAccounts } from '../../../domain/resource-bindings/bound-accounts.ts';
 import type { BoundApps } from '../../../domain/resource-bindings/bound-apps.ts';
 import type { BoundKeys } from '../../../domain/resource-bindings/bound-keys.ts';
+import type { GoneResources } from '../../../domain/resource-bindings/gone-resources.ts';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeObject } from '../client/kube-api.ts';
@@ -85,6 +86,8 @@ export interface Settled<Status> {
     readonly conditions: readonly ConditionState[];
     /** After so many milliseconds the resource is reconciled again, though nothing seems to have changed. */
     readonly requeueAfterMs?: number;
+    /** Keeps the finalizer of a resource that is being deleted, until a later decision lets it go. */
+    readonly held?: true;
   };
 }
 /** The decision on a resource that is being deleted and has nothing left to clean up: it may go. */
@@ -109,6 +112,7 @@ export interface DomainTools {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
+  readonly goneResources: GoneResources;
 }
 
 /** The part of the cluster that a reconciliation sees: the namespace of its resource, and nothing else. */
@@ -141,6 +145,11 @@ export interface ReconcileRun {
   subscribe(accountId: string, appId?: string): void;
   /** Keeps an event, which is written when the reconciliation has ended. */
   event(event: ResourceEvent): void;
+  /**
+   * The UID of the resource's namespace, as the API server has it; undefined where it may not be read.
+   * @throws KubeError
+   */
+  namespaceUid(): Promise<string | undefined>;
   /** Milliseconds since this operator last wrote the resource's status in this term; Infinity where it has not. */
   sinceStatusMs(): number;
 }

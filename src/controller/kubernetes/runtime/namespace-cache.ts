@@ -3,7 +3,7 @@ import type { KindName } from '../schema/common.ts';
 import { KIND_SCHEMAS } from '../schema/crd.ts';
 import { Informer, type Change, type InformerDeps } from './informer.ts';
 import type { KindInformers } from './kind-informers.ts';
-import { workKey } from './resource.ts';
+import { hasFinalizer, workKey } from './resource.ts';
 import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
@@ -22,7 +22,7 @@ export interface NamespaceCacheOptions {
 }
 
 /** The kinds that belong to an account. */
-const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as const satisfies readonly KindName[];
+export const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as const satisfies readonly KindName[];
 
 /**
  * Holds the custom resources of one namespace, and the metadata of its Secrets that Muster owns or may read. The
@@ -135,6 +135,9 @@ export class NamespaceCache {
     if (!object) return;
     this.#followNeeded();
     if (!own) this.#enqueue(kind, object.metadata.name);
+    // The deletion of an account waits for the resources that use it.
+    const freed = before && isInUse(before) && !(now && isInUse(now)) ? accountNameOf(before) : undefined;
+    if (freed !== undefined) this.#enqueue('FleetAccount', freed);
     if (summary(now) === summary(before)) return;
     if (kind === 'FleetAccount') {
       for (const dependant of DEPENDANTS) this.#enqueueOf(dependant, object.metadata.name);
@@ -167,6 +170,10 @@ export class NamespaceCache {
     }
   }
 }
+
+/** Whether an object still stands for something in Muster: its clean-up ends with the finalizer. */
+export const isInUse = (object: KubeObject): boolean =>
+  object.metadata.deletionTimestamp === undefined || hasFinalizer(object);
 
 const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;

@@ -68,7 +68,7 @@ export function reconcilerOf<
     resource: Own,
     { settled }: Settled<z.infer<Status>>,
   ): Promise<number | undefined> {
-    if (resource.deleting) {
+    if (resource.deleting && settled.held !== true) {
       await removeFinalizer(frame, resource);
       return undefined;
     }

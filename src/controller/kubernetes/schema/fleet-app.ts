@@ -15,6 +15,15 @@ const spec = z
   .object({
     accountRef,
     name: z.string().max(100).optional().describe('Name of the app; that of the resource if absent. Immutable.'),
+    adoptAppId: z
+      .string()
+      .max(20)
+      .regex(/^[a-z0-9]{20}$/)
+      .optional()
+      .describe(
+        'An existing app of the account to take over with its daemon, once the operator has made it adoptable by this ' +
+          'resource. It keeps its name. Immutable.',
+      ),
     desiredState: z
       .enum(['Active', 'Revoked'])
       .default('Active')
@@ -43,7 +52,12 @@ const spec = z
       .default('Delete')
       .describe('What becomes of the app when this resource is deleted.'),
   })
-  .meta(rules(immutable('accountRef'), immutable('name')))
+  .meta(
+    rules(immutable('accountRef'), immutable('name'), immutable('adoptAppId'), {
+      rule: '!(has(self.name) && has(self.adoptAppId))',
+      message: 'name cannot be given with adoptAppId: an adopted app keeps its name',
+    }),
+  )
   .describe('The app as it should be.');
 
 const status = z

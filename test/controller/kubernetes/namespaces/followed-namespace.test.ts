@@ -50,6 +50,7 @@ async function following(first: KubeObject | undefined, take: (attempt: number) 
     patch: taken,
     remove: never,
     isLeaving: never,
+    namespaceUid: never,
   };
   const metrics = { informerListed: () => undefined, informerFailed: () => undefined };
   const deps = {

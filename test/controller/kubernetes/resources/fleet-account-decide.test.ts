@@ -42,6 +42,9 @@ const bindingOf = (generation: number): FleetAccountFacts['binding'] => {
 const factsWith = (facts: Partial<FleetAccountFacts> = {}): FleetAccountFacts => ({
   binding: bindingOf(1),
   account: own,
+  owner,
+  former: undefined,
+  users: [],
   apps: { total: 0, active: 0, pending: 0, revoked: 0 },
   sinceStatusMs: Infinity,
   ...facts,
@@ -73,6 +76,41 @@ describe('an account that is not there yet', () => {
     const account = { ...own, ...(adoptableBy !== undefined && { adoptableBy }) };
     expect(reasonOf(decide(adopting, { ...none, account }))).toEqual(NOT_FOUND);
     expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
+  });
+});
+
+describe('an account that a resource of this name had before', () => {
+  const none = factsWith({ binding: undefined, account: undefined });
+  const here = { ...owner, namespaceUid: 'ns-1' };
+  const adopting = resourceWith({ adoptAccountId: ACCOUNT });
+  const former = { uid: 'uid-0', namespace: 'team', name: 'acme', namespaceUid: 'ns-1', at: 5 };
+
+  test('is taken up again where the spec names none', () => {
+    expect(stepOf(decide(resourceWith(), { ...none, former: ACCOUNT }))).toEqual({ do: 'takeUp', accountId: ACCOUNT });
+  });
+
+  test.each([
+    [{ releasedBy: former }, 'the one that was released last'],
+    [{ managedBy: former }, 'the one whose resource was removed by force'],
+  ])('is adopted without another consent: %#, %s', (account, _which) => {
+    const facts = { ...none, owner: here, account: { ...own, managedBy: undefined, ...account } };
+    expect(stepOf(decide(adopting, facts))).toEqual({ do: 'takeUp', accountId: ACCOUNT });
+  });
+
+  test.each([
+    [{ ...former, namespaceUid: 'ns-0' }, here, 'a namespace of this name that is gone'],
+    [{ ...former, name: 'other' }, here, 'another name'],
+    [{ ...former, namespace: 'other' }, here, 'another namespace'],
+    [former, owner, 'a namespace that the operator may not read'],
+  ])('is not that of %o for %o: %s', (releasedBy, asking, _who) => {
+    const facts = { ...none, owner: asking, account: { ...own, managedBy: undefined, releasedBy } };
+    expect(reasonOf(decide(adopting, facts))).toMatchObject({ reason: 'NotAdoptable' });
+  });
+
+  test('is not taken up while it follows another resource', () => {
+    const account = { ...own, managedBy: { ...owner, uid: 'uid-9', name: 'heir' }, releasedBy: former };
+    const facts = { ...none, owner: here, account };
+    expect(reasonOf(decide(adopting, facts))).toMatchObject({ reason: 'NotAdoptable' });
   });
 });
 
@@ -153,6 +191,45 @@ describe('a resource that is being deleted', () => {
     [factsWith({ binding: undefined }), undefined, 'nothing was made, or all is done'],
   ])('%# → %o (%s)', (facts, step, _why) => {
     expect(stepOf(decide(deleting, facts))).toEqual(step);
+  });
+
+  describe('and is in use', () => {
+    const users = ['FleetApp a', 'FleetApp b', 'FleetApp c', 'FleetApp d', 'FleetApp e'];
+    const heldBy = (facts: Partial<FleetAccountFacts>, more: Partial<FleetAccountResource> = {}) =>
+      decide(resourceWith({}, { deleting: true, ...more }), factsWith({ users, ...facts }));
+
+    test('is held, names the first users and counts the others', () => {
+      const decision = heldBy({});
+      expect(decision).toMatchObject({ settled: { held: true } });
+      expect(reasonOf(decision)).toEqual({
+        type: 'Ready',
+        status: 'False',
+        reason: 'InUse',
+        message:
+          'The account is in use: FleetApp a, FleetApp b, FleetApp c and 2 more. The deletion goes on when they are gone.',
+      });
+      expect(reasonOf(heldBy({ users: users.slice(0, 3) }))?.message).toContain('FleetApp c. The deletion');
+    });
+
+    test.each([
+      [9_999, 'as it was told', 1],
+      [10_000, 'The account is in use', 60_000],
+    ])('%d ms after the last status it says: %s', (sinceStatusMs, words, requeueAfterMs) => {
+      const told = { type: 'Ready', status: 'False', reason: 'InUse', message: 'as it was told' } as const;
+      const decision = heldBy({ sinceStatusMs }, { conditions: [{ ...told, lastTransitionTime: '' }] });
+      expect(reasonOf(decision)?.message).toContain(words);
+      expect(decision).toMatchObject({ settled: { requeueAfterMs } });
+    });
+
+    test.each([
+      [{ users: [] }, { do: 'release' }, 'the last user is gone'],
+      [{ account: { ...own, managedBy: { ...owner, uid: 'uid-2' } } }, { do: 'release' }, 'it is another resource’s'],
+      [{ account: undefined }, { do: 'forget' }, 'there is no account'],
+      [{ binding: undefined }, undefined, 'it stands for no account'],
+    ])('is let go: %# → %o (%s)', (facts, step, _why) => {
+      expect(stepOf(heldBy(facts))).toEqual(step);
+      expect(heldBy(facts)).not.toMatchObject({ settled: { held: true } });
+    });
   });
 
   test('is let go where the release is refused', () => {

@@ -192,9 +192,13 @@ describe('rotation', () => {
 describe('what keeps a key from being issued', () => {
   const none: Given = { binding: undefined, secret: undefined };
 
-  test.each(['AccountNotFound', 'AccountNotReady', 'AccountReplaced'] as const)('%s', (is) => {
-    expect(reasonOf(decide(resourceWith(), factsWith({ ...none, account: { is } })))).toMatchObject({ reason: is });
-  });
+  test.each([{ is: 'AccountNotFound' }, { is: 'AccountNotReady' }, { is: 'AccountReplaced', accountId: 'b' }] as const)(
+    '$is',
+    (account) => {
+      const decision = decide(resourceWith(), factsWith({ ...none, account }));
+      expect(reasonOf(decision)).toMatchObject({ reason: account.is });
+    },
+  );
 
   test('a Secret that Muster did not create', () => {
     const facts = factsWith({ ...none, secret: { own: false, digest: 'h' } });

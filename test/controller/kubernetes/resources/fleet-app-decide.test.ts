@@ -35,6 +35,7 @@ const pending = newApp('one', 0, 0);
 const issued = withCode(pending, { hash: 'h1', issuedAt: 0 });
 const active: AppRecord = { ...pending, status: 'active', credential: 'c', spent: [{ hash: 'h1', why: 'used' }] };
 const cutOff = revoked({ ...issued, status: 'active', credential: 'c' }, 1);
+const ofAnother: AppRecord = { ...active, managedBy: { uid: 'uid-2', namespace: 'team', name: 'heir' } };
 const CODE = { hash: 'h1', expiresAt: EXPIRES };
 const CONTENT = { appId: 'A', serverUrl: 'U' };
 const WITH_CODE = { ...CONTENT, enrollCode: 'h1' };
@@ -56,6 +57,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   binding: bindingOf({ code: CODE }),
   account: aReadyAccount('a'),
   app: issued,
+  candidate: undefined,
   seenAt: null,
   secret: { own: true, digests: WITH_CODE },
   wanted: CONTENT,
@@ -308,6 +310,105 @@ describe('the status', () => {
   });
 });
 
+describe('an app that is to be adopted', () => {
+  const adopting = resourceWith({ adoptAppId: APP });
+  const none = { binding: undefined, app: undefined, secret: undefined };
+  const former = { uid: 'uid-0', namespace: 'team', name: 'one' };
+  const NOT_FOUND = reasonOf(decide(adopting, factsWith(none)));
+
+  test.each([
+    [{ ...active, adoptableBy: 'team/one' }, 'an operator named this very resource'],
+    [{ ...cutOff, adoptableBy: 'team/one' }, 'a revoked one, too'],
+    [{ ...active, releasedBy: former }, 'a resource of this name released it'],
+    [{ ...active, managedBy: former }, 'a resource of this name was removed by force'],
+  ])('is adopted: %# (%s)', (candidate, _why) => {
+    expect(stepOf(decide(adopting, factsWith({ ...none, candidate })))).toEqual({ do: 'adopt', appId: APP });
+  });
+
+  test.each([
+    [undefined, 'nobody was named'],
+    ['team/other', 'another resource of the namespace'],
+    ['other/one', 'the same name in another namespace'],
+  ])('is not adopted by %s (%s), and the words are those of an app that does not exist', (adoptableBy, _who) => {
+    const candidate = { ...active, ...(adoptableBy !== undefined && { adoptableBy }) };
+    expect(reasonOf(decide(adopting, factsWith({ ...none, candidate })))).toEqual(NOT_FOUND);
+    expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
+  });
+
+  test('says the same where the consent was used up meanwhile', () => {
+    const refused = [{ do: 'adopt', code: 'not_found', says: undefined }] as const;
+    const facts = factsWith({ ...none, candidate: { ...active, adoptableBy: 'team/one' } });
+    expect(reasonOf(decideFleetApp(adopting, facts, { at: DAY, refused }))).toEqual(NOT_FOUND);
+  });
+
+  const adopted = { binding: bindingOf(), app: { ...active, managedBy: { ...former, uid: 'uid-1' } } };
+  test.each([
+    [adopted, { do: 'write', withoutCode: false }, undefined, 'its daemon is enrolled: no code is issued'],
+    [{ ...adopted, secret: { own: true, digests: CONTENT } }, undefined, 'Active', 'and nothing else is to be done'],
+    [
+      { ...adopted, app: { ...pending, managedBy: adopted.app.managedBy } },
+      { do: 'issue' },
+      undefined,
+      'none enrolled',
+    ],
+    [
+      { ...adopted, app: { ...cutOff, managedBy: adopted.app.managedBy }, secret: { own: true, digests: CONTENT } },
+      undefined,
+      'ChangedOutside',
+      'revoked before: it comes back by a change of the spec alone',
+    ],
+    [{ ...adopted, app: undefined }, undefined, 'ChangedOutside', 'deleted: no other app takes its place'],
+  ])('once it is: %# → %o %s (%s)', (facts, step, reason, _why) => {
+    const decision = decide(adopting, factsWith({ secret: undefined, ...facts }));
+    expect(stepOf(decision)).toEqual(step);
+    expect(reasonOf(decision)?.reason).toBe(reason);
+  });
+
+  test('is revoked where the spec says so, and no other app is made by a later spec', () => {
+    const revoking = resourceWith({ adoptAppId: APP, desiredState: 'Revoked' });
+    expect(stepOf(decide(revoking, factsWith(adopted)))).toMatchObject({ do: 'revoke' });
+    const later = resourceWith({ adoptAppId: APP }, { generation: 2 });
+    expect(reasonOf(decide(later, factsWith({ ...adopted, app: undefined })))?.reason).toBe('ChangedOutside');
+  });
+});
+
+describe('an app that an operator gave to another FleetApp', () => {
+  test.each([
+    [ofAnother, 'that follows it'],
+    [{ ...active, releasedBy: ofAnother.managedBy }, 'that released it since'],
+  ])('is left alone: %# (%s)', (app, _what) => {
+    const revoking = resourceWith({ desiredState: 'Revoked' }, { generation: 2 });
+    expect(reasonOf(decide(revoking, factsWith({ app })))).toMatchObject({
+      status: 'False',
+      reason: 'ManagedByAnother',
+    });
+  });
+});
+
+describe('a resource whose FleetAccount stands for another account now', () => {
+  const account = { is: 'AccountReplaced', accountId: 'b' } as const;
+  const saying = (value: string): FleetAppResource => {
+    const resource = resourceWith();
+    const metadata = { ...resource.object.metadata, annotations: { 'muster.dev/rebind-to': value } };
+    return { ...resource, object: { ...resource.object, metadata } };
+  };
+
+  test('stays where it is without a word, and names the word', () => {
+    const said = reasonOf(decide(resourceWith(), factsWith({ account })));
+    expect(said).toMatchObject({ status: 'False', reason: 'AccountReplaced' });
+    expect(said?.message).toContain('muster.dev/rebind-to=b');
+    expect(reasonOf(decide(saying('a'), factsWith({ account })))).toEqual(said);
+  });
+
+  test('leaves its account by that word, as when it is deleted', () => {
+    expect(stepOf(decide(saying('b'), factsWith({ account })))).toEqual({ do: 'delete' });
+  });
+
+  test('stays in an account that its FleetAccount still stands for, whatever the annotation says', () => {
+    expect(reasonOf(decide(saying('a'), factsWith()))?.reason).toBe('CodeIssued');
+  });
+});
+
 describe('a resource that is being deleted', () => {
   const leaving = (deletionPolicy: FleetAppResource['spec']['deletionPolicy']): FleetAppResource =>
     resourceWith({ deletionPolicy }, { deleting: true });
@@ -315,9 +416,11 @@ describe('a resource that is being deleted', () => {
   test.each([
     ['Delete', active, { do: 'delete' }],
     ['Delete', undefined, { do: 'note', after: undefined }],
-    ['Revoke', active, { do: 'revoke', after: undefined }],
-    ['Revoke', cutOff, { do: 'note', after: undefined }],
-    ['Retain', active, { do: 'note', after: undefined }],
+    ['Revoke', active, { do: 'revoke', after: { ...LINK, code: CODE } }],
+    ['Revoke', cutOff, { do: 'release' }],
+    ['Retain', active, { do: 'release' }],
+    ['Delete', ofAnother, { do: 'note', after: undefined }],
+    ['Revoke', ofAnother, { do: 'note', after: undefined }],
   ] as const)('%s of %o → %o', (policy, app, step) => {
     // Whatever has become of the account's own resource.
     const facts = factsWith({ app, account: { is: 'AccountNotFound' } });

@@ -35,6 +35,7 @@ async function following(
     patch: never,
     remove: never,
     isLeaving,
+    namespaceUid: never,
   };
   const metrics = { informerListed: () => undefined, informerFailed: () => undefined };
   const logged: Following['logged'][number][] = [];

@@ -34,6 +34,7 @@ async function headerOf(
     patch: never,
     remove: never,
     isLeaving: never,
+    namespaceUid: never,
   };
   const secrets = createSecrets({
     api,

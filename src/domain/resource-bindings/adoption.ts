@@ -1,0 +1,65 @@
+import type { AccountRecord, AppRecord } from '../records/records.ts';
+
+/*
+ * The rules by which a custom resource comes to stand for an account or an app that is there already
+ * (docs/adr/0041-adoption.md).
+ */
+
+/**
+ * A custom resource that an account or an app follows. The UID of its namespace tells it from a resource of a later
+ * namespace of that name; it is absent where it could not be read.
+ */
+export type Owner = NonNullable<AccountRecord['managedBy']>;
+
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The name of a custom resource as a consent has it. */
+export const resourceNameOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
+
+const isNamed = (record: Named | undefined, owner: Named): boolean =>
+  record !== undefined && record.namespace === owner.namespace && record.name === owner.name;
+
+/** Whether an operator has consented that this resource adopts the account or the app. */
+export const isOfferedTo = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
+  adoptableBy === resourceNameOf(owner);
+
+/**
+ * Whether the account last followed a resource that this one replaces: one of the same name in the same namespace, by
+ * the namespace's UID, that was deleted. Where the former resource still manages the account it was removed by force,
+ * since two resources of one name never exist at once.
+ */
+export function wasAccountOf({ managedBy, releasedBy }: Ownership, owner: Owner): boolean {
+  const former = managedBy ?? releasedBy;
+  if (!former || owner.namespaceUid === undefined || former.namespaceUid !== owner.namespaceUid) return false;
+  return isNamed(former, owner) && former.uid !== owner.uid;
+}
+type Ownership = Pick<AccountRecord, 'managedBy' | 'releasedBy'>;
+
+/**
+ * Whether the app last followed a resource of the same name that was deleted. The namespace's UID is not asked for: the
+ * resource's account is that of its namespace already.
+ */
+export function wasAppOf(
+  { managedBy, releasedBy }: Pick<AppRecord, 'managedBy' | 'releasedBy'>,
+  owner: Named & { uid: string },
+): boolean {
+  const former = managedBy ?? releasedBy;
+  return isNamed(former, owner) && former?.uid !== owner.uid;
+}
+
+/** Whether the app follows another resource than this one, or did so last. */
+export function isAppOfAnother({ managedBy, releasedBy }: AppRecord, uid: string): boolean {
+  const last = managedBy ?? releasedBy;
+  return last !== undefined && last.uid !== uid;
+}
+
+/** The record as the account or app follows this resource from now on; the consent is used up. */
+export function adoptedBy<T extends { adoptableBy?: string | undefined; releasedBy?: unknown; managedBy?: unknown }>(
+  { adoptableBy: _once, releasedBy: _former, ...rest }: T,
+  owner: Owner,
+): Omit<T, 'adoptableBy' | 'releasedBy'> & { managedBy: Owner } {
+  return { ...rest, managedBy: owner };
+}

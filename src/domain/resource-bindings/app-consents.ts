@@ -1,0 +1,113 @@
+import type { Listed, PageOf } from '../../store/pages.ts';
+import { existing } from '../accounts/accounts.ts';
+import type { AppEntry } from '../fleet/reader.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { AppRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
+import { resourceNameOf } from './adoption.ts';
+import { allBindings } from './bindings.ts';
+
+/** An app as the operator sees it who gives it to a custom resource. */
+export interface ConsentedApp extends Pick<AppRecord, 'name' | 'status' | 'adoptableBy'> {
+  readonly appId: string;
+  /** `namespace/name` of the FleetApp that stands for the app. */
+  readonly managedBy: string | undefined;
+}
+
+/** The operator's consent that custom resources adopt apps, as `Accounts` has it for accounts. */
+export interface AppConsents {
+  /**
+   * Lists the apps of an account in the order of their ids.
+   * @throws Refusal `not_found`; StoreUnavailable, BadRecord
+   */
+  list(accountId: string, page: PageOf): Promise<Listed<ConsentedApp>>;
+  /**
+   * Names the custom resource that may adopt the app, once; `null` allows none. Either forgets the resource that
+   * released the app.
+   * @param adoptableBy `namespace/name`
+   * @throws Refusal `not_found`, `invalid_request` while a replica runs that does not know of it; StoreUnavailable, Busy
+   */
+  change(origin: Origin, accountId: string, appId: string, adoptableBy: string | null): Promise<ConsentedApp>;
+}
+
+export interface AppConsentsDeps extends MutationDeps {
+  /** Whether every live replica knows of apps that are adopted. @throws StoreUnavailable */
+  readonly mayConsent: () => Promise<boolean>;
+}
+
+/** Creates the operator's consents on apps; see `AppConsents`. */
+export function createAppConsents(deps: AppConsentsDeps): AppConsents {
+  return {
+    list: (accountId, page) => list(deps, accountId, page),
+    change: (origin, accountId, appId, adoptableBy) => change(deps, origin, accountId, appId, adoptableBy),
+  };
+}
+
+async function list(
+  { fleet, store }: AppConsentsDeps,
+  accountId: string,
+  { limit, after = '' }: PageOf,
+): Promise<Listed<ConsentedApp>> {
+  const account = await existing(await fleet.current(), accountId);
+  const later = [...(await account.apps())].filter(({ id }) => id > after).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const page = later.slice(0, limit);
+  // An app that was created for its resource does not name it: the binding does.
+  const bound = new Map<string, string>();
+  for await (const { record } of page.length === 0 ? [] : allBindings(store)) {
+    if (record.accountId === accountId && record.appId !== undefined) bound.set(record.appId, resourceNameOf(record));
+  }
+  const items = page.map((app) => viewOf(app, app.record, bound.get(app.id)));
+  return { items, next: later.length > limit ? page.at(-1)?.id : undefined };
+}
+
+const viewOf = ({ id }: AppEntry, record: AppRecord, bound?: string): ConsentedApp => ({
+  appId: id,
+  name: record.name,
+  status: record.status,
+  adoptableBy: record.adoptableBy,
+  managedBy: record.managedBy ? resourceNameOf(record.managedBy) : bound,
+});
+
+async function change(
+  deps: AppConsentsDeps,
+  origin: Origin,
+  accountId: string,
+  appId: string,
+  adoptableBy: string | null,
+): Promise<ConsentedApp> {
+  const known = adoptableBy === null || (await deps.mayConsent());
+  return await mutate<ConsentedApp>(
+    deps,
+    origin,
+    async (reader): Promise<Step<ConsentedApp> | Unchanged<ConsentedApp>> => {
+      const account = await existing(reader, accountId);
+      const app = await account.app(appId);
+      if (!app) throw new Refusal('not_found');
+      if (!known) {
+        throw new Refusal(
+          'invalid_request',
+          'adoptableBy: a replica of an earlier version runs. Upgrade all of them first.',
+        );
+      }
+      const { adoptableBy: before, releasedBy, ...rest } = app.record;
+      const record: AppRecord = { ...rest, ...(adoptableBy !== null && { adoptableBy }) };
+      const result = viewOf(app, record);
+      if (before === record.adoptableBy && releasedBy === undefined) return { unchanged: result };
+      return {
+        accountId,
+        action: 'app.changed',
+        appId,
+        detail: { adoptableBy: adoptableBy ?? '' },
+        expect: [
+          { key: KEYS.account(accountId), revision: account.revision },
+          { key: KEYS.app(accountId, appId), revision: app.revision },
+        ],
+        write: [put(KEYS.app(accountId, appId), record)],
+        result,
+      };
+    },
+  );
+}

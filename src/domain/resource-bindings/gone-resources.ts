@@ -1,0 +1,93 @@
+import type { Expectation } from '../../store/port.ts';
+import type { FleetReader } from '../fleet/reader.ts';
+import { relyingOn } from '../mutation/authority.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { AccountRecord, AppRecord } from '../records/records.ts';
+import { isAppOfAnother, resourceNameOf } from './adoption.ts';
+import type { BindingOf, BindingRecord, Bindings } from './bindings.ts';
+
+/** Removes the bindings of custom resources that went without their clean-up. */
+export interface GoneResources {
+  /**
+   * Removes a binding. The account, the app and the keys that it names stay as they are, since nothing tells any more
+   * what the resource would have wished for them; an account or app that followed the resource follows none.
+   * @throws StaleRead where the binding has changed or the term has ended; StoreUnavailable, Busy
+   */
+  forget(origin: Origin, bindings: Bindings, gone: BindingOf): Promise<void>;
+}
+
+export interface GoneResourcesDeps extends MutationDeps {
+  /** Whether every live replica knows of accounts and apps that remember a resource. @throws StoreUnavailable */
+  readonly mayRemember: () => Promise<boolean>;
+}
+
+/** Creates the removal of bindings; see `GoneResources`. */
+export function createGoneResources(deps: GoneResourcesDeps): GoneResources {
+  return { forget: (origin, bindings, gone) => forget(deps, origin, bindings, gone) };
+}
+
+async function forget(deps: GoneResourcesDeps, origin: Origin, bindings: Bindings, gone: BindingOf): Promise<void> {
+  const { uid, record } = gone;
+  const { accountId } = record;
+  if (!(await (await deps.fleet.current()).account(accountId))) return await bindings.save(uid, gone, undefined);
+  const remembers = await deps.mayRemember();
+  const precondition = bindings.precondition(uid, gone, undefined);
+  await mutate<void>(deps, origin, async (reader) => {
+    await precondition.recheck();
+    return relyingOn(precondition, await forgettingStep(reader, gone, remembers, origin.at));
+  });
+}
+
+async function forgettingStep(
+  reader: FleetReader,
+  { uid, record }: BindingOf,
+  remembers: boolean,
+  at: number,
+): Promise<Step<void>> {
+  const { accountId, appId, kind } = record;
+  const account = await reader.account(accountId);
+  const app = appId === undefined ? undefined : await account?.app(appId);
+  const released = account && withoutAccountOwner(account.record, uid, remembers, at);
+  const freed = app && withoutAppOwner(app.record, uid, record, remembers);
+  const [accountKey, appKey] = [KEYS.account(accountId), KEYS.app(accountId, appId ?? '')];
+  const expect: Expectation[] = [];
+  if (account && released) expect.push({ key: accountKey, revision: account.revision });
+  if (app && freed) expect.push({ key: appKey, revision: app.revision });
+  return {
+    accountId,
+    action: 'resource.forgotten',
+    ...(appId !== undefined && { appId }),
+    detail: { kind, resource: resourceNameOf(record), ...(record.key && { keyId: record.key.keyId }) },
+    expect,
+    write: [...(released ? [put(accountKey, released)] : []), ...(freed ? [put(appKey, freed)] : [])],
+    result: undefined,
+  };
+}
+
+/** Undefined where the account follows another resource, or none. */
+function withoutAccountOwner(
+  { managedBy, releasedBy: _former, ...rest }: AccountRecord,
+  uid: string,
+  remembers: boolean,
+  at: number,
+): AccountRecord | undefined {
+  if (managedBy?.uid !== uid) return undefined;
+  const { namespace, name, namespaceUid } = managedBy;
+  if (!remembers || namespaceUid === undefined) return rest;
+  return { ...rest, releasedBy: { uid, namespace, name, namespaceUid, at } };
+}
+
+/** Undefined where the app follows another resource, or has nothing to be changed. */
+function withoutAppOwner(
+  record: AppRecord,
+  uid: string,
+  { namespace, name }: BindingRecord,
+  remembers: boolean,
+): AppRecord | undefined {
+  const { managedBy, releasedBy: _former, ...rest } = record;
+  if (isAppOfAnother(record, uid) || (!remembers && !managedBy)) return undefined;
+  return remembers ? { ...rest, releasedBy: { uid, namespace, name } } : rest;
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { pino } from 'pino';
+import { KubeError, type KubeObject } from '../../../src/controller/kubernetes/client/kube-api.ts';
+import { ROUND_MS, sweepGoneResources, sweepRound } from '../../../src/controller/kubernetes/gone-resources.ts';
+import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
+import type { BindingOf, Bindings } from '../../../src/domain/resource-bindings/bindings.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+/* Which bindings the leader takes for those of resources that are gone. */
+
+const binding = (uid: string, namespace = 'team', kind = 'FleetApp'): BindingOf => ({
+  uid,
+  revision: 1,
+  record: { kind, namespace, name: `of-${uid}`, accountId: 'a', generation: 1 },
+});
+const object = (uid: string, as = uid): KubeObject => ({
+  metadata: { uid: as, name: `of-${uid}`, namespace: 'team', resourceVersion: '1', generation: 1, finalizers: [] },
+});
+
+interface World {
+  readonly bindings: readonly BindingOf[];
+  /** The UIDs of the resources that memory has in `team`; undefined where `team` is not in memory. */
+  readonly known?: readonly string[] | undefined;
+  /** What the API server answers; nothing by default. */
+  readonly get?: (name: string) => Promise<KubeObject | undefined>;
+  readonly namespaceUid?: (namespace: string) => Promise<string | undefined>;
+  readonly forget?: () => Promise<void>;
+}
+
+function sweeping({ bindings, known, get, namespaceUid, forget }: World) {
+  const clock = new FakeClock();
+  const forgotten: string[] = [];
+  const counted: string[] = [];
+  const ending = new AbortController();
+  const memory = {
+    kindsSynced: true,
+    find: (_kind: string, name: string) =>
+      known?.includes(name.slice(3)) === true ? object(name.slice(3)) : undefined,
+  };
+  let listings = 0;
+  const all = async function* (after: string): AsyncGenerator<BindingOf, void> {
+    listings += 1;
+    yield* bindings.filter(({ uid }) => uid > after);
+  };
+  const never = (): never => {
+    throw new Error('a sweep writes no binding itself');
+  };
+  const store: Bindings = { all, get: never, save: never, precondition: never };
+  const deps = {
+    api: {
+      get: (_type: unknown, _namespace: string, name: string) => get?.(name) ?? Promise.resolve(undefined),
+      namespaceUid: (namespace: string) => namespaceUid?.(namespace) ?? Promise.resolve('ns'),
+    },
+    term: { fence: [], signal: ending.signal },
+    bindings: () => store,
+    domain: {
+      random: { bytes: (count: number) => Buffer.alloc(count) },
+      goneResources: {
+        forget: async (_origin: unknown, _bindings: unknown, { uid }: BindingOf) => {
+          await forget?.();
+          forgotten.push(uid);
+        },
+      },
+    },
+    cacheOf: (namespace: string) => (namespace === 'team' && known ? memory : undefined),
+    clock,
+    deadlines: { requestMs: 1000 },
+    log: pino({ level: 'silent' }),
+    metrics: { bindingForgotten: (kind: string) => void counted.push(kind) },
+  };
+  return { deps, clock, ending, forgotten, counted, listings: () => listings };
+}
+
+describe('a binding', () => {
+  const two = [binding('1-alive'), binding('2-missing')];
+  test.each<[Partial<World>, readonly string[], string]>([
+    [{}, ['2-missing'], 'the API server has no such resource'],
+    [{ get: async () => object('2-missing', 'another') }, ['2-missing'], 'it has one of another UID'],
+    [{ get: async () => object('2-missing') }, [], 'it has it, and memory is behind'],
+    [{ get: () => Promise.reject(new KubeError('refused', 403, 'no')) }, [], 'it may not be asked'],
+    [{ known: [] }, [], 'no resource at all is there: perhaps it is another cluster'],
+    [
+      { bindings: [...two, binding('3', 'gone')], namespaceUid: async () => undefined },
+      ['2-missing', '3'],
+      'a namespace that is gone',
+    ],
+    [{ bindings: [...two, binding('3', 'left')] }, ['2-missing'], 'a namespace that is there, and not followed'],
+    [
+      {
+        bindings: [...two, binding('3', 'x')],
+        namespaceUid: () => Promise.reject(new KubeError('refused', 403, 'no')),
+      },
+      ['2-missing'],
+      'a namespace that may not be read',
+    ],
+    [{ bindings: [...two, binding('3', 'team', 'FleetLater')] }, ['2-missing'], 'a kind of a later version'],
+    [{ forget: () => Promise.reject(new StaleRead('changed')) }, [], 'it has changed since, or another one leads'],
+  ])('%# → %o (%s)', async (world, expected, _why) => {
+    const { deps, forgotten, counted } = sweeping({ bindings: two, known: ['1-alive'], ...world });
+    await sweepRound(deps, '');
+    expect(forgotten).toEqual(expected);
+    expect(counted).toEqual(expected.map(() => 'FleetApp'));
+  });
+});
+
+test('a round asks the API server at most 200 times, and the next one goes on there', async () => {
+  const many = Array.from({ length: 500 }, (_, at) => binding(String(at).padStart(3, '0')));
+  const { deps, forgotten } = sweeping({ bindings: many, known: ['000', '200', '450'] });
+  const first = await sweepRound(deps, '');
+  expect([forgotten.length, first.after]).toEqual([200, '201']);
+  const second = await sweepRound(deps, first.after);
+  expect(second.after).toBe('401');
+});
+
+test('a round is repeated soon while memory is not filled, and else after ten minutes', async () => {
+  const world = { bindings: [binding('1')], known: undefined as readonly string[] | undefined };
+  const { deps, clock, ending, listings } = sweeping(world);
+  const ended = sweepGoneResources(deps);
+  await until(() => listings() === 1);
+  for (const [pauseMs, count] of [
+    [1000, 2],
+    [2000, 3],
+  ] as const) {
+    await clock.advance(pauseMs);
+    await until(() => listings() === count);
+  }
+  ending.abort();
+  await ended;
+  const filled = sweeping({ ...world, known: ['1'] });
+  const over = sweepGoneResources(filled.deps);
+  await until(() => filled.listings() === 1);
+  await filled.clock.advance(ROUND_MS - 1);
+  expect(filled.listings()).toBe(1);
+  await filled.clock.advance(1);
+  await until(() => filled.listings() === 2);
+  filled.ending.abort();
+  await over;
+});

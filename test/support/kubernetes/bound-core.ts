@@ -1,0 +1,79 @@
+import type { Caller } from '../../../src/domain/apps/apps.ts';
+import type { Origin } from '../../../src/domain/mutation/step.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
+import { createAppConsents } from '../../../src/domain/resource-bindings/app-consents.ts';
+import { createBindings, type Binding, type BindingRecord } from '../../../src/domain/resource-bindings/bindings.ts';
+import { createBoundAccounts } from '../../../src/domain/resource-bindings/bound-accounts.ts';
+import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
+import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
+import { createGoneResources } from '../../../src/domain/resource-bindings/gone-resources.ts';
+import { openedCore } from '../service/opened-core.ts';
+import type { Backend } from '../store/backends.ts';
+import { PATIENT } from '../time/patience.ts';
+
+export const ACCOUNT = 'a'.repeat(16);
+export const OTHER = 'b'.repeat(16);
+export const owner: Owner = { uid: 'uid-1', namespace: 'team', name: 'acme' };
+export const wish = { name: 'acme', entitlement: 'standard', managedBy: owner } as const;
+
+/**
+ * The tools of an operator, and an account with its binding.
+ * @param everyReplicaKnows whether every replica knows of adoption; by default it does
+ */
+export async function operated(backend: Backend, everyReplicaKnows: () => boolean = () => true) {
+  const mayRemember = async (): Promise<boolean> => everyReplicaKnows();
+  const opened = await openedCore(backend, { deadlines: PATIENT });
+  const { core, domain } = opened;
+  const { store, clock, clockWatch } = core;
+  const origin = (): Origin => ({
+    actor: 'kubernetes:team/FleetAccount/acme',
+    requestId: 'request',
+    at: clock.now(),
+    deadline: clock.monotonic() + 60_000,
+  });
+  const bindings = createBindings(store, []);
+  const accounts = createBoundAccounts({ ...domain.mutations, clockWatch, mayRemember });
+  await accounts.create(origin(), ACCOUNT, wish, bindings.precondition(owner.uid, undefined, bindingTo(ACCOUNT)));
+  const account = async (accountId = ACCOUNT) => await (await core.fleet.current()).account(accountId);
+  return {
+    ...domain,
+    core,
+    store,
+    bindings,
+    origin,
+    account,
+    boundAccounts: accounts,
+    keys: createBoundKeys(domain.mutations),
+    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues, mayRemember }),
+    consents: createAppConsents({ ...domain.mutations, mayConsent: mayRemember }),
+    gone: createGoneResources({ ...domain.mutations, mayRemember }),
+    /** The caller of a commit after which the resource with this UID has the binding `after`. */
+    caller: async (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<Caller> => ({
+      accountId: ACCOUNT,
+      authority: { precondition: bindings.precondition(uid, before, after) },
+      reader: await core.fleet.current(),
+      origin: origin(),
+    }),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  };
+}
+export type Operated = Awaited<ReturnType<typeof operated>>;
+
+/** A binding to the account. */
+export const bindingTo = (accountId: string, more: Partial<BindingRecord> = {}): BindingRecord => ({
+  kind: 'FleetApiKey',
+  namespace: 'team',
+  name: 'ci',
+  accountId,
+  generation: 1,
+  ...more,
+});
+
+/** How each ended: `done`, the code of the refusal, or the name of the error. */
+export const outcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
+  (await Promise.allSettled(work)).map((settled) => {
+    if (settled.status === 'fulfilled') return 'done';
+    const reason: unknown = settled.reason;
+    return reason instanceof Refusal ? reason.code : reason instanceof Error ? reason.name : 'thrown';
+  });
