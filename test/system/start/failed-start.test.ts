@@ -86,6 +86,7 @@ test.concurrent.each<Case>([
     async () => ({
       ...embedded('outside'),
       MUSTER_ROLES: 'api,device,controller,kubernetes',
+      MUSTER_KUBERNETES_RELEASE: 'default/muster',
       MUSTER_KUBERNETES_DEVICE_URL: 'https://device.example.com',
       MUSTER_KUBERNETES_NAMESPACES: 'default',
     }),
