@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import type { Clock } from '../time/clock.ts';
 
@@ -10,13 +11,11 @@ export interface StartProgress {
 }
 
 /**
- * The time in which a start comes to listen, or ends. A supervisor restarts a process that has ended, and leaves alone
- * one that hangs. It exceeds what the waits of a start may take together, so that each of them ends with its own words,
- * and leaves time to end within 40 s.
+ * What a start may wait in all until it comes to listen, or ends. A supervisor restarts a process that has ended, and
+ * leaves alone one that hangs. It exceeds what the waits of a start take, so that each of them ends with its own words,
+ * and leaves time to load the program, and to end, within 40 s.
  */
-export const START_MS_MAX = 36_000;
-/** What loading the program counts for at most, so that a machine that is busy keeps some time for the rest. */
-const LOADING_MS_MAX = 20_000;
+export const START_MS_MAX = 35_000;
 const LOOK_EVERY_MS = 1_000;
 
 /** A start that has neither come to listen nor failed in time. */
@@ -24,20 +23,23 @@ export class StartTookTooLong extends Error {
   override readonly name = 'StartTookTooLong';
 }
 
+/** How long this process has waited in its event loop: not while it computes, nor while it has no processor for that. */
+const waitedByThisProcess = (): number => performance.eventLoopUtilization().idle;
+
 /**
- * One deadline for all that a start does, on the monotonic clock. Only what is waited for counts: a process that is
- * busy itself, or is stopped, for longer than two looks is not ended for that, or a large store would never open.
+ * One deadline for all that a start does. Only what is waited for counts: a start that is busy itself is not ended for
+ * that, however slow its machine is, or a large store would never open; nor is one that was stopped.
  */
 export class StartDeadline implements StartProgress {
   readonly #clock: Clock;
-  readonly #beganAt: number;
+  readonly #waitedMs: () => number;
   #cause: Error | undefined;
   #lifted = false;
 
-  /** @param beganAt an instant of the clock; 0 is the beginning of this process on that of the machine */
-  constructor(clock: Clock, beganAt = 0) {
+  /** @param waitedMs how long the process has waited since some instant */
+  constructor(clock: Clock, waitedMs = waitedByThisProcess) {
     this.#clock = clock;
-    this.#beganAt = beganAt;
+    this.#waitedMs = waitedMs;
   }
 
   waiting(cause: Error): void {
@@ -62,13 +64,15 @@ export class StartDeadline implements StartProgress {
   }
 
   async #passed(over: AbortSignal): Promise<never> {
-    const clock = this.#clock;
-    let waitedMs = Math.min(clock.monotonic() - this.#beganAt, LOADING_MS_MAX);
+    let seenMs = this.#waitedMs();
+    let countedMs = 0;
     while (!over.aborted) {
-      if (waitedMs >= START_MS_MAX && !this.#lifted) throw new StartTookTooLong(tookTooLong(this.#cause));
-      const before = clock.monotonic();
-      await clock.sleep(LOOK_EVERY_MS, over);
-      waitedMs += Math.min(clock.monotonic() - before, 2 * LOOK_EVERY_MS);
+      if (countedMs >= START_MS_MAX && !this.#lifted) throw new StartTookTooLong(tookTooLong(this.#cause));
+      await this.#clock.sleep(LOOK_EVERY_MS, over);
+      const nowMs = this.#waitedMs();
+      // A process that is stopped while it waits seems to wait all that time.
+      countedMs += Math.min(nowMs - seenMs, 2 * LOOK_EVERY_MS);
+      seenMs = nowMs;
     }
     // The start has decided.
     return await new Promise<never>(() => undefined);
