@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../store/port.ts';
-import { askOverTls, askPlainly, isHttp2, speaksTls, type Look, type Tls } from './etcd-probe.ts';
+import { ANSWER_MS_MAX, askOverTls, askPlainly, isHttp2, speaksTls, type Look, type Tls } from './etcd-probe.ts';
 
 /** The address of etcd cannot be used as it is now. The message tells a person why, and what to do. */
 export class UnusableAddress extends StoreUnavailable {
@@ -20,28 +20,35 @@ export class UnusableAddress extends StoreUnavailable {
 export async function faultOfAddresses(
   urls: readonly string[],
   tls: Tls | undefined,
+  answerMs = ANSWER_MS_MAX,
 ): Promise<UnusableAddress | undefined> {
-  const faults = await Promise.all(urls.map(async (url) => faultOf(url, tls)));
+  const faults = await Promise.all(urls.map(async (url) => faultOf(url, tls, answerMs)));
   return faults.find((fault) => fault?.mayPass === false) ?? faults.find((fault) => fault !== undefined);
 }
 
-async function faultOf(url: string, tls: Tls | undefined): Promise<UnusableAddress | undefined> {
-  const plain = await askPlainly(url);
+async function faultOf(url: string, tls: Tls | undefined, answerMs: number): Promise<UnusableAddress | undefined> {
+  const plain = await askPlainly(url, answerMs);
+  if (plain.outcome === 'unnamed') return new UnusableAddress(unnamed(url));
   if (plain.outcome === 'unconnected') return new UnusableAddress(unconnected(url));
   if (plain.outcome === 'failed' && plain.code in OF_THE_SYSTEM) {
     return new UnusableAddress(`${OF_THE_SYSTEM[plain.code]?.(url)}`);
   }
-  return url.startsWith('https:') ? await faultOverTls(url, plain, tls) : await faultInPlain(url, plain);
+  return url.startsWith('https:')
+    ? await faultOverTls(url, plain, { tls, answerMs })
+    : await faultInPlain(url, plain, answerMs);
 }
 
 const unconnected = (url: string): string =>
   `${url} does not answer a connection: its machine is off, or a firewall drops the packets; correct the address, or ` +
   'let them through';
 
+const unnamed = (url: string): string =>
+  `the name in ${url} cannot be looked up: the name servers of this machine do not answer`;
+
 const OF_THE_SYSTEM: Readonly<Record<string, (url: string) => string>> = {
   ECONNREFUSED: (url) => `nothing listens at ${url}: start etcd, or correct the address`,
   ENOTFOUND: (url) => `the name in ${url} is not known: correct the address`,
-  EAI_AGAIN: (url) => `the name in ${url} cannot be looked up: the name servers of this machine do not answer`,
+  EAI_AGAIN: unnamed,
   EHOSTUNREACH: (url) => `there is no way to ${url}: correct the address, or the network of this machine`,
   ENETUNREACH: (url) => `there is no way to ${url}: correct the address, or the network of this machine`,
   ETIMEDOUT: unconnected,
@@ -58,10 +65,10 @@ const closes = (url: string): string =>
 const noEtcd = (url: string, speaks: string): string =>
   `what listens at ${url} is no etcd: it ${speaks}; correct the address`;
 
-async function faultInPlain(url: string, plain: Look): Promise<UnusableAddress | undefined> {
+async function faultInPlain(url: string, plain: Look, answerMs: number): Promise<UnusableAddress | undefined> {
   const answer = answerIn(plain);
   const isHttp = /^HTTP\/1\.[01] /.test(answer);
-  if (!/^HTTP\/1\.[01] 2/.test(answer) && (await speaksTls(url))) {
+  if (!/^HTTP\/1\.[01] 2/.test(answer) && (await speaksTls(url, answerMs))) {
     return new UnusableAddress(`${url} speaks TLS: write https://, and set MUSTER_ETCD_CA_FILE`, false);
   }
   if (plain.outcome === 'answered') {
@@ -71,12 +78,21 @@ async function faultInPlain(url: string, plain: Look): Promise<UnusableAddress |
   return new UnusableAddress(plain.outcome === 'silent' ? silent(url) : closes(url));
 }
 
-async function faultOverTls(url: string, plain: Look, tls: Tls | undefined): Promise<UnusableAddress | undefined> {
+interface HowToAsk {
+  readonly tls: Tls | undefined;
+  readonly answerMs: number;
+}
+
+async function faultOverTls(
+  url: string,
+  plain: Look,
+  { tls, answerMs }: HowToAsk,
+): Promise<UnusableAddress | undefined> {
   // A server that speaks TLS answers a plain request with a refusal, if at all.
   if (/^HTTP\/1\.[01] 2/.test(answerIn(plain))) {
     return new UnusableAddress(`${url} does not speak TLS: write http://, or have etcd listen with TLS`, false);
   }
-  const look = await askOverTls(url, tls);
+  const look = await askOverTls(url, tls, answerMs);
   if (look.outcome === 'answered') {
     return isHttp2(look.bytes) ? undefined : new UnusableAddress(noEtcd(url, 'speaks TLS, and no HTTP/2 over it'));
   }
