@@ -117,22 +117,23 @@ test('a round is repeated soon while memory is not filled, and else after ten mi
   const world = { bindings: [binding('1')], known: undefined as readonly string[] | undefined };
   const { deps, clock, ending, listings } = sweeping(world);
   const ended = sweepGoneResources(deps);
-  await until(() => listings() === 1);
+  // The clock moves on only once the pause after the round has begun.
+  await until(() => listings() === 1 && clock.sleeping === 1);
   for (const [pauseMs, count] of [
     [1000, 2],
     [2000, 3],
   ] as const) {
-    await clock.advance(pauseMs);
-    await until(() => listings() === count);
+    clock.advance(pauseMs);
+    await until(() => listings() === count && clock.sleeping === 1);
   }
   ending.abort();
   await ended;
   const filled = sweeping({ ...world, known: ['1'] });
   const over = sweepGoneResources(filled.deps);
-  await until(() => filled.listings() === 1);
-  await filled.clock.advance(ROUND_MS - 1);
+  await until(() => filled.listings() === 1 && filled.clock.sleeping === 1);
+  filled.clock.advance(ROUND_MS - 1);
   expect(filled.listings()).toBe(1);
-  await filled.clock.advance(1);
+  filled.clock.advance(1);
   await until(() => filled.listings() === 2);
   filled.ending.abort();
   await over;
