@@ -46,6 +46,8 @@ function verdictOf({ metadata, status }: Pick<Listed, 'metadata' | 'status'>): V
   const ready = status.conditions.find(({ type }) => type === READY);
   const trouble = status.conditions
     .filter(({ type, status: is }) => type !== READY && !EXPLAINING.has(type) && is !== 'False')
+    // `Stalled` repeats what `Ready` says.
+    .filter(({ reason, message }) => reason !== ready?.reason || message !== ready.message)
     .map(({ type, status: is, reason, message }) => `${type}=${is} ${reason}: ${message}`);
   const isTrue = ready?.status === 'True';
   if (metadata.deletionTimestamp !== undefined) {

@@ -42,6 +42,11 @@ test.each([
     [STALLED, UNREADY],
     [false, 'SecretWriteFailed', expect.stringMatching(/^The quota is used up; Stalled=True FollowedTwice: /)],
   ],
+  [
+    'not ready, and stalled for the same reason, which is said once',
+    [UNREADY, condition('Stalled', 'True', UNREADY.reason, UNREADY.message)],
+    [false, 'SecretWriteFailed', 'The quota is used up.'],
+  ],
   ['followed by nobody', [], [false, 'NotSeen', expect.stringContaining('none follows its namespace')]],
   [
     'refused by an operator that writes no Ready',
