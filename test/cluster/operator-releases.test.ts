@@ -128,6 +128,21 @@ describeOn('control plane', 'two releases that follow one namespace', () => {
     await team.eventually('the Lease to change hands', async () => (await holder(team)) === ONE);
   });
 
+  test('a namespace that is out of the values after a restart is released, and the other acts at once', async () => {
+    const team = await Namespace.create(plane, 'team', { looking });
+    const kept = await Namespace.create(plane, 'kept', { looking });
+    const before = `fleet/before-${process.pid}`;
+    const after = `fleet/after-${process.pid}`;
+    const one = await start(before, [team.name, kept.name]);
+    await team.eventually('the Leases', async () => (await holder(team)) === before && (await holder(kept)) === before);
+    await using other = await start(after, [team.name]);
+    await team.eventually('the refusal', async () => (await standing(other, 'held_by_another')) === '1');
+    await one[Symbol.asyncDispose]();
+    await using again = await start(before, [kept.name]);
+    await team.eventually('the Lease to change hands', async () => (await holder(team)) === after);
+    expect([await holder(kept), await standing(again, 'followed')]).toEqual([before, '1']);
+  });
+
   describe('that race', () => {
     let front: ApiFront;
     let team: Namespace;

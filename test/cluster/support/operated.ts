@@ -22,7 +22,8 @@ export const operating = (kubeconfig: string, ...namespaces: readonly string[]):
   MUSTER_ROLES: 'api,device,controller,kubernetes',
   MUSTER_KUBERNETES_NAMESPACES: namespaces.join(','),
   MUSTER_KUBERNETES_DEVICE_URL: DEVICE_URL,
-  MUSTER_KUBERNETES_RELEASE: 'fleet/muster',
+  // A release of its own: one gives up the Leases that it holds in namespaces which it does not follow.
+  MUSTER_KUBERNETES_RELEASE: `fleet/${namespaces[0] ?? 'muster'}`,
   KUBECONFIG: kubeconfig,
 });
 

@@ -1,7 +1,7 @@
 import { Slots } from '../../../concurrency/slots.ts';
 import type { KubeObject, ResourceType } from '../client/kube-api.ts';
 import type { KindName } from '../schema/common.ts';
-import { LEASE_SELECTOR, LEASES } from './claim.ts';
+import { holderOf, LEASE_SELECTOR, LEASES, releaseLease } from './claim.ts';
 import { FollowedNamespace, type FollowedNamespaceDeps } from './followed-namespace.ts';
 import { Informer, type Change } from '../runtime/informer.ts';
 import { KindInformers } from '../runtime/kind-informers.ts';
@@ -124,10 +124,13 @@ export class Following {
       fieldSelector: LEASE_SELECTOR,
       onListed: () => {
         for (const { followed } of this.#members.values()) followed.look();
+        this.#giveUpOthers();
       },
       onChange: ({ now, before }) => {
         const object = now ?? before;
-        if (object) memberOf(object.metadata.namespace)?.followed.leaseChanged(now, before);
+        if (!object) return;
+        memberOf(object.metadata.namespace)?.followed.leaseChanged(now, before);
+        if (now) this.#giveUp(now);
       },
     });
   }
@@ -148,6 +151,7 @@ export class Following {
     return new Informer(this.#deps, {
       ...options,
       type: NAMESPACES,
+      onListed: () => this.#giveUpOthers(),
       onChange: ({ now, before }) => this.#namespaceChanged((now ?? before)?.metadata.name ?? ''),
     });
   }
@@ -199,11 +203,35 @@ export class Following {
     member.followed.cache.addAll();
     this.#members.delete(name);
     member.letGo.abort(new Error('the namespace is followed no more'));
-    const released = member.ended.then(() => member.followed.release());
+    this.#leave(
+      name,
+      member.ended.then(() => member.followed.release()),
+    );
+  }
+
+  /** @param released never rejects */
+  #leave(name: string, released: Promise<void>): void {
     const left: Promise<void> = released.finally(() => {
       if (this.#leaving.get(name) === left) this.#leaving.delete(name);
     });
     this.#leaving.set(name, left);
+  }
+
+  /** Gives up the Leases that the release holds from before, in namespaces that it follows no more. */
+  #giveUpOthers(): void {
+    for (const lease of this.#leases?.everywhere() ?? []) this.#giveUp(lease);
+  }
+
+  #giveUp(lease: KubeObject): void {
+    const { api, release, log } = this.#deps;
+    const { namespace } = lease.metadata;
+    // Until all have been listed, a namespace that is followed would be taken for one that is not.
+    if (!this.#leases?.synced || !this.#namespaces.every(({ synced }) => synced)) return;
+    if (holderOf(lease) !== release || this.#members.has(namespace) || this.#leaving.has(namespace)) return;
+    const released = releaseLease({ api, namespace, release }, lease, this.#signal).catch((error: unknown) => {
+      log.debug({ err: error, namespace }, 'the Lease of a namespace that is not followed could not be released');
+    });
+    this.#leave(namespace, released);
   }
 }
 

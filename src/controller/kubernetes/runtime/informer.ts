@@ -102,6 +102,11 @@ export class Informer {
     return this.#objects.get(namespace)?.values() ?? [];
   }
 
+  /** Those of every namespace. */
+  *everywhere(): Iterable<KubeObject> {
+    for (const named of this.#objects.values()) yield* named.values();
+  }
+
   /** Takes the answer to an own write of an object that was read here: the watch may take a while to bring it. */
   written(answer: KubeObject, read: KubeObject | undefined): void {
     const known = this.get(answer.metadata.name, answer.metadata.namespace);
