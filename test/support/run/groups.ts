@@ -38,6 +38,7 @@ export const QUICK: readonly string[] = [
   'test/controller/kubernetes/failures/failure.test.ts',
   'test/controller/kubernetes/gone-resources.test.ts',
   'test/controller/kubernetes/namespaces/followed-namespace.test.ts',
+  'test/controller/kubernetes/namespaces/outside.test.ts',
   'test/controller/kubernetes/resources/fleet-account-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-api-key-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-app-decide.test.ts',

@@ -32,6 +32,8 @@ const BACK_OFF = { firstMs: 1000, maxMs: 30_000 };
 const YIELD_MS = 30_000;
 const SLEEP_MS_MAX = 3_600_000;
 const RELEASE_MS_MAX = 10_000;
+/** How the API server speaks of a right that nobody has given: a quota or a policy refuses in other words. */
+const LACKS_RIGHT = /cannot [a-z]+ resource "leases"/;
 
 type State = 'starting' | 'held' | 'not_granted' | 'held_by_another';
 
@@ -47,6 +49,7 @@ export class FollowedNamespace {
   #told: NamespaceStanding = 'starting';
   /** The release that was last seen to hold the Lease. */
   #holder: string | undefined;
+  #refusal: string | undefined;
   #yieldsUntil = 0;
   #failures = 0;
   /** Ends the pause before the next look. */
@@ -60,6 +63,15 @@ export class FollowedNamespace {
     this.#options = options;
     this.#claim = { api: deps.api, release: deps.release, namespace: options.cache.namespace };
     this.#log = deps.log;
+  }
+
+  get namespace(): string {
+    return this.cache.namespace;
+  }
+
+  /** What the API server says where it is not for want of a right that the Lease cannot be taken. */
+  get refusal(): string | undefined {
+    return this.#state === 'not_granted' ? this.#refusal : undefined;
   }
 
   get standing(): NamespaceStanding {
@@ -182,8 +194,10 @@ export class FollowedNamespace {
 
   #failed(error: unknown): void {
     const fields = { err: error, namespace: this.cache.namespace, failures: this.#failures };
-    if (isKubeError(error, 'refused', 'gone')) this.#setState('not_granted');
-    else if (!isKubeError(error, 'exists', 'conflict')) this.#setState('starting');
+    if (isKubeError(error, 'refused', 'gone')) {
+      this.#refusal = LACKS_RIGHT.test(error.message) ? undefined : error.message;
+      this.#setState('not_granted');
+    } else if (!isKubeError(error, 'exists', 'conflict')) this.#setState('starting');
     this.#log.debug(fields, 'a namespace could not be claimed, will retry');
   }
 

@@ -1,11 +1,12 @@
 import type { KubeApi, KubeObject } from '../client/kube-api.ts';
-import type { KindSchema } from '../schema/common.ts';
+import type { Condition, KindSchema } from '../schema/common.ts';
+import { plainWords } from '../failures/plain-words.ts';
 import { LEASE_NAME } from './claim.ts';
 import { conditionsAfter, CONFLICT_CONDITION, isFalse, type ConditionState } from '../runtime/conditions.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { FollowedNamespace } from './followed-namespace.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { parseResource, resourceTypeOf } from '../runtime/resource.ts';
+import { conditionsOf, resourceTypeOf } from '../runtime/resource.ts';
 
 /*
  * The words on a resource on which the operator may not act: its namespace lacks the Role, or another release holds it.
@@ -13,40 +14,48 @@ import { parseResource, resourceTypeOf } from '../runtime/resource.ts';
  */
 
 /** Why the operator does not act on the resources of a namespace; undefined where it does, or will soon know. */
-export function outsideOf(followed: FollowedNamespace, release: string): ConditionState | undefined {
-  const { namespace } = followed.cache;
-  if (followed.standing === 'not_granted') {
-    return isFalse(
-      'Ready',
-      'NamespaceNotGranted',
-      `Muster lacks its Role or RoleBinding in the namespace ${namespace}. ` +
-        `Apply what "muster kubernetes rbac ${namespace}" prints.`,
-    );
+export function outsideOf(
+  { namespace, standing, holder, refusal }: Pick<FollowedNamespace, 'namespace' | 'standing' | 'holder' | 'refusal'>,
+  release: string,
+): ConditionState | undefined {
+  if (standing === 'not_granted') {
+    const why =
+      refusal === undefined
+        ? `Muster lacks its Role or RoleBinding in the namespace ${namespace}. `
+        : `Muster cannot take its Lease in the namespace ${namespace}: ${plainWords(refusal)}. ` +
+          'Where it lacks its Role or RoleBinding: ';
+    const apply = `${refusal === undefined ? 'Apply' : 'apply'} what "muster kubernetes rbac ${namespace}" prints.`;
+    return isFalse('Ready', 'NamespaceNotGranted', why + apply);
   }
-  const { holder } = followed;
   return holder === undefined ? undefined : conflictOf(namespace, holder, release);
 }
 
 const refuses = (release: string): string => `The release ${release} does not act here: `;
 
+const heldBy = (namespace: string, holder: string): string =>
+  `the namespace is held by ${holder}. Take it from one of the two; ` +
+  `where ${holder} is gone, delete the Lease ${LEASE_NAME} in ${namespace}.`;
+
 const conflictOf = (namespace: string, holder: string, release: string): ConditionState => ({
   type: CONFLICT_CONDITION,
   status: 'True',
   reason: 'HeldByAnotherRelease',
-  message:
-    `${refuses(release)}the namespace is held by ${holder}. Take it from one of the two; ` +
-    `where ${holder} is gone, delete the Lease ${LEASE_NAME} in ${namespace}.`,
+  message: refuses(release) + heldBy(namespace, holder),
 });
 
-interface Conditions {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly message?: unknown }[] };
-}
+/** Whether the condition names the same holder, whichever release does not act. */
+const saysAsMuch = (known: Pick<Condition, 'type' | 'message'>, { type, message }: ConditionState): boolean =>
+  known.type === CONFLICT_CONDITION &&
+  type === CONFLICT_CONDITION &&
+  afterRelease(known.message) === afterRelease(message);
+
+/** The message without the name of the release that does not act. */
+const afterRelease = (message: string): string => message.slice(message.indexOf(': '));
 
 /** Whether this release has said on the object that another one holds its namespace. */
 export function isRefused(object: KubeObject, release: string): boolean {
-  const { conditions = [] } = (object as Conditions).status ?? {};
-  return conditions.some(
-    ({ type, message }) => type === CONFLICT_CONDITION && String(message).startsWith(refuses(release)),
+  return conditionsOf(object).some(
+    ({ type, message }) => type === CONFLICT_CONDITION && message.startsWith(refuses(release)),
   );
 }
 
@@ -66,17 +75,20 @@ export async function sayOutside(
   object: KubeObject,
   state: ConditionState,
 ): Promise<void> {
-  const resource = parseResource(saying.schema, object);
-  const { generation, conditions: before } = resource;
+  // Of the status alone: a spec that this version cannot read must not keep the operator from saying it.
+  const { generation } = object.metadata;
+  const before = conditionsOf(object);
   const known = before.find(({ type }) => type === state.type);
   const isSaid = known?.status === state.status && known.reason === state.reason && known.message === state.message;
   if (isSaid && known.observedGeneration === generation) return;
+  // There is room for one such release: two that wrote their words would write against each other for ever.
+  if (!isSaid && known?.status === 'True' && saysAsMuch(known, state)) return;
   const at = new Date(saying.at).toISOString().replace(/\.\d+Z$/, 'Z');
   // A release that does not act has observed nothing where another one speaks by Ready.
   const observed = state.type === 'Ready' ? { observedGeneration: generation } : {};
   await write(saying, object, { ...observed, conditions: conditionsAfter(before, [state], { generation, at }) });
   if (!isSaid) {
-    const { kind } = resource;
+    const { kind } = saying.schema;
     await recorder.record(
       { kind, object },
       { type: 'Warning', reason: state.reason, note: state.message },
@@ -87,8 +99,9 @@ export async function sayOutside(
 
 /** Takes back that another release holds the namespace. @returns the object as it is then @throws KubeError */
 export async function takeBackRefusal(saying: Saying, object: KubeObject): Promise<KubeObject> {
-  const { conditions } = parseResource(saying.schema, object);
-  return await write(saying, object, { conditions: conditions.filter(({ type }) => type !== CONFLICT_CONDITION) });
+  return await write(saying, object, {
+    conditions: conditionsOf(object).filter(({ type }) => type !== CONFLICT_CONDITION),
+  });
 }
 
 async function write(
