@@ -143,6 +143,20 @@ describeOn('control plane', 'two releases that follow one namespace', () => {
     expect([await holder(kept), await standing(again, 'followed')]).toEqual([before, '1']);
   });
 
+  test('a release that does not act, and cannot say so, counts its attempts', async () => {
+    const team = await Namespace.create(plane, 'mute', { looking });
+    await using one = await start(ONE, [team.name]);
+    await team.eventually('the Lease', async () => (await holder(team)) === ONE);
+    await using front = await ApiFront.start(plane, { name: `front-${team.name}` });
+    front.meddle = ({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/status') ? { answer: { status: 403 } } : undefined;
+    await using other = await start(OTHER, [team.name], front.kubeconfig);
+    await team.apply('FleetAccount', 'acme', {});
+    const series = 'muster_kubernetes_reconcile_failures_total{kind="FleetAccount",reason="ApiServerRefused"}';
+    await team.eventually('the count', async () => (await call(`${other.ops}/metrics`)).text.includes(series));
+    expect([await accounts(one), await accounts(other)]).toEqual([['acme'], []]);
+  });
+
   describe('that race', () => {
     let front: ApiFront;
     let team: Namespace;

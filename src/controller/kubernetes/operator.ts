@@ -127,7 +127,7 @@ async function workOn(
   followed: FollowedNamespace,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { clock, log, metrics } = operator;
+  const { clock, metrics } = operator;
   const { kind, namespace, name } = parseWorkKey(key);
   const { cache } = followed;
   const reconciler = KINDS.find(({ schema }) => schema.kind === kind);
@@ -147,15 +147,22 @@ async function workOn(
     operator.failing.forget(key);
     return requeueAfterMs;
   } catch (error) {
-    if (!signal.aborted) metrics.reconcileFailed(kind, failureOf(error).reason);
-    outcome = isKubeError(error, 'conflict', 'gone') ? 'conflict' : 'failed';
-    const fields = { err: error, kind, namespace, name };
-    if (outcome === 'conflict' || signal.aborted) log.debug(fields, 'a resource changed while it was reconciled');
-    else log.warn(fields, 'a custom resource could not be settled, will retry');
+    outcome = noteFailure(operator, key, error, signal);
     throw error;
   } finally {
     metrics.reconciled(kind, outcome, (clock.monotonic() - startedAt) / 1000);
   }
+}
+
+/** Counts and logs an attempt that failed. */
+function noteFailure({ metrics, log }: Operator, key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
+  const { kind, namespace, name } = parseWorkKey(key);
+  if (!signal.aborted) metrics.reconcileFailed(kind, failureOf(error).reason);
+  const outcome = isKubeError(error, 'conflict', 'gone') ? 'conflict' : 'failed';
+  const fields = { err: error, kind, namespace, name };
+  if (outcome === 'conflict' || signal.aborted) log.debug(fields, 'a resource changed while it was reconciled');
+  else log.warn(fields, 'a custom resource could not be settled, will retry');
+  return outcome;
 }
 
 /**
@@ -174,8 +181,16 @@ async function sayWhyNot(
   followed: FollowedNamespace,
   signal: AbortSignal,
 ): Promise<undefined> {
+  // Nothing is tried here: the time without an attempt is no time in which attempts failed.
+  operator.failing.forget(job.key);
   const state = outsideOf(followed, operator.release);
-  if (state) await sayOutside(sayingOf(operator, job, signal), operator.recorder, job.object, state);
+  if (!state) return;
+  try {
+    await sayOutside(sayingOf(operator, job, signal), operator.recorder, job.object, state);
+  } catch (error) {
+    noteFailure(operator, job.key, error, signal);
+    throw error;
+  }
 }
 
 const sayingOf = ({ api, clock }: Operator, { informer, reconciler }: Job, signal: AbortSignal): Saying => ({
