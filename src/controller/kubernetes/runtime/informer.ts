@@ -87,7 +87,7 @@ export class Informer {
     return this.#deps.clock.monotonic() - this.#heardAt;
   }
 
-  /** Whether the server refused the last request for want of a right (403). */
+  /** Whether the server refused the last request that it answered for want of a right (403). */
   get refused(): boolean {
     return this.#refused;
   }
@@ -129,7 +129,10 @@ export class Informer {
       } catch (error) {
         if (signal.aborted) return;
         if (isKubeError(error, 'expired')) this.#resourceVersion = undefined;
-        this.#setRefused(isKubeError(error, 'refused') && error.status === 403);
+        // An outage tells nothing of rights: taken for an end of the refusal, it would change what resources say.
+        if (!isKubeError(error, 'unavailable', 'throttled')) {
+          this.#setRefused(isKubeError(error, 'refused') && error.status === 403);
+        }
         failures = this.#received > received ? 1 : failures + 1;
         const fields = { err: error, resource: plural, namespace: this.#options.namespace, failures };
         const isLeaving = await this.#isNamespaceLeaving(error, signal);

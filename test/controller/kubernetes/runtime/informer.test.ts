@@ -105,6 +105,23 @@ test('a server whose watches bring an event is asked again soon', async () => {
 const REFUSED = new KubeError('refused', 403, 'the API server answered 403: secrets is forbidden');
 const BROKEN = new KubeError('unavailable', 500, 'the API server answered 500: no');
 
+test('an outage tells nothing of rights: what was refused is refused until the server answers otherwise', async () => {
+  await using it = await following(async function* (count, signal) {
+    if (count === 1) throw REFUSED;
+    if (count === 2) throw BROKEN;
+    yield { type: 'OPENED' };
+    await aborted(signal);
+  });
+  await until(() => it.clock.sleeping === 1);
+  expect(it.informer.refused).toBe(true);
+  it.clock.advance(30 * SECOND_MS);
+  await until(() => it.watches() === 2 && it.clock.sleeping === 1);
+  expect(it.informer.refused).toBe(true);
+  it.clock.advance(30 * SECOND_MS);
+  await until(() => !it.informer.refused);
+  expect(it.watches()).toBe(3);
+});
+
 test.each<[string, KubeError, KubeApi['isLeaving'], boolean]>([
   ['403 where the namespace is being deleted', REFUSED, () => Promise.resolve(true), true],
   ['403 where it stays', REFUSED, () => Promise.resolve(false), false],
