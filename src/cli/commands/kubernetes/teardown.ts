@@ -1,4 +1,4 @@
-import { CoordinationV1Api, CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { CoordinationV1Api, CoreV1Api, CustomObjectsApi, type V1ObjectMeta } from '@kubernetes/client-node';
 import { LEASE_NAME, LEASE_SELECTOR } from '../../../controller/kubernetes/namespaces/claim.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { CommandFault, say } from '../../terminal/exit.ts';
@@ -116,18 +116,25 @@ async function releaseAll(api: CoordinationV1Api, release: string): Promise<void
     const { items } = await api.listLeaseForAllNamespaces({ fieldSelector: LEASE_SELECTOR });
     for (const { metadata, spec } of items) {
       if (spec?.holderIdentity !== release) continue;
-      const preconditions = { uid: metadata?.uid ?? '', resourceVersion: metadata?.resourceVersion ?? '' };
-      await api.deleteNamespacedLease({
-        name: LEASE_NAME,
-        namespace: metadata?.namespace ?? '',
-        body: { preconditions },
-      });
-      released += 1;
+      if (await releaseOne(api, metadata)) released += 1;
     }
   } catch (error) {
-    if (statusOf(error) !== 404) throw refusedBy(error, 'The namespaces cannot be released');
+    throw refusedBy(error, 'The namespaces cannot be released');
   }
   say(`Namespaces that ${release} gave up: ${released}.`);
+}
+
+/** @returns whether it was there as it was read: one that is gone, or somebody else's by now, keeps no other one */
+async function releaseOne(api: CoordinationV1Api, metadata: V1ObjectMeta | undefined): Promise<boolean> {
+  const { namespace = '', uid = '', resourceVersion = '' } = metadata ?? {};
+  try {
+    await api.deleteNamespacedLease({ name: LEASE_NAME, namespace, body: { preconditions: { uid, resourceVersion } } });
+    return true;
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 404 || status === 409) return false;
+    throw error;
+  }
 }
 
 async function removeSecret(api: CoreV1Api, namespace: string, name: string): Promise<void> {
