@@ -270,4 +270,16 @@ describeOn('control plane', 'the operator and a troubled API server', () => {
     await wish();
     await expectSettled();
   });
+
+  test('a kind for which there is no right is told of by readiness, and not as silence', async () => {
+    const alone = await Namespace.create(plane, 'alone', { looking: () => clock.advance(STEP_MS) });
+    await using beside = await ApiFront.start(plane, { name: 'beside' });
+    beside.meddle = ({ path }) => (path.endsWith('/fleetotelconfigs') ? { answer: { status: 403 } } : undefined);
+    const env = { ...operating(beside.kubeconfig, alone.name), MUSTER_ROLES: 'controller,kubernetes' };
+    await using lacking = await Muster.start({ clock, env });
+    await alone.eventually('readiness to say so', async () => {
+      const { status, text } = await call(`${lacking.ops}/readyz`);
+      return status === 503 && text.includes('the Kubernetes API server has refused fleetotelconfigs for ');
+    });
+  });
 });

@@ -299,7 +299,10 @@ function gaugesOf(operator: Operator): OperatorGauges {
 }
 
 function troubleOf(informers: readonly Informer[]): string | undefined {
-  const oldest = Math.max(0, ...informers.map(({ ageMs }) => ageMs));
-  if (oldest < STALE_MS) return undefined;
-  return `the Kubernetes API server has said nothing for ${Math.round(oldest / 1000)} s`;
+  const oldest = informers.toSorted((one, other) => other.ageMs - one.ageMs)[0];
+  if (!oldest || oldest.ageMs < STALE_MS) return undefined;
+  const seconds = Math.round(oldest.ageMs / 1000);
+  // The silence is of one kind alone: the operator's ClusterRole lacks it.
+  if (oldest.refused) return `the Kubernetes API server has refused ${oldest.type.plural} for ${seconds} s`;
+  return `the Kubernetes API server has said nothing for ${seconds} s`;
 }
