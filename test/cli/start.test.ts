@@ -102,12 +102,14 @@ test('help, a version and wrong usage load commander and the declarations, and n
         .map((url) => url.split('/src/').at(-1) ?? '')
         .toSorted((one, other) => (one ?? '').localeCompare(other ?? '')),
     ).toEqual([
+      'cli/output/manifests.ts',
       'cli/terminal/exit-codes.ts',
       'cli/terminal/globals.ts',
       'cli/terminal/invocation.ts',
       'cli/terminal/moment.ts',
       'cli/terminal/printable.ts',
       'cli/terminal/terminal.ts',
+      'service/start-deadline.ts',
     ]);
   }
 });

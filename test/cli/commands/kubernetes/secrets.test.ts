@@ -108,8 +108,8 @@ async function apiServer(...statuses: readonly number[]): Promise<Asked> {
 }
 
 const SECRETS = '/api/v1/namespaces/default/secrets';
-const TRIED = `${SECRETS}?dryRun=All operator-token,keys`;
-const MADE = `${SECRETS} operator-token,keys,store-id`;
+const TRIED = `${SECRETS}?dryRun=All&fieldManager=muster operator-token,keys`;
+const MADE = `${SECRETS}?fieldManager=muster operator-token,keys,store-id`;
 
 test.each<[string, readonly number[], readonly string[], boolean]>([
   ['made with the Secret where there is none', [201, 201], [`${TRIED} → 201`, `${MADE} → 201`], true],
