@@ -9,14 +9,15 @@ import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts
 import { FailingResources } from './failures/failing-resources.ts';
 import { failureOf } from './failures/failure.ts';
 import { sweepGoneResources } from './gone-resources.ts';
-import type { OperatorGauges, OperatorMetrics, ReconcileOutcome } from './metrics.ts';
+import type { OperatorMetrics, ReconcileOutcome } from './metrics.ts';
+import { gaugesOf, troubleOf } from './operator-state.ts';
 import { KINDS } from './resources/kinds.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
 import type { FollowedNamespace } from './namespaces/followed-namespace.ts';
 import { Following, type Followed } from './namespaces/following.ts';
 import type { Informer } from './runtime/informer.ts';
 import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
-import { readyOf, type NamespaceCache } from './runtime/namespace-cache.ts';
+import type { NamespaceCache } from './runtime/namespace-cache.ts';
 import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
 import { readableNamespaceUid } from './runtime/namespace-uid.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
@@ -53,8 +54,6 @@ export interface OperatorHealth {
 export const operatorHealth = (): OperatorHealth => ({ trouble: () => undefined });
 
 const CONCURRENCY = 16;
-/** Bookmarks come about once a minute: after this silence three are missing. */
-export const STALE_MS = 180_000;
 const UNSYNCED_REQUEUE_MS = 500;
 
 /**
@@ -268,41 +267,4 @@ function contextOf(
     namespaceUid: () => readableNamespaceUid(api, namespace, signal),
     sinceStatusMs: () => clock.monotonic() - (statusWrittenAt.get(key) ?? -Infinity),
   };
-}
-
-function gaugesOf(operator: Operator): OperatorGauges {
-  return {
-    queued: () => operator.queue.size,
-    informerAges: () => {
-      const ages = new Map<string, number>();
-      for (const { type, ageMs } of operator.following.informers()) {
-        ages.set(type.plural, Math.max(ages.get(type.plural) ?? 0, ageMs / 1000));
-      }
-      return ages;
-    },
-    namespaces: () => operator.following.standings(),
-    resources: () => {
-      const counts = new Map<string, number>();
-      for (const { cache } of operator.following.all()) {
-        for (const { schema } of KINDS) {
-          for (const object of cache.all(schema.kind)) {
-            const label = `${schema.kind} ${readyOf(object)}`;
-            counts.set(label, (counts.get(label) ?? 0) + 1);
-          }
-        }
-      }
-      return [...counts].map(
-        ([label, count]) => [label.split(' ')[0] ?? '', label.split(' ')[1] ?? '', count] as const,
-      );
-    },
-  };
-}
-
-function troubleOf(informers: readonly Informer[]): string | undefined {
-  const oldest = informers.toSorted((one, other) => other.ageMs - one.ageMs)[0];
-  if (!oldest || oldest.ageMs < STALE_MS) return undefined;
-  const seconds = Math.round(oldest.ageMs / 1000);
-  // The silence is of one kind alone: the operator's ClusterRole lacks it.
-  if (oldest.refused) return `the Kubernetes API server has refused ${oldest.type.plural} for ${seconds} s`;
-  return `the Kubernetes API server has said nothing for ${seconds} s`;
 }

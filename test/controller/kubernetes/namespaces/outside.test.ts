@@ -21,6 +21,7 @@ function resource(spec: object = {}) {
     create: never,
     remove: never,
     isLeaving: never,
+    namespaceUid: never,
     watch: () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }),
     patch(_type: object, read: KubeObject, { merge }: { merge: Readonly<Record<string, unknown>> }) {
       writes += 1;
