@@ -149,7 +149,8 @@ describeOn('control plane', 'FleetAccount', () => {
     await other.apply('FleetAccount', name, {});
     await ready();
     const resource = await other.get('facct', name);
-    expect(resource?.status).toEqual({});
+    // As the definition says of a resource that Muster has not seen.
+    expect(resource?.status).toEqual({ observedGeneration: -1 });
     expect(resource?.metadata.finalizers).toBeUndefined();
   });
 
