@@ -43,10 +43,14 @@ describeOn('control plane', 'adoption and replacement', () => {
   const begunDeleting = async (kind: string, of = name): Promise<void> => {
     await team.kubectl(['delete', kind, of, '--wait=false']);
   };
-  /** Removes it as somebody does who loses patience. */
-  const forcedAway = async (namespace: Namespace, kind: string, of = name): Promise<void> => {
-    await namespace.patch(kind, of, { metadata: { finalizers: [] } });
-    await namespace.delete(kind, of);
+  /**
+   * Removes it as somebody does who loses patience with a deletion that is held. The finalizer goes last: the operator
+   * puts it back on a resource that is not being deleted.
+   */
+  const forcedAway = async (kind: string, of = name): Promise<void> => {
+    await begunDeleting(kind, of);
+    await team.patch(kind, of, { metadata: { finalizers: [] } });
+    await team.eventually(`${kind} ${of} to go`, async () => (await team.get(kind, of)) === undefined);
   };
 
   describe('an app of the account', () => {
@@ -187,7 +191,7 @@ describeOn('control plane', 'adoption and replacement', () => {
       await team.apply('FleetApp', name, { accountRef: { name } });
       const appId = (await team.ready('fapp', name, 'Created')).status['appId'];
       // The child stays, so that only force takes the account away.
-      await forcedAway(team, 'facct');
+      await forcedAway('facct');
       await team.ready('fapp', name, 'AccountNotFound');
       expect(await accountIn(team)).toBe(accountId);
       await team.told(name, 'AccountTakenUpAgain');
@@ -252,7 +256,7 @@ describeOn('control plane', 'adoption and replacement', () => {
     };
     expect(await standing()).toHaveLength(2);
     await muster[Symbol.asyncDispose]();
-    await forcedAway(team, 'fapp', `${name}-forced`);
+    await forcedAway('fapp', `${name}-forced`);
     muster = await start();
     const kept = `${team.name}/${name}-kept`;
     await team.eventually('the binding to go', async () => !(await standing()).includes(`${team.name}/${name}-forced`));
