@@ -26,28 +26,32 @@ const isNamed = (record: Named | undefined, owner: Named): boolean =>
 export const isOfferedTo = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
   adoptableBy === resourceNameOf(owner);
 
+/** Whether an operator has promised it to another resource: the word goes before what the account or app remembers. */
+const isPromisedElsewhere = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
+  adoptableBy !== undefined && adoptableBy !== resourceNameOf(owner);
+
 /**
  * Whether the account last followed a resource that this one replaces: one of the same name in the same namespace, by
  * the namespace's UID, that was deleted. Where the former resource still manages the account it was removed by force,
  * since two resources of one name never exist at once.
  */
-export function wasAccountOf({ managedBy, releasedBy }: Ownership, owner: Owner): boolean {
-  const former = managedBy ?? releasedBy;
+export function wasAccountOf(account: Ownership, owner: Owner): boolean {
+  const former = account.managedBy ?? account.releasedBy;
   if (!former || owner.namespaceUid === undefined || former.namespaceUid !== owner.namespaceUid) return false;
-  return isNamed(former, owner) && former.uid !== owner.uid;
+  return isNamed(former, owner) && former.uid !== owner.uid && !isPromisedElsewhere(account, owner);
 }
-type Ownership = Pick<AccountRecord, 'managedBy' | 'releasedBy'>;
+type Ownership = Pick<AccountRecord, 'adoptableBy' | 'managedBy' | 'releasedBy'>;
 
 /**
  * Whether the app last followed a resource of the same name that was deleted. The namespace's UID is not asked for: the
  * resource's account is that of its namespace already.
  */
 export function wasAppOf(
-  { managedBy, releasedBy }: Pick<AppRecord, 'managedBy' | 'releasedBy'>,
+  app: Pick<AppRecord, 'adoptableBy' | 'managedBy' | 'releasedBy'>,
   owner: Named & { uid: string },
 ): boolean {
-  const former = managedBy ?? releasedBy;
-  return isNamed(former, owner) && former?.uid !== owner.uid;
+  const former = app.managedBy ?? app.releasedBy;
+  return isNamed(former, owner) && former?.uid !== owner.uid && !isPromisedElsewhere(app, owner);
 }
 
 /** Whether the app follows another resource than this one, or did so last. */

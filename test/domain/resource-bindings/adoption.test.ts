@@ -98,6 +98,17 @@ onEachBackend('an app', (backend) => {
     expect((await appOf(it)).managedBy?.uid).toBe('uid-2');
   });
 
+  test('is kept for the resource that an operator has named, though another of the former name comes first', async () => {
+    await using it = await operated(backend);
+    await withApp(it);
+    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await adopt(it, heir);
+    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/other');
+    await releaseApp(it, heir);
+    await expect(adopt(it, { ...heir, uid: 'uid-2' })).rejects.toMatchObject({ code: 'not_found' });
+    await adopt(it, { ...heir, uid: 'uid-3', name: 'other' });
+  });
+
   test('of another account, or none, is not found; a consent that changes nothing leaves no entry', async () => {
     await using it = await operated(backend);
     await withApp(it);
@@ -185,6 +196,16 @@ onEachBackend('an account whose resource was deleted', (backend) => {
     await it.accounts.change(it.origin(), ACCOUNT, { adoptableBy });
     expect(await it.boundAccounts.formerOf(anew)).toBeUndefined();
     await expect(takeUp(it, anew)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('is kept for the resource that an operator had named before, whose consent stays', async () => {
+    await using it = await operated(backend);
+    await it.accounts.change(it.origin(), ACCOUNT, { adoptableBy: 'other/heir' });
+    await release(it, released);
+    expect(await it.boundAccounts.formerOf(anew)).toBeUndefined();
+    await expect(takeUp(it, anew)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await accountOf(it)).toMatchObject({ adoptableBy: 'other/heir' });
+    await takeUp(it, { uid: 'uid-heir', namespace: 'other', name: 'heir' });
   });
 
   test('of several, the one that was followed last is found', async () => {
