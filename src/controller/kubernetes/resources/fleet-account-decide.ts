@@ -74,7 +74,12 @@ function cleanUp(
   const { binding, account, users } = facts;
   if (!binding) return CLEAN;
   const own = account?.managedBy?.uid === resource.uid;
-  if (own && users.length > 0) return hold(resource, facts);
+  if (own && users.length > 0) {
+    // An account that is to be cut off does not wait for its users: they may be those from whom access is taken.
+    const cutsOff = resource.spec.disabled || resource.spec.deletionPolicy === 'Disable';
+    if (cutsOff && !account.disabled && !refused) return { step: { do: 'change', disabled: true } };
+    return hold(resource, facts);
+  }
   return { step: { do: account && !refused ? 'release' : 'forget' } };
 }
 

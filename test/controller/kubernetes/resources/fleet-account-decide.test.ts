@@ -222,6 +222,19 @@ describe('a resource that is being deleted', () => {
     });
 
     test.each([
+      [{ disabled: true }, false, { do: 'change', disabled: true }],
+      [{ deletionPolicy: 'Disable' }, false, { do: 'change', disabled: true }],
+      [{ deletionPolicy: 'Disable' }, true, undefined],
+      // Only access that is taken away does not wait; a deletion, which is a generation of its own, gives none.
+      [{ displayName: 'other' }, false, undefined],
+      [{}, true, undefined],
+    ] as const)('with the spec %o, disabled %o, the next step is %o', (spec, disabled, step) => {
+      const resource = resourceWith(spec, { deleting: true, generation: 9 });
+      const decision = decide(resource, factsWith({ users, account: { ...own, disabled } }));
+      expect(stepOf(decision)).toEqual(step);
+    });
+
+    test.each([
       [{ users: [] }, { do: 'release' }, 'the last user is gone'],
       [{ account: { ...own, managedBy: { ...owner, uid: 'uid-2' } } }, { do: 'release' }, 'it is another resource’s'],
       [{ account: undefined }, { do: 'forget' }, 'there is no account'],
