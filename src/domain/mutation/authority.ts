@@ -1,13 +1,22 @@
 import type { Expectation, Write } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { KEYS } from '../records/keys.ts';
+import type { AppRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Step } from './step.ts';
 
 /**
  * The authority for a change of an account's records: an API key, or the leader's precondition for a custom resource.
  */
-export type Authority = { readonly keyId: string } | { readonly precondition: Precondition };
+export type Authority = { readonly keyId: string } | ResourceAuthority;
+export interface ResourceAuthority {
+  readonly precondition: Precondition;
+  /**
+   * Called with the app that is changed, as each plan reads it.
+   * @throws StaleRead where the resource may not change it any more
+   */
+  readonly mayChange?: (app: AppRecord) => void;
+}
 
 /**
  * The expectations that a commit for a custom resource adds (the leader's fence, the binding as it was read) and the

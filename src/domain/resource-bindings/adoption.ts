@@ -1,3 +1,4 @@
+import { StaleRead } from '../mutation/stale-read.ts';
 import type { AccountRecord, AppRecord } from '../records/records.ts';
 
 /*
@@ -59,6 +60,13 @@ export function isAppOfAnother({ managedBy, releasedBy }: AppRecord, uid: string
   const last = managedBy ?? releasedBy;
   return last !== undefined && last.uid !== uid;
 }
+
+/** Throws StaleRead for an app that follows another resource than this one by now: only its own resource changes it. */
+export const mayChangeAs =
+  (uid: string) =>
+  (app: AppRecord): void => {
+    if (isAppOfAnother(app, uid)) throw new StaleRead('The app follows another resource by now.');
+  };
 
 /** The record as the account or app follows this resource from now on; the consent is used up. */
 export function adoptedBy<T extends { adoptableBy?: string | undefined; releasedBy?: unknown; managedBy?: unknown }>(

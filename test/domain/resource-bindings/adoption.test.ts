@@ -4,7 +4,7 @@ import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { AccountRecord, AppRecord } from '../../../src/domain/records/records.ts';
-import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
+import { mayChangeAs, type Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import { ACCOUNT, bindingTo, operated, outcomes, owner, type Operated } from '../../support/kubernetes/bound-core.ts';
 import { write } from '../../support/metering/metering.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -107,6 +107,20 @@ onEachBackend('an app', (backend) => {
     await releaseApp(it, heir);
     await expect(adopt(it, { ...heir, uid: 'uid-2' })).rejects.toMatchObject({ code: 'not_found' });
     await adopt(it, { ...heir, uid: 'uid-3', name: 'other' });
+  });
+
+  test('is neither deleted nor revoked for a resource that it has just ceased to follow', async () => {
+    await using it = await operated(backend);
+    await it.boundApps.create(await it.caller('uid-app', undefined, bindingTo(ACCOUNT)), APP, 'daemon');
+    const decided = await it.caller('uid-app', await it.bindings.get('uid-app'), undefined);
+    if (!('precondition' in decided.authority)) throw new Error('the caller has no precondition');
+    const { precondition } = decided.authority;
+    const former = { ...decided, authority: { precondition, mayChange: mayChangeAs('uid-app') } };
+    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await adopt(it, heir);
+    await expect(it.apps.remove(former, APP)).rejects.toThrow(StaleRead);
+    await expect(it.apps.revoke(former, APP)).rejects.toThrow(StaleRead);
+    expect(await appOf(it)).toMatchObject({ status: 'pending', managedBy: heir });
   });
 
   test('of another account, or none, is not found; a consent that changes nothing leaves no entry', async () => {

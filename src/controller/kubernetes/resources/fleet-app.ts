@@ -6,7 +6,7 @@ import { generateEnrollCode, tokenHash } from '../../../domain/credentials/token
 import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Precondition } from '../../../domain/mutation/authority.ts';
-import type { Owner } from '../../../domain/resource-bindings/adoption.ts';
+import { mayChangeAs, type Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
@@ -79,7 +79,7 @@ async function act(
       if (!code) return;
       const precondition = context.bindings.precondition(uid, binding, after);
       return await context.boundApps.voidCode(
-        await callerOf(context, binding, precondition),
+        await callerOf(context, uid, binding, precondition),
         appIdOf(binding),
         code.hash,
       );
@@ -95,17 +95,17 @@ async function act(
       return await context.bindings.save(uid, binding, step.after);
     case 'revoke':
       await context.apps.revoke(
-        await callerOf(context, binding, context.bindings.precondition(uid, binding, step.after)),
+        await callerOf(context, uid, binding, context.bindings.precondition(uid, binding, step.after)),
         appIdOf(binding),
       );
       return context.event({ type: 'Normal', reason: 'AppRevoked', note: `The app ${appIdOf(binding)} was revoked.` });
     case 'release': {
-      const caller = await callerOf(context, binding, context.bindings.precondition(uid, binding, undefined));
+      const caller = await callerOf(context, uid, binding, context.bindings.precondition(uid, binding, undefined));
       return await context.boundApps.release(caller, appIdOf(binding), ownerOf(resource));
     }
     case 'delete':
       await context.apps.remove(
-        await callerOf(context, binding, context.bindings.precondition(uid, binding, undefined)),
+        await callerOf(context, uid, binding, context.bindings.precondition(uid, binding, undefined)),
         appIdOf(binding),
       );
   }
@@ -113,8 +113,16 @@ async function act(
 
 const appIdOf = ({ record }: Binding): string => record.appId ?? '';
 
-const callerOf = async (context: ReconcileContext, { record }: Binding, precondition: Precondition): Promise<Caller> =>
-  await context.caller(record.accountId, precondition);
+/** The caller of a change of the resource's own app. Between the decision and the commit it may be given to another. */
+async function callerOf(
+  context: ReconcileContext,
+  uid: string,
+  { record }: Binding,
+  precondition: Precondition,
+): Promise<Caller> {
+  const caller = await context.caller(record.accountId, precondition);
+  return { ...caller, authority: { precondition, mayChange: mayChangeAs(uid) } };
+}
 
 const ownerOf = ({ uid, namespace, name }: FleetAppResource): Owner => ({ uid, namespace, name });
 
@@ -202,7 +210,7 @@ async function register(
   const origin = context.origin();
   const { hash } = pending;
   const after: BindingRecord = { ...rest, generation, code: { hash, expiresAt: codeExpiry(origin.at) } };
-  const caller = await callerOf(context, binding, context.bindings.precondition(uid, binding, after));
+  const caller = await callerOf(context, uid, binding, context.bindings.precondition(uid, binding, after));
   await context.boundApps.registerCode({ ...caller, origin }, appIdOf(binding), pending, app.status);
   const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(binding)}.`;
   context.event({ type: 'Normal', reason: 'CodeIssued', note });
