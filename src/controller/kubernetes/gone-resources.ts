@@ -97,7 +97,7 @@ async function forgetGone(deps: GoneResourcesDeps, bindings: Bindings, missing: 
   const { domain, clock, deadlines, log, metrics } = deps;
   for (const gone of missing) {
     if (!(await isGone(deps, gone))) continue;
-    const { kind, namespace, name, accountId, appId, key } = gone.record;
+    const { kind, namespace, name, accountId, appId, key, previousKey } = gone.record;
     const origin = {
       actor: `kubernetes:${namespace}/${kind}/${name}`,
       requestId: generateMarker(domain.random),
@@ -112,7 +112,8 @@ async function forgetGone(deps: GoneResourcesDeps, bindings: Bindings, missing: 
       throw error;
     }
     metrics.bindingForgotten(kind);
-    const fields = { kind, namespace, name, uid: gone.uid, accountId, appId, keyId: key?.keyId };
+    const keys = { keyId: key?.keyId, previousKeyId: previousKey?.keyId };
+    const fields = { kind, namespace, name, uid: gone.uid, accountId, appId, ...keys };
     log.warn(fields, 'a custom resource is gone without its clean-up; what it stood for is left as it is');
   }
 }

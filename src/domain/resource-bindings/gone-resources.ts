@@ -60,7 +60,13 @@ async function forgettingStep(
     accountId,
     action: 'resource.forgotten',
     ...(appId !== undefined && { appId }),
-    detail: { kind, resource: resourceNameOf(record), ...(record.key && { keyId: record.key.keyId }) },
+    detail: {
+      kind,
+      resource: resourceNameOf(record),
+      ...(record.key && { keyId: record.key.keyId }),
+      // It would have been revoked at the end of the rotation.
+      ...(record.previousKey && { previousKeyId: record.previousKey.keyId }),
+    },
     expect,
     write: [...(released ? [put(accountKey, released)] : []), ...(freed ? [put(appKey, freed)] : [])],
     result: undefined,
