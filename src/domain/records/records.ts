@@ -94,8 +94,11 @@ export const appSchema = z.looseObject({
   adoptableBy: z.string().optional(),
   /** The custom resource that adopted the app; absent where the app was created for the resource that it follows. */
   managedBy: resourceSchema.optional(),
-  /** The custom resource that the app followed until it was deleted; one of that name may adopt the app again. */
-  releasedBy: resourceSchema.optional(),
+  /**
+   * The custom resource that the app followed until it was deleted; one of that name may adopt the app again, unless an
+   * operator has withdrawn that. It stays then: a resource from which the app was taken before does not get it back.
+   */
+  releasedBy: resourceSchema.extend({ withdrawn: z.literal(true).optional() }).optional(),
 });
 export type AppRecord = z.infer<typeof appSchema>;
 export type AppStatus = AppRecord['status'];

@@ -51,6 +51,7 @@ export function wasAppOf(
   app: Pick<AppRecord, 'adoptableBy' | 'managedBy' | 'releasedBy'>,
   owner: Named & { uid: string },
 ): boolean {
+  if (!app.managedBy && app.releasedBy?.withdrawn) return false;
   const former = app.managedBy ?? app.releasedBy;
   return isNamed(former, owner) && former?.uid !== owner.uid && !isPromisedElsewhere(app, owner);
 }

@@ -7,7 +7,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AppRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import { resourceNameOf } from './adoption.ts';
+import { isAppOfAnother, resourceNameOf } from './adoption.ts';
 import { allBindings } from './bindings.ts';
 
 /** An app as the operator sees it who gives it to a custom resource. */
@@ -55,9 +55,12 @@ async function list(
   const later = [...(await account.apps())].filter(({ id }) => id > after).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const page = later.slice(0, limit);
   // An app that was created for its resource does not name it: the binding does.
+  const apps = new Map(page.map((app) => [app.id, app.record]));
   const bound = new Map<string, string>();
-  for await (const { record } of page.length === 0 ? [] : allBindings(store)) {
-    if (record.accountId === accountId && record.appId !== undefined) bound.set(record.appId, resourceNameOf(record));
+  for await (const { uid, record } of page.length === 0 ? [] : allBindings(store)) {
+    const { appId = '' } = record;
+    const app = record.accountId === accountId ? apps.get(appId) : undefined;
+    if (app && !isAppOfAnother(app, uid)) bound.set(appId, resourceNameOf(record));
   }
   const items = page.map((app) => viewOf(app, app.record, bound.get(app.id)));
   return { items, next: later.length > limit ? page.at(-1)?.id : undefined };
@@ -93,9 +96,14 @@ async function change(
         );
       }
       const { adoptableBy: before, releasedBy, ...rest } = app.record;
-      const record: AppRecord = { ...rest, ...(adoptableBy !== null && { adoptableBy }) };
+      const record: AppRecord = {
+        ...rest,
+        ...(releasedBy && { releasedBy: { ...releasedBy, withdrawn: true } }),
+        ...(adoptableBy !== null && { adoptableBy }),
+      };
       const result = viewOf(app, record);
-      if (before === record.adoptableBy && releasedBy === undefined) return { unchanged: result };
+      const remembers = releasedBy !== undefined && releasedBy.withdrawn !== true;
+      if (before === record.adoptableBy && !remembers) return { unchanged: result };
       return {
         accountId,
         action: 'app.changed',

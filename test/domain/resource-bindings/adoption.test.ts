@@ -4,7 +4,7 @@ import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { AccountRecord, AppRecord } from '../../../src/domain/records/records.ts';
-import { mayChangeAs, type Owner } from '../../../src/domain/resource-bindings/adoption.ts';
+import { isAppOfAnother, mayChangeAs, type Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import { ACCOUNT, bindingTo, operated, outcomes, owner, type Operated } from '../../support/kubernetes/bound-core.ts';
 import { write } from '../../support/metering/metering.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -107,6 +107,24 @@ onEachBackend('an app', (backend) => {
     await releaseApp(it, heir);
     await expect(adopt(it, { ...heir, uid: 'uid-2' })).rejects.toMatchObject({ code: 'not_found' });
     await adopt(it, { ...heir, uid: 'uid-3', name: 'other' });
+  });
+
+  test('does not come back to the resource from which it was taken, whatever becomes of the next one', async () => {
+    await using it = await operated(backend);
+    await it.boundApps.create(await it.caller('uid-app', undefined, bindingTo(ACCOUNT)), APP, 'daemon');
+    const former = await it.bindings.get('uid-app');
+    await it.bindings.save('uid-app', former, bindingTo(ACCOUNT, { appId: APP }));
+    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await adopt(it, heir);
+    await releaseApp(it, heir);
+    await it.consents.change(it.origin(), ACCOUNT, APP, null);
+    expect(isAppOfAnother(await appOf(it), 'uid-app')).toBe(true);
+    const { items } = await it.consents.list(ACCOUNT, { limit: 1, after: undefined });
+    expect(items.map(({ managedBy }) => managedBy)).toEqual([undefined]);
+    await expect(adopt(it, { ...heir, uid: 'uid-2' })).rejects.toMatchObject({ code: 'not_found' });
+    const entries = (await actions(it)).length;
+    await it.consents.change(it.origin(), ACCOUNT, APP, null);
+    expect(await actions(it)).toHaveLength(entries);
   });
 
   test('is neither deleted nor revoked for a resource that it has just ceased to follow', async () => {
