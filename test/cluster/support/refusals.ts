@@ -29,11 +29,19 @@ export class OperatorRights {
   static async create(plane: ApiAccess, team: Namespace): Promise<OperatorRights> {
     const made = new OperatorRights(plane, team);
     await team.kubectl(['create', 'serviceaccount', made.account]);
-    await made.#role('kinds', [
+    await made.#clusterRole([
       { apiGroups: ['muster.dev'], resources: ['*'], verbs: ['*'] },
       { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        resourceNames: ['muster-operator'],
+        verbs: ['get', 'list', 'watch', 'patch', 'delete'],
+      },
     ]);
-    await made.#bind('kinds');
+    await made.#role('claims', [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] }]);
+    await made.#bind('claims');
     for (const what of ['writes', 'reads'] as const) {
       await made.#role(what, [{ apiGroups: [''], resources: ['secrets'], verbs: SECRET_VERBS[what] }]);
       await made.allow(what);
@@ -63,6 +71,14 @@ export class OperatorRights {
       const { body } = await this.#plane.ask('GET', `${path}/none`);
       return (body as { status?: { used?: object } }).status?.used !== undefined;
     });
+  }
+
+  async #clusterRole(rules: readonly object[]): Promise<void> {
+    const { name } = this.#team;
+    const subjects = [{ kind: 'ServiceAccount', name: this.account, namespace: name }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+    done(await this.#plane.ask('POST', `/${RBAC}/clusterroles`, { metadata: { name }, rules }));
+    done(await this.#plane.ask('POST', `/${RBAC}/clusterrolebindings`, { metadata: { name }, subjects, roleRef }));
   }
 
   async #role(name: string, rules: readonly object[]): Promise<void> {
