@@ -55,5 +55,5 @@ export const changeAccountApp = operation({
     { id: 'ChangeAccountAppRequest', description: 'The consent.' },
   ),
   answers: [{ status: 200, description: 'The app as it is now.', schema: consentedApp }],
-  command: 'apps adopt {appId} -a {accountId} --namespace production',
+  command: 'apps adopt {appId} --account {accountId} --namespace production',
 });
