@@ -214,6 +214,7 @@ function kubernetesMetrics() {
       metrics.kubernetesAnswered('GET', 200);
       metrics.reconciled('FleetApp', 'settled', 0.02);
       metrics.reconciled('FleetApp', 'failed', 0.02);
+      metrics.reconcileFailed('FleetApp', 'SecretWriteFailed');
     },
   };
 }
