@@ -164,16 +164,15 @@ describeOn('control plane', 'FleetApiKey', () => {
     await expect(applied).rejects.toThrow('unknown field "spec.accountRef.namespace"');
   });
 
-  test('belongs to the account of its beginning, though a FleetAccount of that name comes anew', async () => {
+  test('holds the deletion of its FleetAccount, and works until it is deleted itself', async () => {
     await team.apply('FleetAccount', `${name}-acme`, {});
     const apiKey = await issued({ accountRef: { name: `${name}-acme` } });
-    await team.delete('facct', `${name}-acme`);
-    await team.ready('fkey', name, 'AccountNotFound');
-    await team.apply('FleetAccount', `${name}-acme`, {});
-    await team.ready('fkey', name, 'AccountReplaced');
+    await team.kubectl(['delete', 'facct', `${name}-acme`, '--wait=false']);
+    await team.ready('facct', `${name}-acme`, 'InUse');
     expect(await works(muster, apiKey)).toBe(true);
     await team.delete('fkey', name);
     expect(await works(muster, apiKey)).toBe(false);
+    await team.kubectl(['wait', '--for=delete', `facct/${name}-acme`, '--timeout=300s']);
   });
 
   test('deleted while Muster is down is revoked at its return', async () => {
