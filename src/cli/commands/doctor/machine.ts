@@ -22,7 +22,7 @@ const CERTIFICATE_WARN_MS = 14 * DAY_MS;
 const FREE_FAIL_BYTES = 64 * MIB;
 const FREE_WARN_BYTES = 1024 * MIB;
 
-/** Where the service is, as far as the checks of this machine depend on it. */
+/** The checks of this machine depend on whether the service runs, and where. */
 export interface Whereabouts {
   /** It runs, here or elsewhere: its ports are taken, and its key file is there. */
   readonly serviceRuns: boolean;

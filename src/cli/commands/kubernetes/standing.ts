@@ -9,7 +9,7 @@ export interface Standing {
   readonly ready: boolean;
   /** CamelCase, of the condition that decides. */
   readonly reason: string;
-  /** What keeps it from being ready, in words; what it is where it is ready. */
+  /** The sentence says what keeps it from being ready; where it is ready, how it stands. */
   readonly message: string;
   /** ISO 8601. */
   readonly createdAt: string | undefined;
@@ -51,7 +51,7 @@ function verdictOf({ metadata, status }: Pick<Listed, 'metadata' | 'status'>): V
     .map(({ type, status: is, reason, message }) => `${type}=${is} ${reason}: ${message}`);
   const isTrue = ready?.status === 'True';
   if (metadata.deletionTimestamp !== undefined) {
-    // What holds up a deletion is told by the conditions that are not well.
+    // The conditions that are not well tell what holds up a deletion.
     const holds = [...(ready && !isTrue ? [`${ready.reason}: ${ready.message}`] : []), ...trouble];
     const message = `It is being deleted since ${metadata.deletionTimestamp}, and the operator has not cleaned up yet`;
     return { ready: false, reason: 'Deleting', message: sentences(message, holds) };

@@ -60,7 +60,7 @@ export async function kubernetesStatus(call: Invocation, { namespace, notReady }
 
 interface Found {
   readonly resources: readonly Standing[];
-  /** What could not be seen: whole sentences. */
+  /** Each sentence names resources that could not be seen, and says why. */
   readonly faults: readonly string[];
   readonly exitCode: number;
 }
