@@ -126,46 +126,45 @@ async function registerCode(
 const former = (app: AppRecord, voids: string | undefined): AppRecord =>
   voids === undefined ? app : withoutCode(app, voids);
 
-async function voidCode(deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<void> {
+/** One change of an app: its record from then on, and what the audit says of it. */
+interface AppChange extends Pick<Step<void>, 'action' | 'detail'> {
+  readonly record: object;
+}
+
+/** Commits one change of an app. @param change reads the record as it is @throws as `change` */
+async function changeApp(
+  deps: MutationDeps,
+  caller: Caller,
+  appId: string,
+  change: (record: AppRecord) => AppChange,
+): Promise<void> {
   const { accountId, origin } = caller;
   const plan = async (reader: FleetReader): Promise<Step<void>> => {
     const { app, expect, write } = await ownApp(caller, reader, appId);
+    const { record, ...told } = change(app.record);
     return {
       accountId,
-      action: 'code.voided',
       appId,
+      ...told,
       expect,
-      write: [put(KEYS.app(accountId, appId), withoutCode(app.record, hash)), ...write],
+      write: [put(KEYS.app(accountId, appId), record), ...write],
       result: undefined,
     };
   };
   await mutate<void>(deps, origin, plan, caller.reader);
 }
 
-async function adopt(
-  deps: BoundAppsDeps,
-  caller: Caller,
-  appId: string,
-  { uid, namespace, name }: Owner,
-): Promise<void> {
-  const { accountId, origin } = caller;
-  const owner = { uid, namespace, name };
-  const plan = async (reader: FleetReader): Promise<Step<void>> => {
-    const { app, expect, write } = await ownApp(caller, reader, appId);
-    const again = wasAppOf(app.record, owner);
-    if (!again && !isOfferedTo(app.record, owner)) throw new Refusal('not_found');
-    return {
-      accountId,
-      action: 'app.adopted',
-      appId,
-      detail: { by: resourceNameOf(owner), ...(again && { again }) },
-      expect,
-      write: [put(KEYS.app(accountId, appId), adoptedBy(app.record, owner)), ...write],
-      result: undefined,
-    };
-  };
-  await mutate<void>(deps, origin, plan, caller.reader);
-}
+const voidCode = (deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<void> =>
+  changeApp(deps, caller, appId, (record) => ({ action: 'code.voided', record: withoutCode(record, hash) }));
+
+const adopt = (deps: BoundAppsDeps, caller: Caller, appId: string, { uid, namespace, name }: Owner): Promise<void> =>
+  changeApp(deps, caller, appId, (record) => {
+    const owner = { uid, namespace, name };
+    const again = wasAppOf(record, owner);
+    if (!again && !isOfferedTo(record, owner)) throw new Refusal('not_found');
+    const detail = { by: resourceNameOf(owner), ...(again && { again }) };
+    return { action: 'app.adopted', detail, record: adoptedBy(record, owner) };
+  });
 
 async function release(
   deps: BoundAppsDeps,
@@ -173,23 +172,11 @@ async function release(
   appId: string,
   { uid, namespace, name }: Owner,
 ): Promise<void> {
-  const { accountId, origin } = caller;
   const remembers = await deps.mayRemember();
-  const plan = async (reader: FleetReader): Promise<Step<void>> => {
-    const { app, expect, write } = await ownApp(caller, reader, appId);
-    const { managedBy: _following, releasedBy: _former, ...rest } = app.record;
-    const record = isAppOfAnother(app.record, uid)
-      ? app.record
-      : { ...rest, ...(remembers && { releasedBy: { uid, namespace, name } }) };
-    return {
-      accountId,
-      action: 'app.released',
-      appId,
-      detail: { by: resourceNameOf({ namespace, name }) },
-      expect,
-      write: [put(KEYS.app(accountId, appId), record), ...write],
-      result: undefined,
-    };
-  };
-  await mutate<void>(deps, origin, plan, caller.reader);
+  await changeApp(deps, caller, appId, (before) => {
+    const { managedBy: _following, releasedBy: _former, ...rest } = before;
+    const released = { ...rest, ...(remembers && { releasedBy: { uid, namespace, name } }) };
+    const record = isAppOfAnother(before, uid) ? before : released;
+    return { action: 'app.released', detail: { by: resourceNameOf({ namespace, name }) }, record };
+  });
 }

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { answeringApiServer } from '../../../support/kubernetes/answering-api-server.ts';
 import { musterCommand, musterHere } from '../../../support/service/muster-command.ts';
 import { Muster, tenant } from '../../../support/service/muster.ts';
 
@@ -69,7 +67,7 @@ interface Asked extends AsyncDisposable {
 async function apiServer(...statuses: readonly number[]): Promise<Asked> {
   const [asked, sent]: [string[], string[]] = [[], []];
   const answers = [...statuses];
-  const server = createServer((request, response) => {
+  const server = await answeringApiServer(home, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -83,28 +81,8 @@ async function apiServer(...statuses: readonly number[]): Promise<Asked> {
         .end(JSON.stringify({ message: `a policy refuses ${Object.values(stringData).join(' and ')}` }));
       sent.push(...Object.values(stringData));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'a',
-    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
-    clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'a', user: {} }],
-  };
-  writeFileSync(join(home, 'config'), JSON.stringify(config));
-  vi.stubEnv('KUBECONFIG', join(home, 'config'));
-  return {
-    asked,
-    sent,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  return { asked, sent, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 const SECRETS = '/api/v1/namespaces/default/secrets';

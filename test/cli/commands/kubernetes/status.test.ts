@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { answeringApiServer } from '../../../support/kubernetes/answering-api-server.ts';
 import { musterHere } from '../../../support/service/muster-command.ts';
 
 /* What an API server may answer; test/cluster/status.test.ts has the command on a real one. */
@@ -20,34 +19,15 @@ type Answer = (path: string, query: URLSearchParams) => readonly [status: number
 
 async function apiServer(answer: Answer): Promise<AsyncDisposable & { readonly asked: string[] }> {
   const asked: string[] = [];
-  const server: Server = createServer(({ url = '' }, response: ServerResponse) => {
+  const server = await answeringApiServer(home, ({ url = '' }, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(url, 'http://api');
     const path = pathname.replace('/apis/muster.dev/v1beta1/', '');
     asked.push(path);
     const answered = answer(path, searchParams);
     if (answered === 'silence') return;
     response.writeHead(answered[0], { 'content-type': 'application/json' }).end(JSON.stringify(answered[1]));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'a',
-    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
-    clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'a', user: {} }],
-  };
-  writeFileSync(join(home, 'config'), JSON.stringify(config));
-  vi.stubEnv('KUBECONFIG', join(home, 'config'));
-  return {
-    asked,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  return { asked, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 const resource = (namespace: string, name: string, status: 'True' | 'False', message = 'It is so.') => ({

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { answeringApiServer } from '../../../support/kubernetes/answering-api-server.ts';
 import { musterHere } from '../../../support/service/muster-command.ts';
 
 /* The Leases that a release gives up; test/cluster has the command where there is a cluster. */
@@ -25,7 +23,7 @@ async function apiServer(leases: Readonly<Record<string, number>>) {
     metadata: { name: 'muster-operator', namespace, uid: namespace, resourceVersion: '1' },
     spec: { holderIdentity: RELEASE },
   }));
-  const server = createServer((request, response) => {
+  const server = await answeringApiServer(home, (request, response) => {
     request.resume();
     const namespace = /namespaces\/([^/]+)\//.exec(request.url ?? '')?.[1];
     if (namespace !== undefined) deleted.push(namespace);
@@ -37,27 +35,8 @@ async function apiServer(leases: Readonly<Record<string, number>>) {
           namespace === undefined ? { apiVersion: 'coordination.k8s.io/v1', kind: 'LeaseList', items } : {},
         ),
       );
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'a',
-    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
-    clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'a', user: {} }],
-  };
-  writeFileSync(join(home, 'config'), JSON.stringify(config));
-  vi.stubEnv('KUBECONFIG', join(home, 'config'));
-  return {
-    deleted,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  return { deleted, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 const teardown = (): ReturnType<typeof musterHere> =>
