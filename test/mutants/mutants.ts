@@ -3,6 +3,7 @@ import { CLIENTS } from './clients.ts';
 import { CONTROLLER } from './controller.ts';
 import { DEVICES } from './devices.ts';
 import { HTTP } from './http.ts';
+import { KUBERNETES } from './kubernetes.ts';
 import type { Mutant } from './mutant.ts';
 import { NIGHTS } from './nights.ts';
 import { RATE } from './rate.ts';
@@ -12,6 +13,7 @@ import { STORE } from './store.ts';
 /** One for each kind of promise, by subject. */
 export const MUTANTS: readonly Mutant[] = [
   ...HTTP,
+  ...KUBERNETES,
   ...RATE,
   ...APPS,
   ...DEVICES,

@@ -22,7 +22,7 @@ const FILE_BYTES_MAX = 1_048_576;
 /** Statuses of a response that never has a body (WHATWG fetch, null body status). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** What of an Address says how it is asked. */
+/** The parts of an Address that tell how it is asked. */
 interface Asked {
   readonly certificateFile?: string;
   readonly isThere?: () => boolean;
