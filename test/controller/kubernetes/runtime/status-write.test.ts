@@ -66,7 +66,7 @@ describe('a failure', () => {
     const { fail, said, events, held } = frameOf();
     await fail(REFUSED);
     expect(said()).toEqual(['Ready=False ApiServerRefused']);
-    expect(conditionsOf(held.object)[0]).toMatchObject({ observedGeneration: 3 });
+    expect(held.object['status']).toMatchObject({ observedGeneration: 3, conditions: [{ observedGeneration: 3 }] });
     expect(events).toEqual([expect.objectContaining({ type: 'Warning', reason: 'ApiServerRefused' })]);
   });
 
