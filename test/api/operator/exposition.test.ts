@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -59,12 +60,14 @@ describe('a scrape', () => {
     const scrape = (accept: string) => call(`${muster.ops}/metrics`, { headers: { accept } });
     await scrape(PROMETHEUS_2);
     await scrape('*/*');
-    const [text, open, again] = [await scrape('*/*'), await scrape(PROMETHEUS_2), await scrape('*/*')];
+    const around = async () => [await scrape('*/*'), await scrape(PROMETHEUS_2), await scrape('*/*')] as const;
+    let [text, open, again] = await around();
+    // A series may come between two scrapes, as with the first collection of garbage of a kind: then they are taken anew.
+    while (!isDeepStrictEqual(names(again.text), names(text.text))) [text, open, again] = await around();
     expect(text.headers.get('content-type')).toBe(CONTENT_TYPES.text);
     expect(open.headers.get('content-type')).toBe(CONTENT_TYPES.openmetrics);
     expect(open.headers.get('vary')).toBe('Accept, Accept-Encoding');
     expect(names(open.text)).toEqual(names(text.text));
-    expect(names(again.text)).toEqual(names(text.text));
     expect(again.text).toContain('# TYPE muster_polls_total counter\n');
     expect(open.text).toContain('# TYPE muster_polls counter\nmuster_polls_total{');
     expect(open.text).toMatch(/[^\n]\n# EOF\n$/);
