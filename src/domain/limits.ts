@@ -69,6 +69,17 @@ export const LIMITS = {
 
   accountNameCodePointsMax: 200,
   apiKeysPerAccountMax: 200,
+  usersMax: 10_000,
+  userNameCodePointsMax: 100,
+  loginCharactersMax: 254,
+  membersPerAccountMax: 200,
+  operatorsMax: 100,
+  sessionsPerUserMax: 20,
+  sessionMs: 7 * DAY_MS,
+  sessionIdleMs: 12 * 60 * MINUTE_MS,
+  /** The last use of a session is written at most this late; idle sessions are judged by it. */
+  sessionUsesEveryMs: 2 * MINUTE_MS,
+  browserCharactersMax: 80,
   listPageMax: 1000,
   listPageDefault: 100,
 

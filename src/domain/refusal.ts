@@ -17,7 +17,11 @@ export type RefusalCode =
   | 'invalid_code'
   | 'invalid_credential'
   | 'invalid_token'
-  | 'invalid_request';
+  | 'invalid_request'
+  | 'invalid_session'
+  | 'sign_in_failed'
+  | 'forbidden'
+  | 'changed_meanwhile';
 
 /** A refusal is an ordinary result that is thrown. Its message, when given, replaces the general one of the code. */
 export class Refusal extends Error {

@@ -41,6 +41,11 @@ export const ERRORS = {
   // The operator and the device listener.
   invalid_request: { status: 400, message: 'The request is not valid.' },
   invalid_token: { status: 401, message: 'The operator token is missing or wrong.' },
+  // The panel.
+  invalid_session: { status: 401, message: 'You are not signed in, or your session has ended; sign in again.' },
+  sign_in_failed: { status: 401, message: 'The sign-in failed: the name or the secret is wrong.' },
+  forbidden: { status: 403, message: 'Your role does not allow this.' },
+  changed_meanwhile: { status: 409, message: 'Somebody else has changed this meanwhile; look at it again.' },
 } as const satisfies Record<RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'overloaded', ErrorRow>;
 
 /** A secret that did not let its client in. */

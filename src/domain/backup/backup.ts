@@ -60,6 +60,12 @@ const LEFT_OUT_RANGES: readonly string[] = [
   KEYS.rateWindows,
   KEYS.rateAges,
   KEYS.attemptedAll,
+  // A restore must bring no session and no link back to life.
+  KEYS.sessions,
+  KEYS.links,
+  KEYS.sessionUsesAll,
+  KEYS.signInsAll,
+  KEYS.refreshAll,
   // Those of the operator's creates: they hold API keys, which nothing else in a backup does.
   `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}/`,
   `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}-`,

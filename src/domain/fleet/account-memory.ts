@@ -14,6 +14,7 @@ import {
   type CountersRecord,
   type OtelRecord,
 } from '../records/records.ts';
+import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
 import { eachLastSeen } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
@@ -21,7 +22,7 @@ import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 /** A parsed key of the cached range: the account, the kind of record, and which one. */
 export interface RecordRef {
   readonly accountId: string;
-  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen';
+  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen' | 'members';
   /** The id of the API key or app; `''` for records of which an account has one. */
   readonly id: string;
 }
@@ -47,6 +48,7 @@ export function recordRefOf(key: string): RecordRef | undefined {
     case 'otel':
     case 'tally':
     case 'seen':
+    case 'members':
       return { accountId, kind, id };
     default:
       return undefined;
@@ -73,6 +75,7 @@ export class AccountMemory implements AccountReader {
   #otel: Versioned<OtelRecord> | undefined;
   #counters: Versioned<CountersRecord> = NO_COUNTERS;
   #seen: Numbers = NOTHING_SEEN;
+  #members: Versioned<MembersRecord> = NO_MEMBERS;
 
   constructor(id: string, number: number, table: AppTable) {
     this.id = id;
@@ -110,6 +113,10 @@ export class AccountMemory implements AccountReader {
     return this.#counters;
   }
 
+  members(): Versioned<MembersRecord> {
+    return this.#members;
+  }
+
   lastSeen(): Numbers {
     return this.#seen;
   }
@@ -136,6 +143,10 @@ export class AccountMemory implements AccountReader {
       }
       case 'tally': {
         this.#counters = parseRecord(countersSchema, entry);
+        break;
+      }
+      case 'members': {
+        this.#members = parseRecord(membersSchema, entry);
         break;
       }
       case 'seen': {
@@ -172,6 +183,10 @@ export class AccountMemory implements AccountReader {
         this.#counters = NO_COUNTERS;
         break;
       }
+      case 'members': {
+        this.#members = NO_MEMBERS;
+        break;
+      }
       case 'seen': {
         this.#seen = NOTHING_SEEN;
         this.lastSeenRevision = 0;
@@ -194,6 +209,8 @@ export class AccountMemory implements AccountReader {
         return this.#otel?.revision ?? 0;
       case 'tally':
         return this.#counters.revision;
+      case 'members':
+        return this.#members.revision;
       case 'seen':
         return this.lastSeenRevision;
     }
@@ -205,6 +222,7 @@ export class AccountMemory implements AccountReader {
     for (const row of this.#held()) yield [KEYS.app(this.id, this.#table.idOf(row)), this.#table.revisionOf(row)];
     if (this.#otel) yield [KEYS.otel(this.id), this.#otel.revision];
     if (this.#counters.revision > 0) yield [KEYS.counters(this.id), this.#counters.revision];
+    if (this.#members.revision > 0) yield [KEYS.members(this.id), this.#members.revision];
     if (this.lastSeenRevision > 0) yield [KEYS.lastSeen(this.id), this.lastSeenRevision];
   }
 

@@ -88,6 +88,9 @@ function whileWhole(memory: FleetMemory): FleetReader {
     accountOfKey: (keyId) => whole().accountOfKey(keyId),
     appOfCredential: (hash) => whole().appOfCredential(hash),
     appById: (appId) => whole().appById(appId),
+    user: (userId) => whole().user(userId),
+    session: (sessionId) => whole().session(sessionId),
+    operators: () => whole().operators(),
     day: () => whole().day(),
     activeKey: () => whole().activeKey(),
   };

@@ -4,17 +4,13 @@ import type { Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
+import type { OperatorsRecord } from '../records/user-records.ts';
 import { AccountMemory, recordRefOf, type RecordRef } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
-import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp } from './reader.ts';
+import { ChangeNotices, type FleetListener, type RecordListener } from './change-notices.ts';
+import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp, SessionEntry, UserEntry } from './reader.ts';
 import { SingletonRecords } from './singleton-records.ts';
-
-/**
- * Called after a batch was applied, or memory was filled anew, for each app and account that changed. Without `appId`
- * the account changed, its configuration or a key. Last contacts and counters are left out: they change all the time,
- * and change nothing that a daemon is told.
- */
-export type FleetListener = (accountId: string, appId: string | undefined) => void;
+import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
 
 export interface FleetMemoryOptions {
   /** A record that cannot be read is left out, so that requests which depend on it are refused; a person must look. */
@@ -30,15 +26,14 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   #apps = new AppTable();
   /** The accounts by their number. */
   #numbered: AccountMemory[] = [];
-  readonly #listeners = new Set<FleetListener>();
+  readonly #notices = new ChangeNotices();
+  readonly #users = new UserMemory();
   /**
    * Keys of the range that this program does not know or cannot read, by revision: the consistency check counts them.
    */
   readonly #unread = new Map<string, number>();
   #unreadableCount = 0;
   #whole = false;
-  /** By account, the apps of which the listeners are not told yet; `undefined` among them is the account itself. */
-  #touched = new Map<string, Set<string | undefined>>();
 
   constructor(options: FleetMemoryOptions) {
     this.#options = options;
@@ -58,8 +53,12 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   }
 
   onChange(listener: FleetListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#notices.onChange(listener);
+  }
+
+  /** As `onChange`, for every kind of record. */
+  onRecordChange(listener: RecordListener): () => void {
+    return this.#notices.onRecordChange(listener);
   }
 
   // Requests read the members below.
@@ -104,6 +103,38 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#found(this.#apps.find(appId));
   }
 
+  user(userId: string): UserEntry | undefined {
+    return this.#users.user(userId);
+  }
+
+  get userCount(): number {
+    return this.#users.userCount;
+  }
+
+  users(): Iterable<UserEntry> {
+    return this.#users.users();
+  }
+
+  session(sessionId: string): SessionEntry | undefined {
+    return this.#users.session(sessionId);
+  }
+
+  sessionsOf(userId: string): readonly SessionEntry[] {
+    return this.#users.sessionsOf(userId);
+  }
+
+  operators(): Versioned<OperatorsRecord> {
+    return this.#users.operators();
+  }
+
+  /** The accounts that have the user among their members. */
+  *accountsOfMember(userId: string): Iterable<AccountMemory> {
+    for (const accountId of this.#users.accountsOf(userId)) {
+      const account = this.account(accountId);
+      if (account) yield account;
+    }
+  }
+
   day(): Versioned<DayRecord> | undefined {
     return this.#singletons.day;
   }
@@ -123,21 +154,22 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 
   put(entry: Entry): void {
     if (this.#singletons.knows(entry.key)) return this.#putSingleton(entry);
-    const ref = recordRefOf(entry.key);
+    const ref = refOf(entry.key);
     if (this.#unread.size > 0) this.#unread.delete(entry.key);
     if (!ref) {
       this.#unread.set(entry.key, entry.revision);
       return;
     }
     try {
-      this.#store(ref, entry);
+      if ('accountId' in ref) this.#store(ref, entry);
+      else this.#users.put(ref, entry);
     } catch (error) {
       this.#drop(ref);
       this.#unread.set(entry.key, entry.revision);
       this.#unreadableCount += 1;
       this.#options.onUnreadable(error);
     }
-    this.#touch(ref);
+    this.#notices.changed(ref, this.#whole);
   }
 
   #putSingleton(entry: Entry): void {
@@ -154,27 +186,19 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   remove(key: string): void {
     this.#unread.delete(key);
     if (this.#singletons.knows(key)) return this.#singletons.drop(key);
-    const ref = recordRefOf(key);
+    const ref = refOf(key);
     if (!ref) return;
     this.#drop(ref);
-    this.#touch(ref);
-  }
-
-  #touch({ accountId, kind, id }: RecordRef): void {
-    if (kind === 'seen' || kind === 'tally') return;
-    const touched = this.#touched.get(accountId);
-    // While memory is filled, the account is noted instead of each app: its change wakes every listener as well.
-    const appId = kind === 'app' && this.#whole ? id : undefined;
-    if (touched) touched.add(appId);
-    else this.#touched.set(accountId, new Set([appId]));
+    this.#notices.changed(ref, this.#whole);
   }
 
   /**
    * The listeners are told once memory is whole again: if they were told now, all of them would read the store at once.
    */
   clear(): void {
-    for (const accountId of this.#accounts.keys()) this.#touched.set(accountId, new Set([undefined]));
+    this.#notices.dropped(this.#accounts.keys());
     this.#accounts.clear();
+    this.#users.clear();
     this.#singletons.clear();
     this.#accountIdOfKey.clear();
     // A request that still holds an account reads on in the table to which this account belongs.
@@ -186,30 +210,25 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 
   settled(): void {
     this.#whole = true;
-    this.#tell();
-  }
-
-  #tell(): void {
-    const touched = this.#touched;
-    this.#touched = new Map();
-    for (const [accountId, apps] of touched) {
-      for (const appId of apps) for (const listener of this.#listeners) listener(accountId, appId);
-    }
+    this.#notices.tell();
   }
 
   revisionOf(key: string): number | undefined {
     const unread = this.#unread.size > 0 ? this.#unread.get(key) : undefined;
     if (unread !== undefined) return unread;
     if (this.#singletons.knows(key)) return this.#singletons.revisionOf(key);
-    const ref = recordRefOf(key);
-    const account = ref && this.#accounts.get(ref.accountId);
-    if (!account) return undefined;
-    return account.revisionOf(ref) || undefined;
+    const ref = refOf(key);
+    if (!ref) return undefined;
+    if (!('accountId' in ref)) return this.#users.revisionOf(ref) || undefined;
+    return this.#accounts.get(ref.accountId)?.revisionOf(ref) || undefined;
   }
 
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
     for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
     for (const held of this.#singletons.held()) if (held[0].startsWith(prefix)) yield held;
+    if (!prefix.startsWith(KEYS.accounts)) {
+      for (const held of this.#users.held()) if (held[0].startsWith(prefix)) yield held;
+    }
     if (!prefix.startsWith(KEYS.accounts)) return;
     const ids = prefix.slice(KEYS.accounts.length);
     for (const account of this.#accounts.values()) {
@@ -228,13 +247,23 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 
   #store(ref: RecordRef, entry: Entry): void {
     const account = this.#accountOf(ref.accountId);
+    const before = ref.kind === 'members' ? memberIds(account) : [];
     account.put(ref, entry);
     if (ref.kind === 'key') this.#accountIdOfKey.set(ref.id, account.id);
+    else if (ref.kind === 'members') this.#users.membersChanged(account.id, before, memberIds(account));
   }
 
-  #drop(ref: RecordRef): void {
+  #drop(ref: RecordRef | UserRef): void {
+    if (!('accountId' in ref)) return this.#users.drop(ref);
     const account = this.#accounts.get(ref.accountId);
     if (ref.kind === 'key') this.#accountIdOfKey.delete(ref.id);
+    else if (ref.kind === 'members' && account) this.#users.membersChanged(account.id, memberIds(account), []);
     account?.drop(ref);
   }
 }
+
+/** What a key of the range stands for; undefined for one that this program does not know. */
+const refOf = (key: string): RecordRef | UserRef | undefined => recordRefOf(key) ?? userRefOf(key);
+
+const memberIds = (account: AccountMemory): readonly string[] =>
+  account.members().record.members.map(({ userId }) => userId);

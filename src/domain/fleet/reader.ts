@@ -4,6 +4,7 @@ import type { Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import type { AccountRecord, ApiKeyRecord, AppRecord, CountersRecord, OtelRecord } from '../records/records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
+import type { MembersRecord, OperatorsRecord, SessionRecord, UserRecord } from '../records/user-records.ts';
 import { summaryOf, type AppSummary } from './app-summary.ts';
 
 export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
@@ -26,6 +27,14 @@ export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
   readonly id: string;
 }
 
+export interface UserEntry extends Versioned<UserRecord> {
+  readonly id: string;
+}
+
+export interface SessionEntry extends Versioned<SessionRecord> {
+  readonly id: string;
+}
+
 /** One account as of a revision no older than the moment when the reader was asked for. */
 export interface AccountReader extends Versioned<AccountRecord> {
   readonly id: string;
@@ -38,6 +47,8 @@ export interface AccountReader extends Versioned<AccountRecord> {
   counters(): MaybePromise<Versioned<CountersRecord>>;
   /** Last contacts by slot, as written to the store. */
   lastSeen(): MaybePromise<Numbers>;
+  /** The members by invitation; without a record where the account never had one. */
+  members(): MaybePromise<Versioned<MembersRecord>>;
   /** Changes whenever an app or a last contact does; undefined in a reader of the store, which does not count. */
   readonly appsVersion: number | undefined;
 }
@@ -60,6 +71,10 @@ export interface FleetReader {
   /** The app whose credential has this hash and works now. */
   appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
   appById(appId: string): MaybePromise<FoundApp | undefined>;
+  user(userId: string): MaybePromise<UserEntry | undefined>;
+  session(sessionId: string): MaybePromise<SessionEntry | undefined>;
+  /** The users whom somebody made operators. */
+  operators(): MaybePromise<Versioned<OperatorsRecord>>;
   /** The day that changes of a status are stamped with; undefined before the first one. */
   day(): MaybePromise<Versioned<DayRecord> | undefined>;
   /** The key-encryption key that seals new values; undefined in a store that is older than this record. */

@@ -18,6 +18,15 @@ import {
   type OtelRecord,
 } from '../records/records.ts';
 import { activeKeySchema } from '../records/replica-records.ts';
+import {
+  membersSchema,
+  NO_MEMBERS,
+  NO_OPERATORS,
+  operatorsSchema,
+  sessionSchema,
+  userSchema,
+  type MembersRecord,
+} from '../records/user-records.ts';
 import { unpackLastSeen } from './last-seen-codec.ts';
 import type { FleetMemory } from './memory.ts';
 import {
@@ -70,6 +79,21 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       if (accountId !== undefined) return await app(accountId, appId);
       // The store has no index of apps by id, and an app that memory does not know may be newer than memory.
       return (await whole()).appById(appId);
+    },
+
+    async user(userId) {
+      const entry = await store.get(KEYS.user(userId));
+      return entry && { id: userId, ...parseRecord(userSchema, entry) };
+    },
+
+    async session(sessionId) {
+      const entry = await store.get(KEYS.session(sessionId));
+      return entry && { id: sessionId, ...parseRecord(sessionSchema, entry) };
+    },
+
+    async operators() {
+      const entry = await store.get(KEYS.operators);
+      return entry ? parseRecord(operatorsSchema, entry) : NO_OPERATORS;
     },
 
     async day() {
@@ -131,6 +155,11 @@ class DirectAccount implements AccountReader {
   async counters(): Promise<Versioned<CountersRecord>> {
     const entry = await this.#store.get(KEYS.counters(this.id));
     return entry ? parseRecord(countersSchema, entry) : NO_COUNTERS;
+  }
+
+  async members(): Promise<Versioned<MembersRecord>> {
+    const entry = await this.#store.get(KEYS.members(this.id));
+    return entry ? parseRecord(membersSchema, entry) : NO_MEMBERS;
   }
 
   async lastSeen(): Promise<Numbers> {

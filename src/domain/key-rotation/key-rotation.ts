@@ -78,7 +78,9 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
   for (let attempt = 1; ; attempt += 1) {
     // The active key is read before the live replicas: a replica that joins later writes that record, and the commit
     // conflicts.
-    const found = await (await deps.fleet.current()).activeKey();
+    const reader = await deps.fleet.current();
+    const relied = (await origin.guard?.(reader)) ?? [];
+    const found = await reader.activeKey();
     const before = found?.record.number ?? keyRing.newest;
     const { newest } = keyRing;
     if (found && newest === before) return { writing: newest, before };
@@ -87,7 +89,7 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     refuseUnlessKnown(await deps.replicas.live(), newest, fingerprint);
     refuseLate(deps, origin);
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.activeKey, revision: found?.revision ?? ABSENT }],
+      expect: [{ key: KEYS.activeKey, revision: found?.revision ?? ABSENT }, ...relied],
       write: [put(KEYS.activeKey, { ...found?.record, number: newest, fingerprint })],
     });
     if (outcome === 'committed') {

@@ -200,7 +200,7 @@ async function planAll(
     try {
       if (!account || !counters) throw new Refusal('invalid_key');
       refuseLate(deps, member.origin);
-      const step = await member.plan(reader, account, planned.at(-1)?.step.counters ?? counters.record);
+      const step = await guarded(member, reader, account, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store refuses must not take a delete beside it along.
       if (!isUnchanged(step)) refuseWithoutRoom(deps.store, roomOfStep(step));
       if (isUnchanged(step)) {
@@ -222,6 +222,18 @@ async function planAll(
     }
   }
   return { planned, deferred };
+}
+
+/** The member's step with the expectations of its guard. */
+async function guarded(
+  { origin, plan }: Member,
+  reader: FleetReader,
+  account: AccountReader,
+  counters: CountersRecord,
+): Promise<CountersStep<unknown> | Unchanged<unknown>> {
+  const relied = await origin.guard?.(reader);
+  const step = await plan(reader, account, counters);
+  return relied === undefined || isUnchanged(step) ? step : { ...step, expect: [...step.expect, ...relied] };
 }
 
 /** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */

@@ -40,6 +40,21 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   // Of failed secrets: whoever tries them must not fill the store.
   'key.refused': 'growth',
   'token.refused': 'growth',
+  'user.created': 'growth',
+  // Disabling a user takes access away.
+  'user.changed': 'by content',
+  'user.reset': 'vital',
+  'operator.added': 'growth',
+  'operator.removed': 'vital',
+  'member.added': 'growth',
+  'member.changed': 'by content',
+  'member.removed': 'vital',
+  // Somebody must be able to sign in where the store is nearly full: by the panel he revokes and deletes.
+  'session.created': 'upkeep',
+  'session.ended': 'vital',
+  'link.created': 'growth',
+  'link.used': 'growth',
+  'link.withdrawn': 'vital',
 };
 
 /** The class of a mutation's step. */

@@ -6,9 +6,10 @@ import { Refusal } from '../refusal.ts';
 import type { Step } from './step.ts';
 
 /**
- * The authority for a change of an account's records: an API key, or the leader's precondition for a custom resource.
+ * The authority for a change of an account's records: an API key, the leader's precondition for a custom resource, or
+ * the guard of the origin, which has judged a user of the panel.
  */
-export type Authority = { readonly keyId: string } | ResourceAuthority;
+export type Authority = { readonly keyId: string } | ResourceAuthority | { readonly guarded: true };
 export interface ResourceAuthority {
   readonly precondition: Precondition;
   /**
@@ -51,13 +52,21 @@ export interface Authorised {
 
 /**
  * Checks the authority and the account as the reader has them.
- * @throws Refusal `invalid_key`, `account_disabled` for an API key, `not_found` for a precondition; StaleRead;
- * StoreUnavailable
+ * @throws Refusal `invalid_key`, `account_disabled` for an API key, `not_found` for a precondition, `not_found` or
+ * `account_disabled` for a guard; StaleRead; StoreUnavailable
  */
 export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
-  return 'keyId' in authority
-    ? await authorisedByKey(reader, accountId, authority.keyId)
-    : await authorisedByPrecondition(reader, accountId, authority.precondition);
+  if ('keyId' in authority) return await authorisedByKey(reader, accountId, authority.keyId);
+  if ('guarded' in authority) return await authorisedByGuard(reader, accountId);
+  return await authorisedByPrecondition(reader, accountId, authority.precondition);
+}
+
+/** The guard adds its expectations itself (`Origin`). */
+async function authorisedByGuard(reader: FleetReader, accountId: string): Promise<Authorised> {
+  const account = await reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  if (account.record.disabled) throw new Refusal('account_disabled');
+  return { account, expect: [{ key: KEYS.account(accountId), revision: account.revision }], write: [] };
 }
 
 /** A disabled account may be changed for its custom resources: they may take access away, too. */

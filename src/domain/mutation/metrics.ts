@@ -29,6 +29,19 @@ export const MUTATION_ACTIONS = [
   'audit.exported',
   'key.refused',
   'token.refused',
+  'user.created',
+  'user.changed',
+  'user.reset',
+  'operator.added',
+  'operator.removed',
+  'member.added',
+  'member.changed',
+  'member.removed',
+  'session.created',
+  'session.ended',
+  'link.created',
+  'link.used',
+  'link.withdrawn',
 ] as const;
 export type MutationAction = (typeof MUTATION_ACTIONS)[number];
 

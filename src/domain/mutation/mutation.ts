@@ -6,12 +6,13 @@ import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.t
  * Plans and commits a change until the commit succeeds, the plan refuses, or the time is up. The caller gives up on a
  * store that is slow within an attempt (`Exchange.inTime`).
  * @param first the reader that authenticated the request, for the first attempt
- * @throws Refusal, StaleRead from the plan; StoreUnavailable; Busy where the deadline has passed, or others changed the
+ * @throws Refusal from the guard or the plan; StaleRead from the plan; StoreUnavailable; Busy where the deadline has passed, or others changed the
  * record under every attempt
  */
 export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T>, first?: FleetReader): Promise<T> {
   let reader = first ?? (await deps.fleet.current());
   for (let attempt = 1; ; attempt += 1) {
+    const relied = await origin.guard?.(reader);
     const step = await plan(reader);
     if (isUnchanged(step)) return step.unchanged;
     refuseLate(deps, origin);
@@ -19,6 +20,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     const outcome = await commitSteps(
       deps,
       steps.map((one) => ({ origin, step: one })),
+      relied && { expect: relied },
     );
     if (outcome !== 'conflict') {
       for (const one of steps) committed(deps, origin, one);

@@ -24,10 +24,19 @@ export interface MutationDeps {
   readonly metrics: MutationMetrics;
 }
 
+/**
+ * Judges whether the actor may make the change, as the reader of an attempt has it. Its expectations go into the commit:
+ * a session that ends, or a role that is taken away, between this and the commit makes it conflict (A12).
+ * @throws Refusal `invalid_session`, `forbidden`, `not_found`; StoreUnavailable
+ */
+export type Guard = (reader: FleetReader) => Promise<readonly Expectation[]>;
+
 /** The origin of a mutation: the actor, and the time that it has. */
 export interface Origin {
   /** The actor, as the audit names it (`auditSchema`). */
   readonly actor: string;
+  /** Present where the actor's right is judged in each commit: a user of the panel. */
+  readonly guard?: Guard;
   readonly requestId: string;
   /** The trace that the request belongs to (W3C Trace Context), for the log. */
   readonly traceId?: string;

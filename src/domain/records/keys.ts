@@ -9,6 +9,9 @@ export const CACHED_GROUPS: readonly string[] = [
   ...'abcdefghijklmnopqrstuvwxyz0123456789'.split('').map((first) => `${ACCOUNTS}${first}`),
   `${CACHED_PREFIX}day`,
   `${CACHED_PREFIX}keys`,
+  `${CACHED_PREFIX}o`,
+  `${CACHED_PREFIX}s/`,
+  `${CACHED_PREFIX}u/`,
 ];
 
 export const KEYS = {
@@ -24,10 +27,31 @@ export const KEYS = {
   otel: (accountId: string) => `${ACCOUNTS}${accountId}/otel`,
   counters: (accountId: string) => `${ACCOUNTS}${accountId}/tally`,
   lastSeen: (accountId: string) => `${ACCOUNTS}${accountId}/seen`,
+  members: (accountId: string) => `${ACCOUNTS}${accountId}/members`,
+  /** The people who use the panel, and their sessions by the hash of the session's token. */
+  users: `${CACHED_PREFIX}u/`,
+  user: (userId: string) => `${CACHED_PREFIX}u/${userId}`,
+  operators: `${CACHED_PREFIX}o`,
+  sessions: `${CACHED_PREFIX}s/`,
+  session: (sessionId: string) => `${CACHED_PREFIX}s/${sessionId}`,
   /** The day that status changes are stamped with; no night is metered before it has moved on (M1). */
   day: `${CACHED_PREFIX}day`,
   /** The active key: the key-encryption key that seals from now on. */
   activeKey: `${CACHED_PREFIX}keys`,
+
+  /** Lead from the hash of a name, of a provider's identity or of a passkey's id to its user. */
+  login: (hash: string) => `login/${hash}`,
+  identity: (hash: string) => `identity/${hash}`,
+  passkey: (hash: string) => `passkey/${hash}`,
+  /** Links of a single use by the hash of their token, and what tells of a user's sessions and attempts to sign in. */
+  links: 'link/',
+  link: (hash: string) => `link/${hash}`,
+  sessionUsesAll: 'session-uses/',
+  sessionUses: (userId: string) => `session-uses/${userId}`,
+  signInsAll: 'sign-ins/',
+  signIns: (userId: string) => `sign-ins/${userId}`,
+  refreshAll: 'refresh/',
+  refresh: (sessionId: string) => `refresh/${sessionId}`,
 
   /** When the API keys of an account were last used. */
   keyUses: (accountId: string) => `used/${accountId}`,

@@ -148,7 +148,10 @@ export type AckRecord = z.infer<typeof ackSchema>;
 /** An entry of an account's audit. */
 export const auditSchema = z.looseObject({
   at: instant,
-  /** `operator`, `operator:<name>`, `key:<keyId>`, `device:<appId>`, `muster` or `kubernetes:<namespace>/<kind>/<name>`. */
+  /**
+   * `operator`, `operator:<name>`, `user:<userId>`, `key:<keyId>`, `device:<appId>`, `muster` or
+   * `kubernetes:<namespace>/<kind>/<name>`.
+   */
   actor: z.string(),
   action: z.string(),
   appId: z.string().optional(),

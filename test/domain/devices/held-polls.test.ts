@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TurnQueue } from '../../../src/concurrency/turn-queue.ts';
 import { createHeldPolls, type HeldPoll, type HeldPollBounds } from '../../../src/domain/devices/held-polls.ts';
-import type { FleetListener } from '../../../src/domain/fleet/memory.ts';
+import type { FleetListener } from '../../../src/domain/fleet/change-notices.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { runs } from '../../support/run/effort.ts';
 

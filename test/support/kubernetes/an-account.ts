@@ -1,6 +1,7 @@
 import type { AccountState } from '../../../src/controller/kubernetes/resources/account-ref.ts';
 import type { AccountReader } from '../../../src/domain/fleet/reader.ts';
 import { NO_COUNTERS, type AccountRecord } from '../../../src/domain/records/records.ts';
+import { NO_MEMBERS } from '../../../src/domain/records/user-records.ts';
 
 /** An account without anything in it, as a decision sees it. */
 export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] = 'standard'): AccountReader => ({
@@ -14,6 +15,7 @@ export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] 
   apiKeys: () => [],
   otel: () => undefined,
   counters: () => NO_COUNTERS,
+  members: () => NO_MEMBERS,
   lastSeen: () => new Map(),
 });
 

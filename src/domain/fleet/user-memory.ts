@@ -1,0 +1,142 @@
+import type { Entry } from '../../store/port.ts';
+import { parseRecord, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import {
+  NO_OPERATORS,
+  operatorsSchema,
+  sessionSchema,
+  userSchema,
+  type OperatorsRecord,
+} from '../records/user-records.ts';
+import type { SessionEntry, UserEntry } from './reader.ts';
+
+/** What a key of a user's records stands for. */
+export type UserRef = { readonly kind: 'user' | 'session'; readonly id: string } | { readonly kind: 'operators' };
+
+/** Parses a key; undefined for a key of other records. */
+export function userRefOf(key: string): UserRef | undefined {
+  if (key.startsWith(KEYS.sessions)) return { kind: 'session', id: key.slice(KEYS.sessions.length) };
+  if (key.startsWith(KEYS.users)) return { kind: 'user', id: key.slice(KEYS.users.length) };
+  return key === KEYS.operators ? { kind: 'operators' } : undefined;
+}
+
+/** The users, their sessions and the operators in memory, and the accounts that each user is a member of. */
+export class UserMemory {
+  readonly #users = new Map<string, UserEntry>();
+  readonly #sessions = new Map<string, SessionEntry>();
+  readonly #sessionsOf = new Map<string, Set<string>>();
+  readonly #accountsOf = new Map<string, Set<string>>();
+  #operators: Versioned<OperatorsRecord> = NO_OPERATORS;
+
+  user(userId: string): UserEntry | undefined {
+    return this.#users.get(userId);
+  }
+
+  get userCount(): number {
+    return this.#users.size;
+  }
+
+  users(): Iterable<UserEntry> {
+    return this.#users.values();
+  }
+
+  session(sessionId: string): SessionEntry | undefined {
+    return this.#sessions.get(sessionId);
+  }
+
+  sessionsOf(userId: string): readonly SessionEntry[] {
+    return [...(this.#sessionsOf.get(userId) ?? [])].flatMap((id) => this.#sessions.get(id) ?? []);
+  }
+
+  operators(): Versioned<OperatorsRecord> {
+    return this.#operators;
+  }
+
+  /** The ids of the accounts that have the user among their members. */
+  accountsOf(userId: string): Iterable<string> {
+    return this.#accountsOf.get(userId) ?? [];
+  }
+
+  /** Notes that the members of an account changed. */
+  membersChanged(accountId: string, before: readonly string[], after: readonly string[]): void {
+    for (const userId of before) removeFrom(this.#accountsOf, userId, accountId);
+    for (const userId of after) addTo(this.#accountsOf, userId, accountId);
+  }
+
+  /** @throws BadRecord, and then holds what it held before */
+  put(ref: UserRef, entry: Entry): void {
+    switch (ref.kind) {
+      case 'user': {
+        this.#users.set(ref.id, { id: ref.id, ...parseRecord(userSchema, entry) });
+        break;
+      }
+      case 'session': {
+        const session: SessionEntry = { id: ref.id, ...parseRecord(sessionSchema, entry) };
+        this.#sessions.set(ref.id, session);
+        addTo(this.#sessionsOf, session.record.userId, ref.id);
+        break;
+      }
+      case 'operators': {
+        this.#operators = parseRecord(operatorsSchema, entry);
+        break;
+      }
+    }
+  }
+
+  drop(ref: UserRef): void {
+    switch (ref.kind) {
+      case 'user': {
+        this.#users.delete(ref.id);
+        break;
+      }
+      case 'session': {
+        const session = this.#sessions.get(ref.id);
+        if (session) removeFrom(this.#sessionsOf, session.record.userId, ref.id);
+        this.#sessions.delete(ref.id);
+        break;
+      }
+      case 'operators': {
+        this.#operators = NO_OPERATORS;
+        break;
+      }
+    }
+  }
+
+  clear(): void {
+    this.#users.clear();
+    this.#sessions.clear();
+    this.#sessionsOf.clear();
+    this.#accountsOf.clear();
+    this.#operators = NO_OPERATORS;
+  }
+
+  /** The revision at which memory holds the record; 0 where it holds none. */
+  revisionOf(ref: UserRef): number {
+    switch (ref.kind) {
+      case 'user':
+        return this.#users.get(ref.id)?.revision ?? 0;
+      case 'session':
+        return this.#sessions.get(ref.id)?.revision ?? 0;
+      case 'operators':
+        return this.#operators.revision;
+    }
+  }
+
+  *held(): Iterable<readonly [key: string, revision: number]> {
+    for (const { id, revision } of this.#users.values()) yield [KEYS.user(id), revision];
+    for (const { id, revision } of this.#sessions.values()) yield [KEYS.session(id), revision];
+    if (this.#operators.revision > 0) yield [KEYS.operators, this.#operators.revision];
+  }
+}
+
+function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
+  const set = sets.get(key);
+  if (set) set.add(value);
+  else sets.set(key, new Set([value]));
+}
+
+function removeFrom(sets: Map<string, Set<string>>, key: string, value: string): void {
+  const set = sets.get(key);
+  set?.delete(value);
+  if (set?.size === 0) sets.delete(key);
+}

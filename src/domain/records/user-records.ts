@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import { ABSENT } from '../../store/port.ts';
+import type { Versioned } from './codec.ts';
+import { sealedSchema } from './sealed.ts';
+
+/* The people who use the panel: users, their memberships and sessions. Instants are milliseconds since 1970. */
+
+const instant = z.int().min(0);
+
+/** The roles that a user may have on an account. An owner may do all that a viewer may. */
+export const MEMBER_ROLES = ['owner', 'viewer'] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+
+/** The name of a user at an OpenID Connect provider; unique as a pair (OpenID Connect Core 1.0, section 5.7). */
+const identitySchema = z.looseObject({ issuer: z.string(), subject: z.string() });
+export type Identity = Readonly<z.infer<typeof identitySchema>>;
+
+/** A credential of WebAuthn. */
+const passkeySchema = z.looseObject({
+  /** The id of the credential, base64url. */
+  id: z.string(),
+  /** COSE key, base64url. */
+  publicKey: z.string(),
+  name: z.string(),
+  createdAt: instant,
+  transports: z.array(z.string()).optional(),
+});
+export type PasskeyRecord = z.infer<typeof passkeySchema>;
+
+/** `d/u/…`: a user. */
+export const userSchema = z.looseObject({
+  name: z.string(),
+  /** The name to sign in with, as it was given; `''` for a user who has only the provider's. */
+  login: z.string(),
+  createdAt: instant,
+  disabled: z.boolean(),
+  identities: z.array(identitySchema),
+  /** The hash of the password (domain/passwords), and when it was set. */
+  password: z.looseObject({ hash: z.string(), at: instant }).optional(),
+  passkeys: z.array(passkeySchema),
+  /** When the user's roles last changed; a session that began before gets another token. */
+  rolesAt: instant.optional(),
+  /** The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. */
+  mapped: z
+    .looseObject({
+      operator: z.boolean(),
+      accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
+      at: instant,
+    })
+    .optional(),
+});
+export type UserRecord = z.infer<typeof userSchema>;
+
+/** `d/o`: the users whom somebody made operators. One record, so that the last one cannot be removed by a race. */
+export const operatorsSchema = z.looseObject({ members: z.array(z.string()) });
+export type OperatorsRecord = z.infer<typeof operatorsSchema>;
+export const NO_OPERATORS: Versioned<OperatorsRecord> = { record: { members: [] }, revision: ABSENT };
+
+/** `d/a/…/members`: the members of an account by invitation. One record, so that it keeps an owner through every race. */
+export const membersSchema = z.looseObject({
+  members: z.array(z.looseObject({ userId: z.string(), role: z.enum(MEMBER_ROLES), since: instant })),
+});
+export type MembersRecord = z.infer<typeof membersSchema>;
+export const NO_MEMBERS: Versioned<MembersRecord> = { record: { members: [] }, revision: ABSENT };
+
+export const SIGN_IN_METHODS = ['password', 'passkey', 'provider', 'link'] as const;
+/** The way in which a session began. */
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
+
+/** `d/s/…`: a session, by the hash of its token. It is written once and removed when it ends. */
+export const sessionSchema = z.looseObject({
+  userId: z.string(),
+  createdAt: instant,
+  expiresAt: instant,
+  method: z.enum(SIGN_IN_METHODS),
+  /** The browser in a few words, for the list of one's own sessions. */
+  browser: z.string(),
+  /** Of a session that began at the provider; `sid` is the provider's own session. */
+  identity: identitySchema.extend({ sid: z.string().optional() }).optional(),
+});
+export type SessionRecord = z.infer<typeof sessionSchema>;
+
+/** `login/…`, `identity/…`, `passkey/…`: leads to a user. */
+export const userLocatorSchema = z.looseObject({ userId: z.string() });
+
+/** `session-uses/…`: when the sessions of a user were last used: pairs of a session's id and an instant. */
+export const sessionUsesSchema = z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) });
+
+/** `sign-ins/…`: what is known of the attempts to sign in as a user. */
+export const signInsSchema = z.looseObject({
+  failures: z.int().min(0),
+  failedAt: instant,
+  /** The signature counters of passkeys, by the id of the credential. */
+  counters: z.record(z.string(), z.int().min(0)),
+  /** Hashes of the marks of browsers that this user has signed in from, the latest last. */
+  browsers: z.array(z.string()),
+});
+export type SignInsRecord = z.infer<typeof signInsSchema>;
+
+export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
+export type LinkKind = (typeof LINK_KINDS)[number];
+
+/** `link/…`: a link that signs somebody in or makes him a member, by the hash of its token. It is removed when used. */
+export const linkSchema = z.looseObject({
+  kind: z.enum(LINK_KINDS),
+  /** Its public id, by which it is listed and withdrawn. */
+  linkId: z.string(),
+  createdAt: instant,
+  expiresAt: instant,
+  /** Who made it, as the audit names actors. */
+  by: z.string(),
+  /** The user whom a reset or a first sign-in is for. */
+  userId: z.string().optional(),
+  /** What an invitation gives. */
+  accountId: z.string().optional(),
+  role: z.enum(MEMBER_ROLES).optional(),
+});
+export type LinkRecord = z.infer<typeof linkSchema>;
+
+/** `refresh/…`: the provider's refresh token of a session, and who renews the roles by it. */
+export const refreshSchema = z.looseObject({
+  token: sealedSchema,
+  /** A replica that renews the roles claims the record until then, since a refresh token may be good once. */
+  claimedUntil: instant.optional(),
+});
+export type RefreshRecord = z.infer<typeof refreshSchema>;

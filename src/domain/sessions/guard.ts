@@ -1,0 +1,35 @@
+import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
+import type { Guard } from '../mutation/step.ts';
+import { KEYS } from '../records/keys.ts';
+import { Refusal } from '../refusal.ts';
+import { neededRight, type Need } from '../users/roles.ts';
+
+/** A session that lives, with its user. */
+export interface LiveSession {
+  readonly session: SessionEntry;
+  readonly user: UserEntry;
+}
+
+/**
+ * Reads a session and its user.
+ * @throws Refusal `invalid_session` where the session has ended or its user is gone or disabled; StoreUnavailable
+ */
+export async function liveSession(reader: FleetReader, sessionId: string): Promise<LiveSession> {
+  const session = await reader.session(sessionId);
+  const user = session && (await reader.user(session.record.userId));
+  if (!session || !user || user.record.disabled) throw new Refusal('invalid_session');
+  return { session, user };
+}
+
+/** The guard of a change that a session makes: its commit expects the session, the user and what gives the right. */
+export const sessionGuard =
+  (sessionId: string, need: Need): Guard =>
+  async (reader) => {
+    const { session, user } = await liveSession(reader, sessionId);
+    const { expect } = await neededRight(reader, user, need);
+    return [
+      { key: KEYS.session(session.id), revision: session.revision },
+      { key: KEYS.user(user.id), revision: user.revision },
+      ...expect,
+    ];
+  };

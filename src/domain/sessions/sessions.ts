@@ -1,0 +1,180 @@
+import { ABSENT, type Expectation, type Write } from '../../store/port.ts';
+import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
+import { Secret } from '../credentials/secret.ts';
+import { tokenHash } from '../credentials/tokens.ts';
+import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { SessionRecord } from '../records/user-records.ts';
+import { Refusal } from '../refusal.ts';
+import { endings } from '../users/users.ts';
+import { liveSession, type LiveSession } from './guard.ts';
+import type { SessionUses } from './session-uses.ts';
+
+/** A request's session with its user, and the reader that found them. */
+export interface SignedIn extends LiveSession {
+  readonly reader: FleetReader;
+}
+
+/** A session that is about to begin. Its token is drawn once, before the first attempt of the commit. */
+export interface NewSession {
+  readonly token: Secret;
+  readonly sessionId: string;
+  readonly record: SessionRecord;
+}
+
+/** A session as it is listed. Times are milliseconds since 1970. */
+export interface ListedSession extends Pick<SessionRecord, 'createdAt' | 'expiresAt' | 'method' | 'browser'> {
+  readonly sessionId: string;
+  readonly lastUsedAt: number;
+}
+
+/** The operations on sessions. */
+export interface Sessions {
+  /**
+   * Finds the session of a token, as of now or later: no session that was ended before passes (A12).
+   * @throws Refusal `invalid_session`; StoreUnavailable, since authentication fails closed
+   */
+  authenticate(token: string): Promise<SignedIn>;
+  /** Draws a token and makes the record of a session of the user. @param browser its User-Agent in a few words */
+  draw(session: Pick<SessionRecord, 'userId' | 'method' | 'browser' | 'identity'>, at: number): NewSession;
+  /**
+   * The step that begins a session, so that a sign-in commits it with what it relies on. Sessions above the bound end,
+   * the oldest first.
+   * @param user the revision of the user's record, which the commit expects; ABSENT is left to the caller's own steps
+   * @param replaced the session that this one takes the place of, as in the same browser
+   * @throws StoreUnavailable
+   */
+  beginning(session: NewSession, user: { readonly revision: number }, replaced?: string): Promise<Step<void>>;
+  /**
+   * Begins a session by itself.
+   * @param holds whether the user, as each attempt reads him, is still the one who was let in, such as by his password
+   * @throws Refusal `sign_in_failed` where it does not hold, or the user is gone or disabled; StoreUnavailable; Busy
+   */
+  begin(origin: Origin, session: NewSession, holds: (user: UserEntry) => boolean, replaced?: string): Promise<void>;
+  /** Ends a session of a user; it is unknown from then on. @throws Refusal `not_found`; StoreUnavailable; Busy */
+  end(origin: Origin, userId: string, sessionId: string): Promise<void>;
+  /** Ends every session of a user but one. @throws StoreUnavailable; Busy */
+  endAll(origin: Origin, userId: string, except?: string): Promise<void>;
+  /** Lists the sessions of a user, the one that was used last first. @throws StoreUnavailable; BadRecord */
+  list(userId: string): Promise<readonly ListedSession[]>;
+}
+
+export interface SessionsDeps extends MutationDeps {
+  readonly random: RandomSource;
+  readonly uses: SessionUses;
+}
+
+/** The prefix lets a scanner of secrets find a token. */
+const PREFIX = 'mst_session_';
+const TOKEN = /^mst_session_[0-9A-Za-z]{43}$/;
+
+/** Creates the operations on sessions; see `Sessions`. */
+export function createSessions(deps: SessionsDeps): Sessions {
+  const { fleet, clock, uses } = deps;
+  const beginning: Sessions['beginning'] = (session, user, replaced) => beginningStep(deps, session, user, replaced);
+  return {
+    async authenticate(token) {
+      if (!TOKEN.test(token)) throw new Refusal('invalid_session');
+      const reader = await fleet.current();
+      const live = await liveSession(reader, tokenHash(token));
+      if (clock.now() >= live.session.record.expiresAt || (await uses.isIdle(live.session))) {
+        throw new Refusal('invalid_session');
+      }
+      uses.used(live.session);
+      return { reader, ...live };
+    },
+    draw(session, at) {
+      const token = new Secret(`${PREFIX}${generateSecretWord(deps.random)}`);
+      const record = { ...session, createdAt: at, expiresAt: at + LIMITS.sessionMs };
+      return { token, sessionId: tokenHash(token.reveal()), record };
+    },
+    beginning,
+    async begin(origin, session, holds, replaced) {
+      await mutate(deps, origin, async (reader) => {
+        const user = await reader.user(session.record.userId);
+        if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
+        return await beginning(session, user, replaced);
+      });
+    },
+    end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),
+    endAll: (origin, userId, except) => endAll(deps, origin, userId, except),
+    async list(userId) {
+      const memory = await fleet.whole();
+      const lastUses = await uses.lastUses(userId);
+      const listed = memory.sessionsOf(userId).map(({ id, record }): ListedSession => {
+        const { createdAt, expiresAt, method, browser } = record;
+        return { sessionId: id, createdAt, expiresAt, method, browser, lastUsedAt: lastUses.get(id) ?? createdAt };
+      });
+      return listed.filter(({ expiresAt }) => expiresAt > clock.now()).sort((a, b) => b.lastUsedAt - a.lastUsedAt);
+    },
+  };
+}
+
+async function beginningStep(
+  { fleet }: SessionsDeps,
+  { sessionId, record }: NewSession,
+  { revision }: { readonly revision: number },
+  replaced: string | undefined,
+): Promise<Step<void>> {
+  const { userId, method } = record;
+  const others = (await fleet.whole()).sessionsOf(userId).filter(({ id }) => id !== replaced);
+  const expect: Expectation[] = [{ key: KEYS.session(sessionId), revision: ABSENT }];
+  if (revision !== ABSENT) expect.push({ key: KEYS.user(userId), revision });
+  const gone = [...oldest(others, LIMITS.sessionsPerUserMax - 1), ...(replaced === undefined ? [] : [replaced])];
+  return {
+    accountId: OPERATOR_AUDIT,
+    action: 'session.created',
+    detail: { userId, method },
+    expect,
+    write: [put(KEYS.session(sessionId), record), ...gone.flatMap(removals)],
+    result: undefined,
+  };
+}
+
+/** The ids of those that are too many, the oldest first. */
+function oldest(sessions: readonly SessionEntry[], kept: number): readonly string[] {
+  const byAge = [...sessions].sort((a, b) => a.record.createdAt - b.record.createdAt);
+  return byAge.slice(0, Math.max(0, byAge.length - kept)).map(({ id }) => id);
+}
+
+const removals = (sessionId: string): readonly Write[] => [
+  { remove: KEYS.session(sessionId) },
+  { remove: KEYS.refresh(sessionId) },
+];
+
+async function end(deps: SessionsDeps, origin: Origin, userId: string, sessionId: string): Promise<void> {
+  await mutate<void>(deps, origin, async (reader) => {
+    const session = await reader.session(sessionId);
+    if (!session || session.record.userId !== userId) throw new Refusal('not_found');
+    return {
+      accountId: OPERATOR_AUDIT,
+      action: 'session.ended',
+      detail: { userId },
+      expect: [{ key: KEYS.session(sessionId), revision: session.revision }],
+      write: removals(sessionId),
+      result: undefined,
+    };
+  });
+}
+
+async function endAll(deps: SessionsDeps, origin: Origin, userId: string, except: string | undefined): Promise<void> {
+  await mutate<void>(deps, origin, async (): Promise<Step<void> | Unchanged<void>> => {
+    const memory = await deps.fleet.whole();
+    const ended = memory.sessionsOf(userId).filter(({ id }) => id !== except);
+    if (ended.length === 0) return { unchanged: undefined };
+    const write = endings({ sessionsOf: () => ended }, userId);
+    return {
+      accountId: OPERATOR_AUDIT,
+      action: 'session.ended',
+      detail: { userId, sessions: ended.length },
+      expect: ended.map(({ id, revision }) => ({ key: KEYS.session(id), revision })),
+      write,
+      result: undefined,
+    };
+  });
+}

@@ -1,0 +1,151 @@
+import type { Write } from '../../store/port.ts';
+import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { MemberRole, MembersRecord } from '../records/user-records.ts';
+import { Refusal } from '../refusal.ts';
+
+/** A member of an account, by invitation or by the provider's groups. */
+export interface Member {
+  readonly userId: string;
+  readonly name: string;
+  readonly login: string;
+  readonly disabled: boolean;
+  /** The greater one of both. */
+  readonly role: MemberRole;
+  /** The role that somebody gave; undefined where the groups alone give one. */
+  readonly given: MemberRole | undefined;
+  /** The role that the provider's groups give. */
+  readonly mapped: MemberRole | undefined;
+  /** When the given role was given, in milliseconds since 1970. */
+  readonly since: number | undefined;
+}
+
+/** The operations on the members of an account. */
+export interface Members {
+  /** Lists the members, owners first. @throws Refusal `not_found`; StoreUnavailable */
+  list(accountId: string): Promise<readonly Member[]>;
+  /**
+   * Gives a member another role.
+   * @throws Refusal `not_found` for who is no member by invitation, `invalid_request` for the last owner;
+   * StoreUnavailable; Busy
+   */
+  setRole(origin: Origin, accountId: string, userId: string, role: MemberRole): Promise<void>;
+  /** Ends a membership by invitation. @throws as `setRole` */
+  remove(origin: Origin, accountId: string, userId: string): Promise<void>;
+}
+
+/** Creates the operations on members; see `Members`. */
+export function createMembers(deps: MutationDeps): Members {
+  return {
+    list: (accountId) => list(deps, accountId),
+    setRole: (origin, accountId, userId, role) => change(deps, origin, accountId, userId, role),
+    remove: (origin, accountId, userId) => change(deps, origin, accountId, userId, undefined),
+  };
+}
+
+async function list({ fleet }: MutationDeps, accountId: string): Promise<readonly Member[]> {
+  const memory = await fleet.whole();
+  const account = memory.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  const given = new Map(account.members().record.members.map((member) => [member.userId, member]));
+  const members: Member[] = [];
+  for (const { id, record } of memory.users()) {
+    const own = given.get(id);
+    const mapped = record.mapped?.accounts.find((one) => one.accountId === accountId)?.role;
+    const role = own?.role === 'owner' || mapped === 'owner' ? 'owner' : (own?.role ?? mapped);
+    if (!role) continue;
+    const { name, login, disabled } = record;
+    members.push({ userId: id, name, login, disabled, role, given: own?.role, mapped, since: own?.since });
+  }
+  return members.sort((a, b) => (a.role === b.role ? (a.name < b.name ? -1 : 1) : a.role === 'owner' ? -1 : 1));
+}
+
+async function change(
+  deps: MutationDeps,
+  origin: Origin,
+  accountId: string,
+  userId: string,
+  role: MemberRole | undefined,
+): Promise<void> {
+  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
+    const account = await reader.account(accountId);
+    const user = await reader.user(userId);
+    if (!account || !user) throw new Refusal('not_found');
+    const before = await account.members();
+    const member = before.record.members.find((one) => one.userId === userId);
+    if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
+    if (member.role === role) return { unchanged: undefined };
+    const others = before.record.members.filter((one) => one.userId !== userId);
+    if (member.role === 'owner') refuseWithoutOwner(others);
+    const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
+    return {
+      accountId,
+      action: role === undefined ? 'member.removed' : 'member.changed',
+      detail: { userId, from: member.role, ...(role !== undefined && { role }) },
+      withdraws: role === 'viewer',
+      ...membersChange(account, before, { ...before.record, members }, user, origin.at),
+      result: undefined,
+    };
+  });
+}
+
+function refuseWithoutOwner(left: MembersRecord['members']): void {
+  if (left.some(({ role }) => role === 'owner')) return;
+  throw new Refusal('invalid_request', 'This is the last owner of the account: make somebody else an owner first.');
+}
+
+/** The expectations and writes of a change of an account's members; the user's sessions get other tokens. */
+export function membersChange(
+  account: AccountReader,
+  before: Versioned<MembersRecord>,
+  after: MembersRecord,
+  user: UserEntry,
+  at: number,
+): Pick<Step<void>, 'expect' | 'write'> {
+  const write: Write[] = [
+    put(KEYS.members(account.id), after),
+    put(KEYS.user(user.id), { ...user.record, rolesAt: at }),
+  ];
+  return {
+    expect: [
+      { key: KEYS.account(account.id), revision: account.revision },
+      { key: KEYS.members(account.id), revision: before.revision },
+      { key: KEYS.user(user.id), revision: user.revision },
+    ],
+    write,
+  };
+}
+
+/**
+ * The step by which a user becomes a member, or gets a greater role.
+ * @throws Refusal `invalid_request` where the account has `LIMITS.membersPerAccountMax` members; StoreUnavailable
+ */
+export async function joiningStep(
+  reader: FleetReader,
+  accountId: string,
+  user: UserEntry,
+  role: MemberRole,
+  at: number,
+): Promise<Step<void>> {
+  const account = await reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  const before = await account.members();
+  const others = before.record.members.filter((one) => one.userId !== user.id);
+  if (others.length >= LIMITS.membersPerAccountMax) {
+    throw new Refusal('invalid_request', `The account has ${LIMITS.membersPerAccountMax} members; end one first.`);
+  }
+  const own = before.record.members.find((one) => one.userId === user.id);
+  const greater = own?.role === 'owner' ? 'owner' : role;
+  const after = { ...before.record, members: [...others, { ...own, userId: user.id, role: greater, since: at }] };
+  return {
+    accountId,
+    action: 'member.added',
+    detail: { userId: user.id, role: greater },
+    ...membersChange(account, before, after, user, at),
+    result: undefined,
+  };
+}

@@ -1,0 +1,79 @@
+import type { Expectation } from '../../store/port.ts';
+import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import { KEYS } from '../records/keys.ts';
+import type { MemberRole } from '../records/user-records.ts';
+import { Refusal } from '../refusal.ts';
+
+/*
+ * The roles of a user: those that people gave (the records of members and operators) and those that the groups of the
+ * provider give (the user's own record). They are kept apart and unite here. An operator has an owner's rights on every
+ * account, since he can create API keys for it.
+ */
+
+/** A right, with the expectations that a commit adds to rely on it beside the user's record. */
+export interface Right {
+  readonly expect: readonly Expectation[];
+}
+
+/** Tells whether the user is an operator; undefined where he is not. @throws StoreUnavailable */
+export async function operatorRight(reader: FleetReader, user: UserEntry): Promise<Right | undefined> {
+  if (user.record.mapped?.operator === true) return { expect: [] };
+  const { record, revision } = await reader.operators();
+  if (!record.members.includes(user.id)) return undefined;
+  return { expect: [{ key: KEYS.operators, revision }] };
+}
+
+/** The user's role on an account. */
+export interface AccountRight extends Right {
+  readonly role: MemberRole;
+}
+
+const RANK: Readonly<Record<MemberRole, number>> = { viewer: 1, owner: 2 };
+
+/** Whether a role may do what another one may. */
+export const includesRole = (role: MemberRole, needed: MemberRole): boolean => RANK[role] >= RANK[needed];
+
+/**
+ * The greatest role that the user has on an account; undefined where he has none, or there is no such account.
+ * @throws StoreUnavailable
+ */
+export async function accountRight(
+  reader: FleetReader,
+  user: UserEntry,
+  accountId: string,
+): Promise<AccountRight | undefined> {
+  const account = await reader.account(accountId);
+  if (!account) return undefined;
+  const operator = await operatorRight(reader, user);
+  if (operator) return { role: 'owner', expect: operator.expect };
+  const mapped = user.record.mapped?.accounts.find((one) => one.accountId === accountId)?.role;
+  if (mapped === 'owner') return { role: 'owner', expect: [] };
+  const { record, revision } = await account.members();
+  const given = record.members.find(({ userId }) => userId === user.id)?.role;
+  const byMembers: AccountRight | undefined = given && {
+    role: given,
+    expect: [{ key: KEYS.members(accountId), revision }],
+  };
+  if (mapped === undefined) return byMembers;
+  return byMembers?.role === 'owner' ? byMembers : { role: mapped, expect: [] };
+}
+
+/** What a request needs of its user. */
+export type Need = 'signed-in' | 'operator' | { readonly accountId: string; readonly role: MemberRole };
+
+/**
+ * The right that a request needs. A user without any role on an account is told what a stranger to it is told.
+ * @throws Refusal `forbidden`, `not_found`; StoreUnavailable
+ */
+export async function neededRight(reader: FleetReader, user: UserEntry, need: Need): Promise<Right> {
+  if (need === 'signed-in') return { expect: [] };
+  if (need === 'operator') {
+    const right = await operatorRight(reader, user);
+    if (!right) throw new Refusal('forbidden');
+    return right;
+  }
+  const right = await accountRight(reader, user, need.accountId);
+  if (!right) throw new Refusal('not_found');
+  if (!includesRole(right.role, need.role)) throw new Refusal('forbidden', 'An owner of the account may do this.');
+  return right;
+}

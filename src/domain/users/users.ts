@@ -1,0 +1,207 @@
+import type { Write } from '../../store/port.ts';
+import { generateAccountId } from '../credentials/random-ids.ts';
+import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import { LIMITS } from '../limits.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { userLocatorSchema, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
+import { Refusal } from '../refusal.ts';
+import { loginKey, userCreation } from './user-state.ts';
+
+/** A user as he is listed. Times are milliseconds since 1970. */
+export interface User {
+  readonly userId: string;
+  readonly name: string;
+  readonly login: string;
+  readonly createdAt: number;
+  readonly disabled: boolean;
+  /** Whether somebody made him an operator, and whether the provider's groups do. */
+  readonly operator: boolean;
+  readonly mappedOperator: boolean;
+  readonly hasPassword: boolean;
+  readonly passkeys: number;
+  readonly identities: number;
+}
+
+/** The fields of a user that a change names; an absent field stays as it is. */
+export interface UserPatch {
+  readonly name?: string | undefined;
+  readonly disabled?: boolean | undefined;
+  readonly operator?: boolean | undefined;
+}
+
+/** The operations on users. */
+export interface Users {
+  /**
+   * Creates a user, who cannot sign in before he has used a link or the provider.
+   * @throws Refusal `invalid_request` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
+   * Busy
+   */
+  create(origin: Origin, user: { name: string; login: string; operator: boolean }): Promise<User>;
+  /** @throws Refusal `not_found`; StoreUnavailable */
+  read(userId: string): Promise<User>;
+  /** Lists all users by name. @throws StoreUnavailable */
+  list(): Promise<readonly User[]>;
+  /** The user with this login; undefined where there is none. @throws StoreUnavailable; BadRecord */
+  byLogin(login: string): Promise<UserEntry | undefined>;
+  /**
+   * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit.
+   * @throws Refusal `not_found`, `invalid_request` for the last operator; StoreUnavailable; Busy
+   */
+  change(origin: Origin, userId: string, patch: UserPatch): Promise<User>;
+}
+
+/** Creates the operations on users; see `Users`. */
+export function createUsers(deps: MutationDeps): Users {
+  const { fleet, store } = deps;
+  return {
+    create: (origin, user) => create(deps, origin, user),
+    async read(userId) {
+      const reader = await fleet.current();
+      return view(await existingUser(reader, userId), (await reader.operators()).record);
+    },
+    async list() {
+      const memory = await fleet.whole();
+      const operators = memory.operators().record;
+      const users = Array.from(memory.users(), (user) => view(user, operators));
+      return users.sort((a, b) => (a.name === b.name ? (a.userId < b.userId ? -1 : 1) : a.name < b.name ? -1 : 1));
+    },
+    async byLogin(login) {
+      const entry = await store.get(loginKey(login));
+      if (!entry) return undefined;
+      return await (await fleet.current()).user(parseRecord(userLocatorSchema, entry).record.userId);
+    },
+    change: (origin, userId, patch) => change(deps, origin, userId, patch),
+  };
+}
+
+/** @throws Refusal `not_found`; StoreUnavailable */
+export async function existingUser(reader: FleetReader, userId: string): Promise<UserEntry> {
+  const user = await reader.user(userId);
+  if (!user) throw new Refusal('not_found');
+  return user;
+}
+
+function view({ id, record }: UserEntry, operators: OperatorsRecord): User {
+  const { name, login, createdAt, disabled, password, passkeys, identities, mapped } = record;
+  return {
+    userId: id,
+    name,
+    login,
+    createdAt,
+    disabled,
+    operator: operators.members.includes(id),
+    mappedOperator: mapped?.operator === true,
+    hasPassword: password !== undefined,
+    passkeys: passkeys.length,
+    identities: identities.length,
+  };
+}
+
+/** @throws Refusal `invalid_request` where there are as many users as there may be; StoreUnavailable */
+export async function refuseManyUsers({ fleet }: Pick<MutationDeps, 'fleet'>): Promise<void> {
+  const memory = await fleet.whole();
+  if (memory.userCount >= LIMITS.usersMax)
+    throw new Refusal('invalid_request', `There are ${LIMITS.usersMax} users already.`);
+}
+
+async function create(
+  deps: MutationDeps,
+  origin: Origin,
+  { name, login, operator }: { name: string; login: string; operator: boolean },
+): Promise<User> {
+  const userId = generateAccountId(deps.random);
+  await refuseManyUsers(deps);
+  return await mutate<User>(deps, origin, async (reader) => {
+    if (login !== '' && (await deps.store.get(loginKey(login)))) {
+      throw new Refusal('invalid_request', 'login: another user has this name to sign in with.');
+    }
+    const { record, expect, write } = userCreation(userId, { name, login, createdAt: origin.at });
+    const granted = operator ? await operatorGrant(reader, userId) : undefined;
+    return {
+      accountId: OPERATOR_AUDIT,
+      action: 'user.created',
+      detail: { userId, operator },
+      expect: [...expect, ...(granted?.expect ?? [])],
+      write: [...write, ...(granted?.write ?? [])],
+      result: view({ id: userId, record, revision: 0 }, { members: operator ? [userId] : [] }),
+    };
+  });
+}
+
+/**
+ * The expectations and writes that make a user an operator.
+ * @throws Refusal `invalid_request` where there are `LIMITS.operatorsMax` operators; StoreUnavailable
+ */
+export async function operatorGrant(
+  reader: FleetReader,
+  userId: string,
+): Promise<Pick<Step<void>, 'expect' | 'write'>> {
+  const { record, revision } = await reader.operators();
+  if (record.members.length >= LIMITS.operatorsMax) {
+    throw new Refusal('invalid_request', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
+  }
+  const members = [...record.members.filter((id) => id !== userId), userId];
+  return {
+    expect: [{ key: KEYS.operators, revision }],
+    write: [put(KEYS.operators, { ...record, members })],
+  };
+}
+
+async function change(deps: MutationDeps, origin: Origin, userId: string, patch: UserPatch): Promise<User> {
+  return await mutate<User>(deps, origin, async (reader): Promise<Step<User> | Unchanged<User>> => {
+    const user = await existingUser(reader, userId);
+    const operators = await reader.operators();
+    const isOperator = operators.record.members.includes(userId);
+    const wanted = patch.operator ?? isOperator;
+    const { name = user.record.name, disabled = user.record.disabled } = patch;
+    const takesOperator = isOperator && (!wanted || (disabled && !user.record.disabled));
+    if (takesOperator) await refuseWithoutOperator(reader, operators.record, userId);
+    const members = membersAfter(operators.record.members, userId, wanted);
+    const after = { ...operators.record, members };
+    const changedRole = wanted !== isOperator;
+    const record: UserRecord = { ...user.record, name, disabled, ...(changedRole && { rolesAt: origin.at }) };
+    const result = view({ ...user, record }, after);
+    if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
+    const ended = disabled && !user.record.disabled ? endings(await deps.fleet.whole(), userId) : [];
+    return {
+      accountId: OPERATOR_AUDIT,
+      action: changedRole ? (wanted ? 'operator.added' : 'operator.removed') : 'user.changed',
+      detail: { userId, disabled, renamed: name !== user.record.name },
+      withdraws: disabled && !user.record.disabled,
+      // The operators are written even where they stay as they are: two that are disabled at once conflict.
+      expect: [
+        { key: KEYS.user(userId), revision: user.revision },
+        ...(isOperator || wanted ? [{ key: KEYS.operators, revision: operators.revision }] : []),
+      ],
+      write: [put(KEYS.user(userId), record), ...(isOperator || wanted ? [put(KEYS.operators, after)] : []), ...ended],
+      result,
+    };
+  });
+}
+
+function membersAfter(members: readonly string[], userId: string, wanted: boolean): string[] {
+  const others = members.filter((id) => id !== userId);
+  if (!wanted) return others;
+  if (others.length >= LIMITS.operatorsMax) {
+    throw new Refusal('invalid_request', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
+  }
+  return [...others, userId];
+}
+
+/** The last operator who can sign in stays, so that somebody can make others. */
+async function refuseWithoutOperator(reader: FleetReader, { members }: OperatorsRecord, userId: string): Promise<void> {
+  for (const other of members) {
+    if (other === userId) continue;
+    if ((await reader.user(other))?.record.disabled === false) return;
+  }
+  throw new Refusal('invalid_request', 'This is the last operator: make somebody else an operator first.');
+}
+
+/** The writes that end every session of a user. */
+export const endings = (memory: Pick<FleetMemory, 'sessionsOf'>, userId: string): readonly Write[] =>
+  memory.sessionsOf(userId).flatMap(({ id }) => [{ remove: KEYS.session(id) }, { remove: KEYS.refresh(id) }]);
