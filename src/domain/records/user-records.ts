@@ -11,7 +11,7 @@ const instant = z.int().min(0);
 export const MEMBER_ROLES = ['owner', 'viewer'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** The name of a user at an OpenID Connect provider; unique as a pair (OpenID Connect Core 1.0, section 5.7). */
+/** The name of a user at an OpenID Connect provider; unique as a pair (OpenID Connect Core 1.0, 5.7). */
 const identitySchema = z.looseObject({ issuer: z.string(), subject: z.string() });
 export type Identity = Readonly<z.infer<typeof identitySchema>>;
 

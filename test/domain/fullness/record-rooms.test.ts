@@ -64,6 +64,15 @@ describe('A12: the classes of records and mutations', () => {
       'backup.begun',
       'usage.exported',
       'audit.exported',
+      // Disabled users, lost roles, ended sessions; somebody must sign in to take access away.
+      'user.changed',
+      'user.reset',
+      'operator.removed',
+      'member.changed',
+      'member.removed',
+      'session.created',
+      'session.ended',
+      'link.withdrawn',
     ]);
   });
 
