@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { excludeEachOther } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 import { environment, VARIABLES, type Environment, type Role } from './environment.ts';
+import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
 import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
+import { panelListen, panelOf, type PanelConfig } from './panel.ts';
+import { OFF } from './panel-variables.ts';
 import { parseOperatorTokens, refuseTwoNames, type NamedToken } from './operator-tokens.ts';
 import { writableByOthers } from './trusted-file.ts';
 import { unknownVariables } from './unknown-variables.ts';
@@ -34,22 +37,7 @@ export interface EtcdConfig {
 }
 
 export { ConfigError } from './config-error.ts';
-
-/** The settings of the role `kubernetes`. */
-export interface KubernetesConfig {
-  /** The path of a kubeconfig file; where undefined, the pod's own service account is used. */
-  readonly kubeconfig: string | undefined;
-  /** The namespaces that are followed by name. */
-  readonly namespaces: readonly string[];
-  /** A selector of labels: the namespaces that it selects are followed, too. */
-  readonly namespaceSelector: string | undefined;
-  /** Whether the operator may watch the kinds, Leases and namespaces of the whole cluster. */
-  readonly scope: Environment['MUSTER_KUBERNETES_SCOPE'];
-  /** The release that claims namespaces: its namespace and name. */
-  readonly release: string;
-  /** The URL of the device listener, as daemons reach it. */
-  readonly deviceUrl: string;
-}
+export type { KubernetesConfig } from './kubernetes.ts';
 
 /** The configuration of the service, parsed and checked. */
 export interface Config {
@@ -57,7 +45,12 @@ export interface Config {
   readonly dataDir: string;
   /** The id of the store; a start on an empty or another one is refused. Where undefined, any store will do. */
   readonly storeId: string | undefined;
-  readonly listen: { readonly api: ListenAddress; readonly device: ListenAddress; readonly ops: ListenAddress };
+  readonly listen: {
+    readonly api: ListenAddress;
+    readonly device: ListenAddress;
+    readonly ops: ListenAddress;
+    readonly panel: ListenAddress | undefined;
+  };
   /** Requests in flight by listener, held polls not counted: about what an event loop does in half a second. */
   readonly concurrencyMax: PerListener;
   /** Connections of one address that have not authenticated a request; 0 is no bound. */
@@ -65,7 +58,7 @@ export interface Config {
   /** The proxies whose word on their clients is taken. */
   readonly trustedProxies: NonNullable<Environment['MUSTER_TRUSTED_PROXIES']>;
   /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
-  readonly tls: Readonly<Record<'api' | 'device' | 'ops', CertificatePaths | undefined>>;
+  readonly tls: Readonly<Record<'api' | 'device' | 'ops' | 'panel', CertificatePaths | undefined>>;
   /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
   /** Where undefined, an embedded store makes a token in the data directory. */
@@ -85,6 +78,8 @@ export interface Config {
   readonly auditRetentionDays: number;
   /** Present where the replica has the role `kubernetes`. */
   readonly kubernetes: KubernetesConfig | undefined;
+  /** The settings of the panel; undefined where it is off. */
+  readonly panel: PanelConfig | undefined;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
   /** The names of variables that begin with `MUSTER_` and are none of Muster's. */
   readonly unknownVariables: readonly string[];
@@ -98,6 +93,8 @@ export function readStoreConfig(env: NodeJS.ProcessEnv): Pick<Config, 'store' | 
 
 function valuesOf(env: NodeJS.ProcessEnv): Environment {
   const given = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  // An empty address listens nowhere, which for the others would be a mistake.
+  if (env['MUSTER_PANEL_LISTEN'] === '') given['MUSTER_PANEL_LISTEN'] = OFF;
   const unknown = unknownVariables(env);
   const slips = unknown
     .filter(({ nearest }) => nearest !== undefined)
@@ -118,7 +115,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     store: storeOf(values),
     dataDir: values.MUSTER_DATA_DIR,
     storeId: values.MUSTER_STORE_ID,
-    listen: { api: values.MUSTER_API_LISTEN, device: values.MUSTER_DEVICE_LISTEN, ops: values.MUSTER_OPS_LISTEN },
+    listen: {
+      api: values.MUSTER_API_LISTEN,
+      device: values.MUSTER_DEVICE_LISTEN,
+      ops: values.MUSTER_OPS_LISTEN,
+      panel: panelListen(values),
+    },
     concurrencyMax: concurrencyMax(values),
     connectionsPerAddressMax: connectionsPerAddressMax(values),
     trustedProxies: values.MUSTER_TRUSTED_PROXIES ?? [],
@@ -126,6 +128,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       api: certificatePaths(values, 'API'),
       device: certificatePaths(values, 'DEVICE'),
       ops: certificatePaths(values, 'OPS'),
+      panel: certificatePaths(values, 'PANEL'),
     },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
     operatorTokens: operatorTokens(values),
@@ -142,6 +145,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       currency: values.MUSTER_CURRENCY,
     },
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
+    panel: panelOf(values, (name) => secretOf(values, name)?.toString()),
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),
     unknownVariables: unknownVariables(env).map(({ name }) => name),
@@ -151,24 +155,29 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-const LISTENERS = ['ops', 'api', 'device'] as const;
+const LISTENERS = ['ops', 'api', 'device', 'panel'] as const;
 /** Refuses two listeners that cannot both have their port. Port 0 is another one each time. */
 function refuseSharedPorts({ listen, roles }: Config): void {
-  const open = LISTENERS.filter((name) => name === 'ops' || roles.has(name));
-  for (const [index, name] of open.entries()) {
-    const other = open.slice(0, index).find((before) => isShared(listen[name], listen[before]));
+  const open = LISTENERS.flatMap((name) => {
+    const address = listen[name];
+    const isOpen = name === 'ops' || roles.has(name === 'panel' ? 'api' : name);
+    return address && isOpen ? [{ name, address }] : [];
+  });
+  for (const [index, { name, address }] of open.entries()) {
+    const other = open.slice(0, index).find((before) => isShared(address, before.address));
     if (other === undefined) continue;
-    const [one, two] = [name, other].map((each) => `MUSTER_${each.toUpperCase()}_LISTEN`);
-    throw new ConfigError(
-      `${one} and ${two}: both are port ${listen[name].port}; give each listener a port of its own`,
-    );
+    const [one, two] = [name, other.name].map((each) => `MUSTER_${each.toUpperCase()}_LISTEN`);
+    throw new ConfigError(`${one} and ${two}: both are port ${address.port}; give each listener a port of its own`);
   }
 }
 
 const isShared = (one: ListenAddress, other: ListenAddress): boolean =>
   one.port !== 0 && one.port === other.port && excludeEachOther(one.host, other.host);
 
-function certificatePaths(values: Environment, listener: 'API' | 'DEVICE' | 'OPS'): CertificatePaths | undefined {
+function certificatePaths(
+  values: Environment,
+  listener: 'API' | 'DEVICE' | 'OPS' | 'PANEL',
+): CertificatePaths | undefined {
   const names = [`MUSTER_${listener}_TLS_CERT_FILE`, `MUSTER_${listener}_TLS_KEY_FILE`] as const;
   const [certificate, key] = [values[names[0]], values[names[1]]];
   if (certificate !== undefined && key !== undefined) return { certificate, key };
@@ -216,32 +225,6 @@ function etcdAuth(values: Environment): EtcdConfig['auth'] {
     );
   }
   return username !== undefined && password !== undefined ? { username, password } : undefined;
-}
-
-/** @param kubeconfig the one variable that is not Muster's own: every client of Kubernetes reads it */
-function kubernetesOf(values: Environment, kubeconfig: string | undefined): KubernetesConfig | undefined {
-  if (!values.MUSTER_ROLES.has('kubernetes')) return undefined;
-  if (!values.MUSTER_ROLES.has('controller')) {
-    throw new ConfigError('MUSTER_ROLES: kubernetes needs the role controller beside it: it runs on the leader');
-  }
-  const deviceUrl = values.MUSTER_KUBERNETES_DEVICE_URL;
-  if (deviceUrl === undefined) {
-    throw new ConfigError('MUSTER_KUBERNETES_DEVICE_URL: with the role kubernetes it must be set');
-  }
-  const release = values.MUSTER_KUBERNETES_RELEASE;
-  if (release === undefined) {
-    throw new ConfigError('MUSTER_KUBERNETES_RELEASE: with the role kubernetes it must be set, as NAMESPACE/NAME');
-  }
-  const namespaceSelector = values.MUSTER_KUBERNETES_NAMESPACE_SELECTOR;
-  const scope = values.MUSTER_KUBERNETES_SCOPE;
-  if (scope === 'namespaces' && namespaceSelector !== undefined) {
-    throw new ConfigError(
-      'MUSTER_KUBERNETES_NAMESPACE_SELECTOR: it needs MUSTER_KUBERNETES_SCOPE=cluster; name the namespaces instead',
-    );
-  }
-  const own = kubeconfig === undefined || kubeconfig === '' ? undefined : kubeconfig;
-  const namespaces = values.MUSTER_KUBERNETES_NAMESPACES ?? [];
-  return { kubeconfig: own, deviceUrl, namespaces, namespaceSelector, scope, release };
 }
 
 type FileVariable = Extract<keyof Environment, `${string}_FILE`>;

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { listen, ranges, store } from './addresses.ts';
+import { panelVariables } from './panel-variables.ts';
+import { file, whole, words } from './rules.ts';
 
 /*
  * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
@@ -8,14 +10,6 @@ import { listen, ranges, store } from './addresses.ts';
  * environment. The message of a rule is also the rule's text in the document, and never repeats the rejected value,
  * which may be a secret that was pasted into the wrong variable.
  */
-
-const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
-  z.string().transform((value, ctx) => {
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= min && number <= max) return number;
-    ctx.addIssue(`must be a whole number from ${min} to ${max}`);
-    return z.NEVER;
-  });
 
 const ROLES = ['api', 'device', 'controller', 'kubernetes'] as const;
 /** A part of the service that a process may run (`MUSTER_ROLES`). */
@@ -40,22 +34,6 @@ export const operatorToken = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
   .max(1024);
-
-const file = z.string().min(1, 'must be the path of a file');
-
-const words = (max: number): z.ZodString => {
-  const rule = `must have 1 to ${max} characters`;
-  return z.string().min(1, rule).max(max, rule);
-};
-
-declare module 'zod' {
-  interface GlobalMeta {
-    /** The effect, in words, when a variable without a default is not set. */
-    unset?: string;
-    /** The value opens something: it is never shown. */
-    secret?: true;
-  }
-}
 
 const storing = {
   MUSTER_STORE: store.optional().meta({
@@ -280,6 +258,7 @@ export const SECTIONS = {
   'The store on etcd': onEtcd,
   Listeners: listening,
   'Tokens and bounds': guarding,
+  'The panel': panelVariables,
   'What the process does': working,
   'Custom resources, with the role `kubernetes`': following,
 } as const;
@@ -290,6 +269,7 @@ export const environment = z.object({
   ...onEtcd,
   ...listening,
   ...guarding,
+  ...panelVariables,
   ...working,
   ...following,
 });

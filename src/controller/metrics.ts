@@ -12,6 +12,7 @@ export const LOOP_NAMES = [
   'format',
   'key-file',
   'key-uses',
+  'session-uses',
   'metering',
   'prices',
   'purge',

@@ -80,6 +80,8 @@ export const LIMITS = {
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,
+  /** Requests of a user for one account, or for none, on a replica: a guard, not a contract. */
+  panelRequestsPerMinute: 300,
   listPageMax: 1000,
   listPageDefault: 100,
 

@@ -3,7 +3,7 @@
  * number. The other sets belong to the rooms that count with them. No content of a request becomes a label.
  */
 
-export const LISTENERS = ['api', 'device', 'ops'] as const;
+export const LISTENERS = ['api', 'device', 'ops', 'panel'] as const;
 export type ListenerLabel = (typeof LISTENERS)[number];
 
 /** Any other method is `other`. */

@@ -44,7 +44,11 @@ import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bou
 import { createGoneResources, type GoneResources } from '../domain/resource-bindings/gone-resources.ts';
 import { createBoundKeys, type BoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/review-queue.ts';
+import { createSessions, type Sessions } from '../domain/sessions/sessions.ts';
+import { createSessionUses, type SessionUses } from '../domain/sessions/session-uses.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
+import { createMembers, type Members } from '../domain/users/members.ts';
+import { createUsers, type Users } from '../domain/users/users.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Expectation, Store } from '../store/port.ts';
@@ -144,6 +148,10 @@ export interface DomainServices {
   readonly backups: Backups;
   readonly auditExport: AuditedExport;
   readonly usages: Usages;
+  readonly users: Users;
+  readonly members: Members;
+  readonly sessions: Sessions;
+  readonly sessionUses: SessionUses;
 }
 
 /** Makes the services that every role uses. None of them starts anything. */
@@ -155,6 +163,8 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
   const keyUses = createKeyUses({ store, clock, log, keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
+  const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
+  const sessionUses = createSessionUses({ store, clock, log, sessionsOf });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
   return {
     mutations,
@@ -181,6 +191,10 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
+    users: createUsers(mutations),
+    members: createMembers(mutations),
+    sessions: createSessions({ ...mutations, uses: sessionUses }),
+    sessionUses,
   };
 }
 

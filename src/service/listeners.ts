@@ -7,10 +7,14 @@ import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
 import { createOpsServer } from '../api/operator/ops-server.ts';
+import { createPanelServer, type PanelDeps } from '../api/panel/panel-server.ts';
+import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
 import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
+import type { PanelConfig } from '../config/panel.ts';
 import type { Role } from '../config/environment.ts';
+import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { fullInWords } from '../domain/fullness/room.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -23,7 +27,7 @@ import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { referenceFiles } from './reference.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
 
-export type ListenerName = 'api' | 'device' | 'ops';
+export type ListenerName = 'api' | 'device' | 'ops' | 'panel';
 
 /** The load that a listener takes. */
 export interface ListenerBounds {
@@ -36,7 +40,12 @@ export interface ListenerBounds {
 }
 
 /** A connection costs memory and a file descriptor even while it is idle. */
-const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = { api: 10_000, device: 100_000, ops: 1_000 };
+const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = {
+  api: 10_000,
+  device: 100_000,
+  ops: 1_000,
+  panel: 5_000,
+};
 
 /**
  * The requests of a kubelet and of Prometheus take none of the others' slots: an overload must neither get the replica
@@ -59,7 +68,12 @@ export function addressesOf(listeners: Listeners): Record<ListenerName, ListenAd
     host: listener?.host ?? '',
     port: listener?.port ?? 0,
   });
-  return { api: address(listeners.api), device: address(listeners.device), ops: address(listeners.ops) };
+  return {
+    api: address(listeners.api),
+    device: address(listeners.device),
+    ops: address(listeners.ops),
+    panel: address(listeners.panel),
+  };
 }
 
 /** Requests in flight by open listener, held polls among them. */
@@ -68,6 +82,7 @@ export function inFlightOf(listeners: Listeners): readonly (readonly [listener: 
     ['api', listeners.api],
     ['device', listeners.device],
     ['ops', listeners.ops],
+    ['panel', listeners.panel],
   ] as const;
   return all.flatMap(([name, listener]) => (listener ? [[name, listener.inFlight] as const] : []));
 }
@@ -150,12 +165,49 @@ export async function openListeners(
     overloaded: 'overloaded',
     poolOf: ({ url = '' }) => POOLS.get(url.split('?', 1)[0] ?? '') ?? 'ordinary',
   };
-  return {
+  let panelPort = 0;
+  const panel = config.panel && panelKind(core, shared, config.panel, () => panelPort, { ...base, trustedProxies });
+  const listeners: Listeners = {
     api: serves('api') ? opened.use(await open('api', api)) : undefined,
     device: serves('device') ? opened.use(await open('device', device)) : undefined,
     ops: opened.use(await open('ops', ops)),
+    panel: panel && serves('api') ? opened.use(await open('panel', panel)) : undefined,
     certificates,
   };
+  panelPort = listeners.panel?.port ?? 0;
+  return listeners;
+}
+
+/** The panel's listener, with the services that its operations use. */
+function panelKind(
+  { config, fleet, keyRing, random, clock }: Core,
+  { domain, limitedAccounts }: Pick<ListenerDeps, 'domain' | 'limitedAccounts'>,
+  panel: PanelConfig,
+  port: () => number,
+  base: Omit<PanelDeps, 'services' | 'pages' | 'isTls' | 'rate'>,
+): ListenerKind {
+  const isTls = config.tls.panel !== undefined;
+  const services = {
+    ...domain,
+    fleet,
+    limitedAccounts,
+    sealedCookies: createSealedCookies({ keyRing, random, clock }),
+    panel: {
+      ...panel,
+      // The system may have chosen the port.
+      get url() {
+        return panel.url ?? `http${isTls ? 's' : ''}://localhost:${port()}`;
+      },
+    },
+  };
+  const handle = createPanelServer({
+    ...base,
+    services,
+    pages: { serve: () => false },
+    isTls,
+    rate: createDeviceRate(LIMITS.panelRequestsPerMinute, clock),
+  });
+  return { handle, belowRouting: 'invalid_request', overloaded: 'overloaded' };
 }
 
 interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | 'parked' | 'poolOf'> {
@@ -186,7 +238,7 @@ async function listen(
   listener = await openListener({
     name,
     ...(certificate && { tls: certificate.current.pair }),
-    ...config.listen[name],
+    ...(config.listen[name] ?? { host: '', port: 0 }),
     ...kind,
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),

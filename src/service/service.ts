@@ -28,6 +28,8 @@ export interface Service {
   readonly api: ListenAddress;
   readonly device: ListenAddress;
   readonly ops: ListenAddress;
+  /** The address of the panel; port 0 where it is off. */
+  readonly panel: ListenAddress;
   /**
    * Resolves to the format of the store's records when a newer Muster has raised it above the one that this program
    * knows: the process must end then. Never rejects.
@@ -104,6 +106,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
       stopping.signal,
     ),
+    runLoop(
+      core,
+      {
+        name: 'session-uses',
+        everyMs: LIMITS.sessionUsesEveryMs,
+        pauseMaxMs: LIMITS.sessionUsesEveryMs,
+        reconcile: () => domain.sessionUses.flush(),
+      },
+      stopping.signal,
+    ),
     ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
     // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
     // replica stays, and purges until the end must leave the history in time (O10).
@@ -121,7 +133,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   async function leave(): Promise<void> {
     log.info({ delayMs: config.drainDelayMs }, 'muster leaves the rotation');
-    for (const listener of [listeners.api, listeners.device]) listener?.leave();
+    for (const listener of [listeners.api, listeners.device, listeners.panel]) listener?.leave();
     await clock.sleep(config.drainDelayMs);
   }
 
@@ -131,11 +143,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.info({}, 'muster is stopping');
     stopping.abort();
     // The ops listener closes last: until then /readyz says that the replica drains, and /livez that it lives.
-    await Promise.all([listeners.api?.drain(DRAIN_MS), listeners.device?.drain(DRAIN_MS)]);
+    const { api, device, panel } = listeners;
+    await Promise.all([api?.drain(DRAIN_MS), device?.drain(DRAIN_MS), panel?.drain(DRAIN_MS)]);
     await listeners.ops.drain(DRAIN_MS);
     await loops;
     await heartbeats.finish();
     await domain.keyUses.finish();
+    await domain.sessionUses.finish();
     await rateWindow.finish();
     await watchCache[Symbol.asyncDispose]();
     await whole.disposeAsync();

@@ -56,6 +56,7 @@ const RANKS: readonly (readonly string[])[] = [
   ],
   ['api/contract'],
   ['api/contract/v1', 'api/contract/device', 'api/contract/operator'],
+  ['api/contract/panel'],
   ['domain/review-queue', 'domain/key-rotation', 'api/v1/operations', 'controller/kubernetes/runtime'],
   [
     'api/v1',
@@ -65,6 +66,9 @@ const RANKS: readonly (readonly string[])[] = [
     'controller/kubernetes/resources',
     'controller/kubernetes/namespaces',
   ],
+  ['api/panel/request', 'api/panel/pages'],
+  ['api/panel/operations', 'api/panel/sign-in', 'api/panel/live'],
+  ['api/panel'],
   ['controller/kubernetes', 'api/openapi', 'api/openapi/page'],
   ['metrics', 'service/files'],
   ['service', 'cli/terminal'],

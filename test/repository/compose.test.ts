@@ -108,7 +108,7 @@ describe('Muster', () => {
         endpoints: depends_on.map((name) => `http://${name}:2379`),
       });
       expect(config.operatorTokens).toEqual([{ name: undefined, token: OPERATOR_TOKEN }]);
-      const inside = Object.values(config.listen).map(({ port }) => String(port));
+      const inside = Object.values(config.listen).flatMap((address) => (address ? [String(address.port)] : []));
       expect(ports.map((port) => port.split(':')[2])).toEqual(inside);
     },
   );

@@ -7,6 +7,12 @@ import { LIMITS } from '../../domain/limits.ts';
 export const APP_ID = /^[a-z0-9]{20}$/;
 export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
 export const KEY_ID = /^[a-z0-9]{12}$/;
+export const USER_ID = /^[a-z0-9]{16}$/;
+/** The hash of a session's token. */
+export const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+export const LINK_ID = /^[a-z0-9]{12}$/;
+/** The id of a credential of WebAuthn, base64url: at most 1023 bytes. */
+export const PASSKEY_ID = /^[A-Za-z0-9_-]{1,1364}$/;
 export const ENTRY_ID = /^[a-z0-9]{20}-[0-9a-f]{32}$/;
 
 /**
@@ -36,8 +42,26 @@ export const entryId = described(
   `${EXAMPLE_APP_ID}-0f1e2d3c4b5a69788796a5b4c3d2e1f0`,
 );
 
+export const userId = described(z.string().regex(USER_ID), 'The id of the user.', 'p7q2r9s4t1u6v3w8');
+export const sessionId = described(
+  z.string().regex(SESSION_ID),
+  'The id of the session; it is no secret.',
+  'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF',
+);
+export const linkId = described(z.string().regex(LINK_ID), 'The id of the link; it is no secret.', 'h5j1k8m3n6p2');
+export const passkeyId = described(z.string().regex(PASSKEY_ID), 'The id of the passkey.', 'q83vEjRWeJq83vEjRWeJqw');
+
 /** The parameters of a path, by name. */
-export const PATH_IDS: Readonly<Record<string, z.ZodString>> = { appId, accountId, keyId, entryId };
+export const PATH_IDS: Readonly<Record<string, z.ZodString>> = {
+  appId,
+  accountId,
+  keyId,
+  entryId,
+  userId,
+  sessionId,
+  linkId,
+  passkeyId,
+};
 
 /** The body of a request of the operator API: a field that it lacks is refused (H5). */
 export const closedBody = <Shape extends z.core.$ZodShape>(

@@ -13,7 +13,7 @@ export type AnswerHeader = 'ETag' | 'Idempotency-Replayed' | 'Link' | 'Muster-Us
 
 /** An answer that is no error. */
 export interface Success {
-  readonly status: 200 | 201 | 202 | 204 | 304;
+  readonly status: 200 | 201 | 202 | 204 | 302 | 303 | 304;
   /** One sentence. */
   readonly description: string;
   /** The JSON of the answer; absent where it has no body. */
@@ -25,6 +25,12 @@ export interface Success {
 
 /** The headers that a request may have, beside the bearer and `X-Request-Id`, which every request may have. */
 export type RequestHeader = 'If-None-Match' | 'Prefer' | 'Muster-Platform' | 'Muster-Agent-Version' | 'Accept';
+
+/**
+ * Who may call an operation of the panel: anyone, a signed-in user, a viewer or an owner of the account in the path, or
+ * an operator. An owner may do what a viewer may, and an operator may do what an owner may.
+ */
+export type PanelAccess = 'anyone' | 'signed-in' | 'viewer' | 'owner' | 'operator';
 
 /** One operation of an API. */
 export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
@@ -49,6 +55,8 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
    * none (H19).
    */
   readonly idempotency?: { readonly malformed: RefusalCode | 'ignored' };
+  /** Of the panel alone. */
+  readonly access?: PanelAccess;
   /** Works without a credential; `optional` where a bearer changes what it does. */
   readonly credential?: 'optional';
   /** Optional fields of the body that its example and the samples leave out: with the others they would do harm, or lie. */

@@ -229,7 +229,8 @@ export class Exchange {
     const { status } = ERRORS[code];
     const all = [...headers];
     if (status === 401) {
-      all.push('WWW-Authenticate', 'Bearer');
+      // A browser knows no bearer, and the panel's pages need no prompt.
+      if (this.#listener !== 'panel') all.push('WWW-Authenticate', 'Bearer');
       this.#tellUnauthenticated(code);
     }
     const retryAfter = retryAfterOf(code, this.#deps.jitter);

@@ -17,7 +17,7 @@ import { Strangers, type StrangerOptions } from './strangers.ts';
 
 /** The settings of a listener; those that are optional have defaults. */
 export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, StrangerOptions {
-  readonly name: 'api' | 'device' | 'ops';
+  readonly name: 'api' | 'device' | 'ops' | 'panel';
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;

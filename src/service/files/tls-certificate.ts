@@ -34,7 +34,7 @@ export interface CertificateFilesDeps {
  * @throws ConfigError that names the variables and the rule where the first certificate cannot be used
  */
 export function watchedCertificate(
-  listener: 'api' | 'device' | 'ops',
+  listener: 'api' | 'device' | 'ops' | 'panel',
   paths: CertificatePaths,
   { clock, log, renewed }: CertificateFilesDeps,
 ): CertificateFiles {

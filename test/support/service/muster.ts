@@ -84,6 +84,7 @@ export class Muster implements AsyncDisposable {
       MUSTER_API_LISTEN: '127.0.0.1:0',
       MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
       MUSTER_OPS_LISTEN: '127.0.0.1:0',
+      MUSTER_PANEL_LISTEN: '127.0.0.1:0',
       MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
       MUSTER_LOG_LEVEL: 'debug',
       ...(options.store !== undefined && { MUSTER_STORE: options.store }),
@@ -126,6 +127,10 @@ export class Muster implements AsyncDisposable {
 
   get ops(): string {
     return `http${this.#opsCertificate === undefined ? '' : 's'}://127.0.0.1:${this.service.ops.port}`;
+  }
+
+  get panel(): string {
+    return `http://127.0.0.1:${this.service.panel.port}`;
   }
 
   /** Resolves when /readyz says so. */

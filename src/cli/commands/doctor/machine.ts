@@ -46,7 +46,10 @@ export async function checkMachine(
   const keyRing = checkKeyFile(config, serviceRuns, report);
   checkCertificates(config, report);
   if (config.store.kind === 'sqlite' && !elsewhere) await checkDisk(dirname(config.store.path), report);
-  if (!serviceRuns) for (const [name, address] of Object.entries(config.listen)) await checkPort(name, address, report);
+  if (serviceRuns) return keyRing;
+  for (const [name, address] of Object.entries(config.listen)) {
+    if (address) await checkPort(name, address, report);
+  }
   return keyRing;
 }
 

@@ -1,0 +1,95 @@
+import { LIMITS } from '../../../domain/limits.ts';
+import type { ListedSession, SignedIn } from '../../../domain/sessions/sessions.ts';
+import { operatorRight, accountRight } from '../../../domain/users/roles.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import * as operations from '../../contract/panel/me.ts';
+import { setCookie } from '../request/cookies.ts';
+import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+
+async function bodyOf({ user, session, reader }: SignedIn, { fleet }: PanelServices): Promise<operations.Me> {
+  const { name, login, password, passkeys, identities, mapped } = user.record;
+  const { createdAt, expiresAt, method } = session.record;
+  const memory = await fleet.whole();
+  const ids = new Set((mapped?.accounts ?? []).map(({ accountId }) => accountId));
+  for (const { id } of memory.accountsOfMember(user.id)) ids.add(id);
+  const accounts: operations.Me['accounts'] = [];
+  for (const accountId of ids) {
+    const account = memory.account(accountId);
+    const right = account && (await accountRight(memory, user, accountId));
+    if (!account || !right) continue;
+    const { name, entitlement, disabled } = account.record;
+    accounts.push({ accountId, name, role: right.role, entitlement, disabled });
+  }
+  accounts.sort((a, b) => (a.name === b.name ? (a.accountId < b.accountId ? -1 : 1) : a.name < b.name ? -1 : 1));
+  return {
+    userId: user.id,
+    name,
+    login,
+    operator: (await operatorRight(reader, user)) !== undefined,
+    accounts,
+    methods: { password: password !== undefined, passkeys: passkeys.length, provider: identities.length > 0 },
+    session: { sessionId: session.id, createdAt: dateTime(createdAt), expiresAt: dateTime(expiresAt), method },
+  };
+}
+
+/** GET /panel/v1/me. A session that is older than the last change of its user's roles gets another token. */
+export const readMe = panelRoute(operations.readMe, async (request, services) => {
+  const { signedIn, cookies } = request;
+  const { user, session } = signedIn;
+  const body = await bodyOf(signedIn, services);
+  if ((user.record.rolesAt ?? 0) <= session.record.createdAt) return { status: 200, body };
+  const renewed = await renew(request, services);
+  const cookie = setCookie(cookies, cookies.session, renewed.token, renewed.seconds);
+  const { sessionId } = renewed;
+  return { status: 200, headers: cookie, body: { ...body, session: { ...body.session, sessionId } } };
+});
+
+/** Begins a session in the place of the request's own, with the same end. */
+async function renew({ signedIn, origin }: PanelRequest<unknown>, { sessions }: PanelServices) {
+  const { user, session } = signedIn;
+  const { method, browser, identity, expiresAt } = session.record;
+  const drawn = sessions.draw({ userId: user.id, method, browser, ...(identity && { identity }) }, origin.at);
+  const next = { ...drawn, record: { ...drawn.record, expiresAt } };
+  await sessions.begin(origin, next, () => true, session.id);
+  return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
+}
+
+/** PATCH /panel/v1/me. */
+export const changeMe = panelRoute(operations.changeMe, async (request, services) => {
+  const { origin, signedIn, body } = request;
+  await services.users.change(origin, signedIn.user.id, { name: body.name });
+  const reader = await services.fleet.current();
+  const user = (await reader.user(signedIn.user.id)) ?? signedIn.user;
+  return { status: 200, body: await bodyOf({ ...signedIn, reader, user }, services) };
+});
+
+/** POST /panel/v1/sign-out. */
+export const signOut = panelRoute(operations.signOut, async ({ origin, signedIn, cookies }, { sessions }) => {
+  const { user, session } = signedIn;
+  await sessions.end(origin, user.id, session.id);
+  return { status: 200, headers: setCookie(cookies, cookies.session, '', 0), body: {} };
+});
+
+/** The body of a list of sessions. @param current the id of the session that asks */
+export const sessionBodies = (sessions: readonly ListedSession[], current: string): operations.OwnSession[] =>
+  sessions.slice(0, LIMITS.sessionsPerUserMax * 2).map((session) => ({
+    sessionId: session.sessionId,
+    createdAt: dateTime(session.createdAt),
+    lastUsedAt: dateTime(session.lastUsedAt),
+    expiresAt: dateTime(session.expiresAt),
+    method: session.method,
+    browser: session.browser,
+    current: session.sessionId === current,
+  }));
+
+/** GET /panel/v1/me/sessions. */
+export const listMySessions = panelRoute(operations.listMySessions, async ({ signedIn }, { sessions }) => ({
+  status: 200,
+  body: { sessions: sessionBodies(await sessions.list(signedIn.user.id), signedIn.session.id) },
+}));
+
+/** DELETE /panel/v1/me/sessions/{sessionId}. */
+export const endMySession = panelRoute(operations.endMySession, async (request, { sessions }) => {
+  await sessions.end(request.origin, request.signedIn.user.id, request.sessionId);
+  return { status: 204 };
+});

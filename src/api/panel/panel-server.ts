@@ -1,0 +1,240 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NextFunction, Request, Response } from 'express';
+import type * as z from 'zod';
+import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { sessionGuard } from '../../domain/sessions/guard.ts';
+import type { SignedIn } from '../../domain/sessions/sessions.ts';
+import { neededRight, operatorRight, type Need } from '../../domain/users/roles.ts';
+import type { TrustedProxies } from '../http/client-address.ts';
+import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
+import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
+import { readJson } from '../http/json-body.ts';
+import { fieldsOf, idempotencyKeyOf } from '../http/request-headers.ts';
+import type { Pages } from './pages/pages.ts';
+import { browserName } from './request/browser-name.ts';
+import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
+import {
+  panelIds,
+  type OpenRequest,
+  type OpenRoute,
+  type PanelRequest,
+  type PanelRoute,
+  type PanelServices,
+} from './request/route.ts';
+import { originOf, refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts';
+import { ROUTES } from './routes.ts';
+
+/** The services and checks that the panel's listener uses. */
+export interface PanelDeps extends ExchangeDeps {
+  readonly services: PanelServices;
+  readonly pages: Pages;
+  readonly isTls: boolean;
+  readonly trustedProxies: TrustedProxies;
+  /** Guards an account against a user of its own who asks without pause; each replica counts for itself. */
+  readonly rate: DeviceRate;
+}
+
+interface Locals {
+  readonly exchange: Exchange;
+  /** The origin by which the browser knows the panel. */
+  readonly origin: string;
+  readonly cookies: CookieNames;
+}
+const localsOf = (response: Response): Locals => response.locals as unknown as Locals;
+const exchangeOf = (response: Response): Exchange => localsOf(response).exchange;
+
+type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
+
+const templateOf = templateFinder(ROUTES);
+const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
+
+/**
+ * The listener of the panel: its pages, and `/panel/v1` for them. The order of the checks: the host, the page that
+ * sends it, the session, the user's rate on the account, the right, the body.
+ */
+export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, response: ServerResponse) => void {
+  const { services, pages } = deps;
+  const app = bareExpress();
+  app.use(begin);
+  for (const route of ROUTES) app[route.method](route.path, operation(route));
+  refuseOtherMethods(app, ROUTES, exchangeOf);
+  app.use((request: Request, response: Response) => {
+    const isApi = request.path === '/panel/v1' || request.path.startsWith('/panel/v1/');
+    if (isApi || !pages.serve(request, response)) exchangeOf(response).refuse('not_found');
+  });
+  app.use(failed);
+  return servedBy(app);
+
+  function begin(request: Request, response: Response, next: NextFunction): void {
+    const exchange = new Exchange('panel', request, response, deps);
+    exchange.route = templateOf(request.url) ?? exchange.route;
+    response.locals['exchange'] = exchange;
+    const origin = originOf(request, new URL(services.panel.url), deps.isTls);
+    if (origin === undefined) {
+      return exchange.refuse('invalid_request', 'The panel is not known by this Host; use its own address.');
+    }
+    if (origin.startsWith('https:') && !deps.isTls && !cameByTls(request)) {
+      return exchange.refuse('invalid_request', 'The panel is reached by https; the proxy before it must say so.');
+    }
+    Object.assign(response.locals, { origin, cookies: cookieNames(new URL(origin)) });
+    next();
+  }
+
+  /** Whether a trusted proxy says that the browser's connection is encrypted. */
+  function cameByTls(request: Request): boolean {
+    if (!deps.trustedProxies.has(request.socket.remoteAddress)) return false;
+    return fieldsOf(request, 'x-forwarded-proto').join(',').split(',').at(-1)?.trim().toLowerCase() === 'https';
+  }
+
+  function operation<Shape extends z.core.$ZodShape>(route: AnyRoute<Shape>) {
+    return (request: Request, response: Response): void => {
+      const { exchange } = localsOf(response);
+      run(route, request, localsOf(response))
+        .then((reply) => exchange.reply(reply))
+        .catch((error: unknown) => exchange.fail(error));
+    };
+  }
+
+  async function run<Shape extends z.core.$ZodShape>(
+    route: AnyRoute<Shape>,
+    request: Request,
+    locals: Locals,
+  ): Promise<Reply> {
+    const { exchange, origin } = locals;
+    const ids = panelIds(request.params);
+    if (isWrite(request.method) && route.foreign !== true) refuseForeignWrite(request, origin);
+    const open = openRequest(request, locals, ids);
+    if (route.access === 'anyone') {
+      const body = route.foreign === true ? noBody<Shape>() : await bodyOf(route, exchange);
+      const query = queryOf(request, route);
+      return await inTime(exchange, route, route.handle({ ...open, body, query }, services));
+    }
+    if (!isWrite(request.method)) refuseForeignRead(request);
+    const need = needOf(route.access, ids.accountId);
+    const signedIn = await exchange.inTime(admitted(exchange, locals, need));
+    const body = await bodyOf(route, exchange);
+    const query = queryOf(request, route);
+    const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
+    const idempotencyKey = idempotencyKeyOf(request, route.idempotency);
+    return await inTime(exchange, route, route.handle({ ...signed, body, query, idempotencyKey }, services));
+  }
+
+  /** The session of a request, charged and with the right that the route needs. */
+  async function admitted(exchange: Exchange, locals: Locals, need: Need): Promise<SignedIn> {
+    const token = readCookie(exchange.request, locals.cookies.session);
+    if (token === undefined) throw new Refusal('invalid_session');
+    const signedIn = await services.sessions.authenticate(token);
+    const { user, reader } = signedIn;
+    exchange.authenticated(`user:${user.id}`);
+    charge(user.id, need);
+    await neededRight(reader, user, need);
+    await refuseDisabled(signedIn, need);
+    return signedIn;
+  }
+
+  function charge(userId: string, need: Need): void {
+    const account = typeof need === 'object' ? need.accountId : '';
+    const seconds = deps.rate.refuse(`${userId}/${account}`);
+    if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
+  }
+
+  function openRequest(
+    request: Request,
+    { exchange, origin, cookies }: Locals,
+    ids: ReturnType<typeof panelIds>,
+  ): Omit<OpenRequest<unknown>, 'body' | 'query'> {
+    const cookie = (name: string): string | undefined => readCookie(request, name);
+    return {
+      ...ids,
+      panelOrigin: origin,
+      cookies,
+      cookie,
+      client: exchange.client,
+      browser: browserName(request.headers['user-agent']),
+      async optionalSession() {
+        const token = cookie(cookies.session);
+        if (token === undefined) return undefined;
+        try {
+          return await services.sessions.authenticate(token);
+        } catch (error) {
+          if (error instanceof Refusal) return undefined;
+          throw error;
+        }
+      },
+      originOf: (actor) => exchange.origin(actor),
+      userOrigin: ({ session, user }) => ({
+        ...exchange.origin(`user:${user.id}`),
+        guard: sessionGuard(session.id, 'signed-in'),
+      }),
+      inTime: (work) => exchange.inTime(work),
+      request,
+    };
+  }
+
+  function signedInRequest<Body>(
+    request: Request,
+    { exchange }: Locals,
+    open: OpenRequest<Body>,
+    signedIn: SignedIn,
+    need: Need,
+  ): Omit<PanelRequest<Body>, 'idempotencyKey'> {
+    const { session, user, reader } = signedIn;
+    const origin = { ...exchange.origin(`user:${user.id}`), guard: sessionGuard(session.id, need) };
+    return {
+      ...open,
+      signedIn,
+      origin,
+      caller: { accountId: open.accountId, authority: { guarded: true }, reader, origin },
+      accepts: (types) => request.accepts([...types]) || undefined,
+      async exporting(what, detail, page) {
+        if (request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);
+      },
+    };
+  }
+
+  function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
+    if (error instanceof URIError) exchangeOf(response).refuse('not_found');
+    else exchangeOf(response).fail(error);
+  }
+}
+
+function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId: string): Need {
+  return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
+}
+
+/** The members of a disabled account are told so; an operator goes on, since he enables it again. */
+async function refuseDisabled({ reader, user }: SignedIn, need: Need): Promise<void> {
+  if (typeof need === 'string') return;
+  const account = await reader.account(need.accountId);
+  if (account?.record.disabled !== true || (await operatorRight(reader, user))) return;
+  throw new Refusal('forbidden', 'The account is disabled; ask the operator of this service.');
+}
+
+const inTime = <Shape extends z.core.$ZodShape>(
+  exchange: Exchange,
+  { deadlineMs }: AnyRoute<Shape>,
+  reply: Promise<Reply> | Reply,
+): Promise<Reply> | Reply => (reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply);
+
+const noBody = <Shape extends z.core.$ZodShape>(): z.infer<z.ZodObject<Shape>> => ({}) as z.infer<z.ZodObject<Shape>>;
+
+/** Every field of a body that is wrong is `invalid_request`, but for those that have codes of their own in `/v1`. */
+async function bodyOf<Shape extends z.core.$ZodShape>(
+  { body, refuse = 'invalid_request' as never }: AnyRoute<Shape>,
+  exchange: Exchange,
+): Promise<z.infer<z.ZodObject<Shape>>> {
+  if (!body) return noBody<Shape>();
+  return await readJson(exchange, { body, refuse }, 'invalid_request');
+}
+
+/** @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess */
+function queryOf<Shape extends z.core.$ZodShape>(
+  { url }: Request,
+  { query: declared }: AnyRoute<Shape>,
+): URLSearchParams {
+  const query = new URLSearchParams(url.split('?')[1] ?? '');
+  const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);
+  return query;
+}

@@ -1,0 +1,137 @@
+import type { IncomingMessage } from 'node:http';
+import type * as z from 'zod';
+import type { Caller } from '../../../domain/apps/apps.ts';
+import type { Fleet } from '../../../domain/fleet/fleet.ts';
+import type { Origin } from '../../../domain/mutation/step.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
+import type { Members } from '../../../domain/users/members.ts';
+import type { Users } from '../../../domain/users/users.ts';
+import type { PanelConfig } from '../../../config/panel.ts';
+import {
+  ACCOUNT_ID,
+  APP_ID,
+  ENTRY_ID,
+  KEY_ID,
+  LINK_ID,
+  PASSKEY_ID,
+  SESSION_ID,
+  USER_ID,
+} from '../../contract/fields.ts';
+import type { Operation } from '../../contract/operation.ts';
+import type { Reply } from '../../http/exchange.ts';
+import type { OperatorRequest, OperatorServices } from '../../operator/route.ts';
+import type { Services as V1Services } from '../../v1/operations/route.ts';
+import type { CookieNames } from './cookies.ts';
+import type { SealedCookies } from './sealed-cookie.ts';
+
+/** The services that the operations of the panel use. */
+export interface PanelServices extends OperatorServices, V1Services {
+  readonly fleet: Fleet;
+  readonly users: Users;
+  readonly members: Members;
+  readonly sessions: Sessions;
+  readonly sealedCookies: SealedCookies;
+  /** The settings of the panel, with its public origin. */
+  readonly panel: PanelConfig & { readonly url: string };
+}
+
+/** The shapes of the ids in a path, by name; another shape is 404. */
+const PATH_IDS = {
+  accountId: ACCOUNT_ID,
+  appId: APP_ID,
+  keyId: KEY_ID,
+  entryId: ENTRY_ID,
+  userId: USER_ID,
+  sessionId: SESSION_ID,
+  linkId: LINK_ID,
+  passkeyId: PASSKEY_ID,
+} as const;
+/** The ids in the path; `''` for a name that the path does not have. */
+export type PanelIds = { readonly [Name in keyof typeof PATH_IDS]: string };
+
+/** @throws Refusal `not_found` */
+export function panelIds(params: Readonly<Record<string, string | string[]>>): PanelIds {
+  const idOf = (name: keyof PanelIds): string => {
+    const id = params[name] ?? '';
+    if (typeof id !== 'string' || (name in params && !PATH_IDS[name].test(id))) throw new Refusal('not_found');
+    return id;
+  };
+  return {
+    accountId: idOf('accountId'),
+    appId: idOf('appId'),
+    keyId: idOf('keyId'),
+    entryId: idOf('entryId'),
+    userId: idOf('userId'),
+    sessionId: idOf('sessionId'),
+    linkId: idOf('linkId'),
+    passkeyId: idOf('passkeyId'),
+  };
+}
+
+/** A request of the panel that needs no session, as a handler gets it. */
+export interface OpenRequest<Body> extends PanelIds {
+  readonly body: Body;
+  readonly query: URLSearchParams;
+  /** The origin by which the browser knows the panel, such as `https://panel.example.com`. */
+  readonly panelOrigin: string;
+  readonly cookies: CookieNames;
+  readonly cookie: (name: string) => string | undefined;
+  /** The address of the client. */
+  readonly client: string;
+  /** The browser in a few words, such as `Firefox on Linux`. */
+  readonly browser: string;
+  /** The session that the request has anyway. @throws StoreUnavailable */
+  readonly optionalSession: () => Promise<SignedIn | undefined>;
+  /** The origin of a change by an actor whom no session names. */
+  readonly originOf: (actor: string) => Origin;
+  /** The origin of a change by a user: his session and a right of his are expected by its commit. */
+  readonly userOrigin: (signedIn: SignedIn) => Origin;
+  /** Bounds one step of many by the time of a whole request, in a route with a deadline of its own. */
+  readonly inTime: OperatorRequest<unknown>['inTime'];
+  readonly request: IncomingMessage;
+}
+
+/** A request of a signed-in user, whose right the server has judged. */
+export interface PanelRequest<Body> extends OpenRequest<Body>, OperatorRequest<Body> {
+  readonly signedIn: SignedIn;
+  /** The user and the account in the path, for the operations on an account's own records. */
+  readonly caller: Caller;
+}
+
+interface RouteBase<Shape extends z.core.$ZodShape> extends Operation<Shape> {
+  /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
+  readonly deadlineMs?: number;
+  /** Takes a write from elsewhere than a page of the panel, such as from the provider, and a form in place of JSON. */
+  readonly foreign?: true;
+}
+
+/** An operation for anyone, with its handler, which throws Refusal, StoreUnavailable and Busy. */
+export interface OpenRoute<Shape extends z.core.$ZodShape> extends RouteBase<Shape> {
+  readonly access: 'anyone';
+  handle(request: OpenRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): Promise<Reply> | Reply;
+}
+
+/** An operation for signed-in users, with its handler. */
+export interface PanelRoute<Shape extends z.core.$ZodShape> extends RouteBase<Shape> {
+  readonly access: 'signed-in' | 'viewer' | 'owner' | 'operator';
+  handle(request: PanelRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): Promise<Reply> | Reply;
+}
+
+/** The route of an operation for anyone. */
+export const openRoute = <Shape extends z.core.$ZodShape>(
+  operation: Operation<Shape>,
+  handle: OpenRoute<Shape>['handle'],
+  options: Pick<OpenRoute<Shape>, 'deadlineMs' | 'foreign'> = {},
+): OpenRoute<Shape> => ({ ...operation, ...options, access: 'anyone', handle });
+
+/** The route of an operation for those whom the operation names. */
+export function panelRoute<Shape extends z.core.$ZodShape>(
+  operation: Operation<Shape>,
+  handle: PanelRoute<Shape>['handle'],
+  deadlineMs?: number,
+): PanelRoute<Shape> {
+  const { access = 'operator' } = operation;
+  if (access === 'anyone') throw new Error(`${operation.id} is open to anyone: it is an openRoute.`);
+  return { ...operation, access, handle, ...(deadlineMs !== undefined && { deadlineMs }) };
+}

@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { listen } from './addresses.ts';
+import { file, whole, words } from './rules.ts';
+
+/* The variables of the panel, and of the OpenID Connect provider by which people sign in to it. */
+
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Whether a URL's host is this machine itself. */
+export const isLoopbackUrl = ({ hostname }: URL): boolean => LOOPBACK_NAMES.has(hostname);
+
+/** An https URL, or an http one of this machine, without a path. */
+const origin = z.string().transform((value, ctx) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isBare = url && url.origin === value.replace(/\/$/, '').toLowerCase();
+  if (isBare && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackUrl(url)))) return url.origin;
+  ctx.addIssue('must be https://HOST[:PORT] without a path, or http:// with a loopback host');
+  return z.NEVER;
+});
+
+const issuer = z.string().transform((value, ctx) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isPlain = url && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  if (isPlain && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackUrl(url)))) return value;
+  ctx.addIssue('must be an https URL, or an http one with a loopback host, without query and fragment');
+  return z.NEVER;
+});
+
+/** Listens nowhere. */
+export const OFF = 'off';
+
+export const panelVariables = {
+  MUSTER_PANEL_LISTEN: z
+    .union([z.literal(OFF), listen], 'must be host:port, or off')
+    .prefault('127.0.0.1:8083')
+    .meta({ description: "The address of the panel's listener; `off`, or an empty value, for no panel." }),
+  MUSTER_PANEL_URL: origin.optional().meta({
+    unset: '`http://localhost` and the port of the listener',
+    description:
+      'The address by which browsers reach the panel, behind whatever proxies there are. It is required where the ' +
+      'listener is not on a loopback address.',
+  }),
+  MUSTER_PANEL_TLS_CERT_FILE: file.optional().meta({
+    unset: 'the listener speaks HTTP',
+    description: "PEM: the certificate chain of the panel's listener, as for the API listener.",
+  }),
+  MUSTER_PANEL_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
+  MUSTER_PANEL_CONCURRENCY: whole(1, 1_000_000).prefault('500').meta({
+    description: "Requests in flight on the panel's listener. One more is refused with 503.",
+  }),
+  MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+    .prefault('500')
+    .meta({ description: "The same as for the API listener, for the panel's." }),
+  MUSTER_PANEL_PASSWORDS: z
+    .enum(['on', 'off'], 'must be on or off')
+    .prefault('on')
+    .meta({ description: 'With `off`, people sign in by the provider or by passkeys alone.' }),
+  MUSTER_OIDC_ISSUER: issuer.optional().meta({
+    unset: 'no provider',
+    description: 'The issuer of the OpenID Connect provider by which people sign in.',
+  }),
+  MUSTER_OIDC_CLIENT_ID: words(200).optional().meta({
+    unset: 'required with the issuer',
+    description: 'The id of this installation as a client of the provider.',
+  }),
+  MUSTER_OIDC_CLIENT_SECRET_FILE: file.optional().meta({
+    unset: 'required with the issuer',
+    description: "The file of the client's secret. It is read at the start.",
+  }),
+  MUSTER_OIDC_SCOPES: z
+    .string()
+    .regex(/^openid(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/, 'must begin with openid, with spaces between scopes')
+    .prefault('openid profile email groups offline_access')
+    .meta({
+      description: 'The scopes that are asked for. `offline_access` keeps roles up to date without a new sign-in.',
+    }),
+  MUSTER_OIDC_GROUPS_CLAIM: words(200)
+    .prefault('groups')
+    .meta({ description: "The claim of the ID token that holds the user's groups, a list of texts." }),
+  MUSTER_OIDC_GROUPS_FILE: file.optional().meta({
+    unset: 'groups give no roles',
+    description:
+      'The roles that groups give, one a line: `operator GROUP`, `owner ACCOUNTID GROUP` or `viewer ACCOUNTID GROUP`. ' +
+      'Lines that begin with `#` are ignored. It is read at the start.',
+  }),
+  MUSTER_OIDC_PROVIDER_NAME: words(60)
+    .prefault('single sign-on')
+    .meta({ description: 'The name of the provider on the button of the sign-in page.' }),
+};

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { until } from '../../support/time/until.ts';
+
+onEachBackend('the sessions of the panel', (backend) => {
+  test('a session tells who is signed in; without one, or with a forged or ended one, it is 401', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const ann = await signedIn(panel.store, { name: 'Ann', accounts: [{ accountId, role: 'viewer' }] });
+    const me = await ask(panel, ann, '/me');
+    expect(me.status).toBe(200);
+    expect(me.body).toMatchObject({
+      userId: ann.userId,
+      name: 'Ann',
+      operator: false,
+      accounts: [{ accountId, role: 'viewer', disabled: false }],
+    });
+    expect(me.headers.get('cache-control')).toBe('no-store');
+    for (const other of [undefined, { token: `mst_session_${'0'.repeat(43)}` }, { token: 'x' }]) {
+      const refused = await ask(panel, other, '/me');
+      expect([refused.status, refused.body['error']]).toMatchObject([401, { code: 'invalid_session' }]);
+      expect(refused.headers.get('www-authenticate')).toBeNull();
+    }
+    expect((await ask(panel, ann, '/sign-out', { method: 'POST' })).status).toBe(200);
+    expect((await ask(panel, ann, '/me')).status).toBe(401);
+  });
+
+  test('a user ends any session of his own, and none of another', async () => {
+    await using panel = await panelMuster(backend);
+    const userId = await putUser(panel.store);
+    const [here, there] = [await signedIn(panel.store, userId), await signedIn(panel.store, userId)];
+    const stranger = await signedIn(panel.store);
+    const listed = (await ask(panel, here, '/me/sessions')).body['sessions'] as {
+      sessionId: string;
+      current: boolean;
+    }[];
+    expect(listed.map(({ sessionId, current }) => [sessionId, current]).toSorted()).toEqual(
+      [
+        [here.sessionId, true],
+        [there.sessionId, false],
+      ].toSorted(),
+    );
+    const end = (of: { sessionId: string }) => ask(panel, here, `/me/sessions/${of.sessionId}`, { method: 'DELETE' });
+    expect((await end(stranger)).status).toBe(404);
+    expect((await ask(panel, stranger, '/me')).status).toBe(200);
+    expect((await end(there)).status).toBe(204);
+    expect((await ask(panel, there, '/me')).status).toBe(401);
+    expect((await ask(panel, here, '/me')).status).toBe(200);
+  });
+
+  test('a disabled user and a removed one are signed out at once', async () => {
+    await using panel = await panelMuster(backend);
+    const ann = await signedIn(panel.store);
+    const entry = await panel.store.get(KEYS.user(ann.userId));
+    const record = JSON.parse(entry?.value ?? '') as object;
+    await panel.store.commit({
+      expect: [{ key: KEYS.user(ann.userId), revision: entry?.revision ?? 0 }],
+      write: [{ put: KEYS.user(ann.userId), value: JSON.stringify({ ...record, disabled: true }) }],
+    });
+    expect((await ask(panel, ann, '/me')).status).toBe(401);
+  });
+
+  test('a change of the roles gives the session another token, and the old one ends', async () => {
+    await using panel = await panelMuster(backend);
+    const ann = await signedIn(panel.store, { record: { rolesAt: Date.now() + 60_000 } });
+    const renewed = await ask(panel, ann, '/me');
+    const cookie = renewed.headers.get('set-cookie') ?? '';
+    const token = /^muster_\d+=(mst_session_\w+);/.exec(cookie)?.[1] ?? '';
+    expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
+    expect((await ask(panel, ann, '/me')).status).toBe(401);
+    expect((await ask(panel, { token }, '/me/sessions')).status).toBe(200);
+  });
+
+  test('a replica knows at once what another one has ended', async () => {
+    if (backend.name === 'sqlite') return;
+    const place = backend.place();
+    await using first = await panelMuster({ fresh: (options) => backend.fresh({ ...place, ...options }) }, place);
+    await using second = await panelMuster({ fresh: (options) => backend.fresh({ ...place, ...options }) }, place);
+    const ann = await signedIn(first.store);
+    await until(async () => (await ask(second, ann, '/me')).status === 200);
+    expect((await ask(first, ann, '/sign-out', { method: 'POST' })).status).toBe(200);
+    expect((await ask(second, ann, '/me')).status).toBe(401);
+  });
+});

@@ -1,0 +1,127 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { MemberRole, UserRecord } from '../../../src/domain/records/user-records.ts';
+import { loginKey } from '../../../src/domain/users/user-state.ts';
+import { call, Muster, type Answer, type Call, type MusterOptions } from '../service/muster.ts';
+import type { Backend } from '../store/backends.ts';
+
+/* Users and sessions of the panel, put into the store as a sign-in would leave them. */
+
+/** A Muster whose store a test can write to beside it. */
+export interface PanelMuster extends AsyncDisposable {
+  readonly muster: Muster;
+  readonly store: Store;
+}
+
+/** Starts a Muster on a store that is empty at first. */
+export async function panelMuster(
+  backend: Pick<Backend, 'fresh'> = { fresh: (options) => Muster.start(options) },
+  options: MusterOptions = {},
+): Promise<PanelMuster> {
+  let store: Store | undefined;
+  const wrapStore = (opened: Store): Store => {
+    store = opened;
+    return options.wrapStore?.(opened) ?? opened;
+  };
+  const muster = await backend.fresh({ ...options, wrapStore });
+  if (!store) throw new Error('The service has opened no store.');
+  return { muster, store, [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose]() };
+}
+
+export interface UserOptions {
+  readonly name?: string;
+  readonly login?: string;
+  readonly operator?: boolean;
+  readonly accounts?: readonly { readonly accountId: string; readonly role: MemberRole }[];
+  readonly record?: Partial<UserRecord>;
+}
+
+const randomId = (): string => randomBytes(8).toString('hex');
+
+/** Puts a user into the store. @returns his id */
+export async function putUser(store: Store, options: UserOptions = {}): Promise<string> {
+  const userId = randomId();
+  const { name = 'Ann', login = `${userId}@example.com` } = options;
+  const record: UserRecord = {
+    name,
+    login,
+    createdAt: Date.now(),
+    disabled: false,
+    identities: [],
+    passkeys: [],
+    ...options.record,
+  };
+  await committed(store, [
+    [KEYS.user(userId), record],
+    [loginKey(login), { userId }],
+  ]);
+  if (options.operator === true) await append(store, KEYS.operators, userId);
+  for (const { accountId, role } of options.accounts ?? []) {
+    await append(store, KEYS.members(accountId), { userId, role, since: Date.now() });
+  }
+  return userId;
+}
+
+/** A signed-in browser: the value of its Cookie field is `cookie`. */
+export interface Browser {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly token: string;
+}
+
+/** Puts a session of a user into the store, or of one who is made for it. */
+export async function signedIn(store: Store, user: string | UserOptions = {}): Promise<Browser> {
+  const userId = typeof user === 'string' ? user : await putUser(store, user);
+  const token = `mst_session_${createHash('sha256').update(randomBytes(32)).digest('hex').slice(0, 43)}`;
+  const sessionId = createHash('sha256').update(token).digest('base64url');
+  const createdAt = Date.now();
+  const session = { userId, createdAt, expiresAt: createdAt + 86_400_000, method: 'password', browser: 'Firefox' };
+  await committed(store, [[KEYS.session(sessionId), session]]);
+  return { userId, sessionId, token };
+}
+
+/** One request as a page of the panel sends it. */
+export async function ask(
+  { muster }: Pick<PanelMuster, 'muster'>,
+  browser: Pick<Browser, 'token'> | undefined,
+  path: string,
+  request: Call = {},
+): Promise<Answer> {
+  const { port } = muster.service.panel;
+  const origin = `http://127.0.0.1:${port}`;
+  const { method = 'GET' } = request;
+  return await call(`${origin}/panel/v1${path}`, {
+    ...request,
+    headers: {
+      ...(browser && { cookie: `muster_${port}=${browser.token}` }),
+      ...(method !== 'GET' && { origin }),
+      ...(request.body !== undefined || method === 'POST' ? { 'content-type': 'application/json' } : {}),
+      ...request.headers,
+    },
+  });
+}
+
+async function committed(store: Store, records: readonly (readonly [key: string, record: object])[]): Promise<void> {
+  const [first, ...others] = records.map(([key]) => ({ key, revision: ABSENT }));
+  if (!first) return;
+  const { outcome } = await store.commit({
+    expect: [first, ...others],
+    write: records.map(([key, record]) => put(key, record)),
+  });
+  if (outcome !== 'committed') throw new Error('A record is there already.');
+}
+
+/** Adds a member to a list of members, whoever else writes it. */
+async function append(store: Store, key: string, member: object | string): Promise<void> {
+  for (;;) {
+    const entry = await store.get(key);
+    const { members } = (entry ? JSON.parse(entry.value) : { members: [] }) as { members: unknown[] };
+    const { outcome } = await store.commit({
+      expect: [{ key, revision: entry?.revision ?? ABSENT }],
+      write: [put(key, { members: [...members, member] })],
+    });
+    if (outcome === 'committed') return;
+  }
+}
