@@ -1,5 +1,6 @@
 import { runLoop } from '../controller/loop.ts';
 import { FailedAttempts } from '../domain/access-audit/failed-attempts.ts';
+import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { createLimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
@@ -18,6 +19,10 @@ export function createFailedAttempts({ clock, replicas }: Pick<Foundation, 'cloc
   replicas.publish(() => attempts.published());
   return attempts;
 }
+
+/** The guard of an account against a user of its own who asks without pause. */
+export const createPanelRate = ({ clock }: Pick<Foundation, 'clock'>): DeviceRate =>
+  createDeviceRate(LIMITS.panelRequestsPerMinute, clock);
 
 /** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
 export async function createRateServices(foundation: Foundation) {

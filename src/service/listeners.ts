@@ -14,14 +14,13 @@ import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
 import type { PanelConfig } from '../config/panel.ts';
 import type { Role } from '../config/environment.ts';
-import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { fullInWords } from '../domain/fullness/room.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { jitter } from '../time/jitter.ts';
-import { createFailedAttempts } from './admission-services.ts';
+import { createFailedAttempts, createPanelRate } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { referenceFiles } from './reference.ts';
@@ -205,7 +204,7 @@ function panelKind(
     services,
     pages: { serve: () => false },
     isTls,
-    rate: createDeviceRate(LIMITS.panelRequestsPerMinute, clock),
+    rate: createPanelRate({ clock }),
   });
   return { handle, belowRouting: 'invalid_request', overloaded: 'overloaded' };
 }

@@ -205,7 +205,10 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   etcd3: { from: ['store/etcd/wire'], types: ['store/etcd', 'store/etcd/lease'] },
   // Not in the package's index; channel.ts says why it is needed, and the version is pinned.
   'etcd3/lib/connection-pool.js': { from: ['store/etcd/wire/channel.ts'] },
-  express: { from: ['api/http/express-app.ts'], types: ['api/v1/gateway.ts', 'api/operator/ops-server.ts'] },
+  express: {
+    from: ['api/http/express-app.ts'],
+    types: ['api/v1/gateway.ts', 'api/operator/ops-server.ts', 'api/panel/panel-server.ts'],
+  },
   'node:sqlite': { from: ['store/sqlite'] },
   pino: { from: ['log.ts'] },
   'zod-openapi': { from: ['api/openapi'] },

@@ -188,7 +188,9 @@ describe('what the tables say', () => {
   });
 
   test('every operation of the three listeners is there, and no other', () => {
-    const routes = code.filter(({ path }) => path.startsWith('src/api/')).flatMap(({ text }) => routesIn(text));
+    // The panel's API is for its own pages: no contract promises it.
+    const promised = code.filter(({ path }) => path.startsWith('src/api/') && !path.includes('/panel/'));
+    const routes = promised.flatMap(({ text }) => routesIn(text));
     expect(routes.length).toBeGreaterThan(30);
     const named = [...contract.matchAll(/`(GET|POST|PUT|PATCH|DELETE)\s+(\/[^`?\s]*)`/g)];
     const told = new Set(named.map(([, method, path]) => `${method} ${path}`));
