@@ -72,6 +72,26 @@ export const LIMITS = {
   usersMax: 10_000,
   userNameCodePointsMax: 100,
   loginCharactersMax: 254,
+  passwordCharactersMin: 12,
+  passwordCharactersMax: 512,
+  /** Each holds 19 MiB of memory and a thread while it is hashed. */
+  passwordsHashedMax: 2,
+  passwordsWaitingMax: 32,
+  /** Failed passwords of a user after which each further attempt takes longer, to this time at most. */
+  slowFromFailures: 5,
+  signInDelayMsMax: 30 * SECOND_MS,
+  /** Attempts to sign in of one address (a /64 for IPv6) on a replica. */
+  signInsPerAddressPerMinute: 20,
+  knownBrowsersPerUserMax: 20,
+  passkeysPerUserMax: 20,
+  identitiesPerUserMax: 5,
+  firstLinkMs: 10 * MINUTE_MS,
+  invitationMs: 72 * 60 * MINUTE_MS,
+  resetMs: 60 * MINUTE_MS,
+  invitationsPerAccountMax: 100,
+  /** A session of the provider ends this long after its roles could be renewed last. */
+  mappedRolesMs: 60 * MINUTE_MS,
+  groupsMax: 500,
   membersPerAccountMax: 200,
   operatorsMax: 100,
   sessionsPerUserMax: 20,
@@ -82,7 +102,14 @@ export const LIMITS = {
   browserCharactersMax: 80,
   /** Requests of a user for one account, or for none, on a replica: a guard, not a contract. */
   panelRequestsPerMinute: 300,
+  /** Streams of live events on a replica, and accounts that one of them follows. */
+  eventStreamsMax: 1000,
+  eventStreamsPerUserMax: 20,
+  accountsPerStreamMax: 10,
+  /** What memory does not hold is read once for all viewers of an account, at most this often. */
+  watchedReadsEveryMs: 5 * SECOND_MS,
   listPageMax: 1000,
+  auditPageMax: 200,
   listPageDefault: 100,
 
   heartbeatFlushMs: 10 * SECOND_MS,

@@ -1,5 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net';
 import { domainToUnicode } from 'node:url';
+import { isIPv4, isIPv6 } from './ip-addresses.ts';
 
 /** The host of an endpoint, in one of the three spellings that every URL parser reads alike (O4). */
 export interface Host {

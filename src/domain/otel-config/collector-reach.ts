@@ -1,5 +1,5 @@
-import { BlockList } from 'node:net';
 import type { Host } from './collector-host.ts';
+import { network } from './ip-addresses.ts';
 
 /** The network of a host: private, public, or `nowhere` for an address at which no collector can listen. */
 export type Reach = 'private' | 'public' | 'nowhere';
@@ -10,22 +10,17 @@ export type Reach = 'private' | 'public' | 'nowhere';
  */
 export function reachOf(host: Host): Reach {
   if (host.kind === 'name') return isPrivateName(host.text) ? 'private' : 'public';
-  if (NOWHERE.check(host.text, host.kind)) return 'nowhere';
-  return PRIVATE.check(host.text, host.kind) ? 'private' : 'public';
+  if (NOWHERE.some((holds) => holds(host.text))) return 'nowhere';
+  return PRIVATE.some((holds) => holds(host.text)) ? 'private' : 'public';
 }
 
-/** A BlockList judges IPv4-mapped IPv6 (`::ffff:10.0.0.1`) by the embedded IPv4, and no other embedding. */
-const PRIVATE = addresses('127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7');
+/** IPv4-mapped IPv6 (`::ffff:10.0.0.1`) is judged by the embedded IPv4, and no other embedding is. */
+const PRIVATE = networks('127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7');
 /** Unspecified and multicast addresses. */
-const NOWHERE = addresses('0.0.0.0/8', '224.0.0.0/4', '::/128', 'ff00::/8');
+const NOWHERE = networks('0.0.0.0/8', '224.0.0.0/4', '::/128', 'ff00::/8');
 
-function addresses(...ranges: string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [network = '', prefix] = range.split('/');
-    list.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4');
-  }
-  return list;
+function networks(...ranges: string[]): readonly ((address: string) => boolean)[] {
+  return ranges.map(network);
 }
 
 const PRIVATE_SUFFIXES = ['.localhost', '.local', '.lan', '.internal', '.home.arpa'];

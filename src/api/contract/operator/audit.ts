@@ -2,34 +2,33 @@ import * as z from 'zod';
 import { count, described, double, instant, instantOrNull, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
-const entry = z.object({
-  at: instant('When it happened.'),
-  actor: described(
-    z.string(),
-    'Who did it: `key:ID`, `operator`, `operator:NAME`, `device:ID` or the service.',
-    'operator',
-  ),
-  action: described(z.string(), 'What was done.', 'app.created'),
-  appId: described(
-    z.string(),
-    'The app that it was done to; absent where it was none.',
-    'k3v9x0q2m7t5b8n1c4d6',
-  ).optional(),
-  requestId: described(z.string(), 'The `X-Request-Id` of the request.', 'deploy-42'),
-  detail: described(
-    z.record(z.string(), z.union([z.string(), double, z.boolean()])),
-    'More of it, by names that depend on the action; never a secret.',
-    { keyId: 'n4c8r2w6y1z5' },
-  ),
-});
+/** An entry of an audit. */
+export const auditEntry = z
+  .object({
+    at: instant('When it happened.'),
+    actor: described(
+      z.string(),
+      'Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `device:ID` or the service.',
+      'operator',
+    ),
+    action: described(z.string(), 'What was done.', 'app.created'),
+    appId: described(
+      z.string(),
+      'The app that it was done to; absent where it was none.',
+      'k3v9x0q2m7t5b8n1c4d6',
+    ).optional(),
+    requestId: described(z.string(), 'The `X-Request-Id` of the request.', 'deploy-42'),
+    detail: described(
+      z.record(z.string(), z.union([z.string(), double, z.boolean()])),
+      'More of it, by names that depend on the action; never a secret.',
+      { keyId: 'n4c8r2w6y1z5' },
+    ),
+  })
+  .meta({ id: 'AuditEntry', description: 'An entry of an audit.' });
 
 const page = z
   .object({
-    entries: described(
-      z.array(entry.meta({ id: 'AuditEntry', description: 'An entry of an audit.' })),
-      'The entries, oldest first.',
-      undefined,
-    ),
+    entries: described(z.array(auditEntry), 'The entries, oldest first.', undefined),
     next,
   })
   .meta({ id: 'AuditPage', description: 'A page of an audit.' });

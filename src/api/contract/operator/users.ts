@@ -1,0 +1,116 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { text } from '../../http/fields.ts';
+import { closedBody, count, described, instant, linkId, userId } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+/* The people who use the panel, as the platform team sees them. */
+
+const name = described(
+  text({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1),
+  `The name by which others see the user, 1 to ${LIMITS.userNameCodePointsMax} characters.`,
+  'Ann Example',
+);
+const login = described(
+  text({ codePointsMax: LIMITS.loginCharactersMax }).min(1),
+  'The name to sign in with, such as an e-mail address; unique.',
+  'ann@example.com',
+);
+const operator = described(z.boolean(), 'Whether the user is an operator.', false);
+const disabled = described(z.boolean(), 'Whether the user is refused.', false);
+
+const user = z
+  .object({
+    userId,
+    name: described(z.string(), 'The name by which others see the user.', 'Ann Example'),
+    login: described(z.string(), 'The name to sign in with; empty where there is none.', 'ann@example.com'),
+    createdAt: instant('When the user was made.'),
+    disabled,
+    operator,
+    mappedOperator: described(z.boolean(), 'Whether the provider’s groups make the user an operator.', false),
+    hasPassword: described(z.boolean(), 'Whether the user has a password.', true),
+    passkeys: count('The number of passkeys.', 1),
+    identities: count('The number of identities at the provider.', 0),
+  })
+  .meta({ id: 'User', description: 'A person who uses the panel.' });
+
+/** A link for a user, whose address is in this answer alone. */
+const link = z
+  .object({
+    linkId,
+    url: described(
+      z.string(),
+      'The address to send to the person, a secret: whoever opens it first is let in.',
+      `https://muster.example.com/link#mst_link_${'0'.repeat(43)}`,
+    ),
+    expiresAt: instant('When the link ends to be valid.'),
+  })
+  .meta({ id: 'UserLink', description: 'A link of a single use for a user.' });
+
+export const createUser = operation({
+  id: 'createUser',
+  method: 'post',
+  path: '/operator/v1/users',
+  summary: 'Create a user',
+  description:
+    'Creates a user of the panel, with a link for his first sign-in that is valid for 72 hours. The answer alone has the link.',
+  body: closedBody(z.object({ name, login, operator: operator.optional() }), {
+    id: 'CreateUserRequest',
+    description: 'A user to create.',
+  }),
+  exampleWithout: ['operator'],
+  answers: [
+    {
+      status: 201,
+      description: 'The user was created.',
+      schema: z.object({ user, link }).meta({ id: 'CreatedUser', description: 'A new user with his first link.' }),
+    },
+  ],
+  command: 'users create --name {name} --login {login}',
+});
+
+export const listUsers = operation({
+  id: 'listUsers',
+  method: 'get',
+  path: '/operator/v1/users',
+  summary: 'List the users',
+  description: `Lists the users of the panel by name. There are at most ${LIMITS.usersMax}, so there are no pages.`,
+  answers: [
+    {
+      status: 200,
+      description: 'The users.',
+      schema: z
+        .object({ users: described(z.array(user), 'The users, by name.', undefined) })
+        .meta({ id: 'UserList', description: 'The users of the panel.' }),
+    },
+  ],
+  command: 'users list',
+});
+
+export const changeUser = operation({
+  id: 'changeUser',
+  method: 'patch',
+  path: '/operator/v1/users/:userId',
+  summary: 'Change a user',
+  description:
+    'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator stays one.',
+  body: closedBody(z.object({ name: name.optional(), disabled: disabled.optional(), operator: operator.optional() }), {
+    id: 'ChangeUserRequest',
+    description: 'The fields to change.',
+  }),
+  exampleWithout: ['disabled', 'operator'],
+  answers: [{ status: 200, description: 'The user as he is now.', schema: user }],
+  command: 'users update {userId} --name {name}',
+});
+
+export const resetUser = operation({
+  id: 'resetUser',
+  method: 'post',
+  path: '/operator/v1/users/:userId/reset',
+  summary: 'Make a link that resets a user’s sign-in',
+  description:
+    'Makes a link that is valid for an hour. Who uses it sets a new password; the passkeys of the user go, and all his ' +
+    'sessions end. The answer alone has the link.',
+  answers: [{ status: 201, description: 'The link.', schema: link }],
+  command: 'users reset {userId}',
+});

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { closedBody, count, described, entitlement, evidenceLevel, instantOrNull } from '../fields.ts';
+import { operation } from '../operation.ts';
+import { readRollout } from '../operator/service.ts';
+import { purgeOtelConfig, storeOtelConfig } from '../v1/otel-config.ts';
+import { atPanel } from './derived.ts';
+
+/* The OpenTelemetry configuration of an account, and how far it has come. */
+
+const ACCOUNT = '/panel/v1/accounts/:accountId';
+
+const tag = described(z.string().max(64), 'Names this content; empty where none was ever stored.', '60f1a2b3c4d5e6f7');
+
+const configuration = z
+  .object({
+    enabled: described(z.boolean(), 'Whether daemons export to the collector.', true),
+    endpoint: described(
+      z.string(),
+      'The address of the collector; empty where none is stored.',
+      'https://otel.example.com',
+    ),
+    authHeaderSet: described(z.boolean(), 'Whether a header is stored. Its value is never shown.', true),
+    evidenceLevel,
+    entitlement,
+    revision: count('Grows with every change; 0 where none was ever stored.', 7),
+    tag,
+    changedAt: instantOrNull('When it was stored or purged; null where neither happened.'),
+    devices: count('Active cloud daemons: so many pick up a change.', 95),
+    purge: described(
+      z.enum(['none', 'in-history', 'forgotten']),
+      '`in-history` where the last change was a purge and the store may still hold what was purged; `forgotten` once it ' +
+        'does not.',
+      'none',
+    ),
+  })
+  .meta({ id: 'Configuration', description: 'The configuration of the fleet, without its secret.' });
+export type Configuration = z.infer<typeof configuration>;
+
+export const readConfiguration = operation({
+  id: 'readConfiguration',
+  method: 'get',
+  path: `${ACCOUNT}/otel-config`,
+  access: 'viewer',
+  summary: 'Read the configuration',
+  description: 'Reads the OpenTelemetry export configuration and what a change of it would concern.',
+  answers: [{ status: 200, description: 'The configuration.', schema: configuration }],
+});
+
+const { body, refuse } = storeOtelConfig;
+
+export const storeConfiguration = operation({
+  id: 'storeConfiguration',
+  method: 'put',
+  path: `${ACCOUNT}/otel-config`,
+  access: 'owner',
+  summary: 'Set the configuration',
+  description:
+    'Sets the configuration of all cloud-managed daemons of the account. Where somebody else has changed it since it was ' +
+    'read, nothing is stored, and the answer is `changed_meanwhile`.',
+  body: closedBody(body.safeExtend({ seen: tag.optional() }), {
+    id: 'StoreConfigurationRequest',
+    description: 'The configuration to store.',
+  }),
+  refuse: { ...refuse, seen: 'invalid_request' },
+  errors: ['enterprise_required', 'changed_meanwhile'],
+  answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
+});
+
+export const purgeConfiguration = atPanel(purgeOtelConfig, 'owner');
+export const readAccountRollout = atPanel(readRollout, 'viewer');

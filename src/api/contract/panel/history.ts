@@ -1,0 +1,117 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { APP_ID, count, described, numberInQuery } from '../fields.ts';
+import { operation } from '../operation.ts';
+import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
+import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
+import { readUsage } from '../operator/usage.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../operator/api-keys.ts';
+import { atPanel } from './derived.ts';
+
+/* What an account keeps: its audit, its review queue, its usage and its API keys. */
+
+const ACCOUNT = '/panel/v1/accounts/:accountId';
+
+/** Which entries of an audit, from the newest on. */
+export const auditQuery = z.object({
+  limit: numberInQuery(LIMITS.auditPageMax, 50, 'The most entries of the page; 50 without it.'),
+  before: described(
+    z.string().regex(/^[0-9a-z]{9}-[0-9a-f]{1,64}$/),
+    'Begins before this place: the `next` of the page before.',
+    '0mhx4k1qz-3f9a',
+  ).optional(),
+  actor: described(z.string().max(600), 'Only entries of this actor.', 'user:p7q2r9s4t1u6v3w8').optional(),
+  action: described(
+    z.string().max(60),
+    'Only this action, or those that begin so where it ends in a dot.',
+    'app.',
+  ).optional(),
+  appId: described(z.string().regex(APP_ID), 'Only entries of this app.', 'k3v9x0q2m7t5b8n1c4d6').optional(),
+  from: described(z.iso.datetime(), 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
+  to: described(z.iso.datetime(), 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
+});
+
+const newest = z
+  .object({
+    entries: described(z.array(auditEntry), 'The entries, newest first.', undefined),
+    next: described(
+      z.string(),
+      'The value of `before` for the next page; absent on the last one. A page may be shorter than asked for, and have a next one.',
+      '0mhx4k1qz-3f9a',
+    ).optional(),
+  })
+  .meta({ id: 'NewestAudit', description: 'A page of an audit, newest first.' });
+
+export const listNewestAudit = operation({
+  id: 'listNewestAudit',
+  method: 'get',
+  path: `${ACCOUNT}/audit`,
+  access: 'viewer',
+  summary: 'List the audit, newest first',
+  description: 'Lists the entries of the account from the newest on, page by page, as the filters say.',
+  query: auditQuery,
+  answers: [{ status: 200, description: 'A page of entries.', schema: newest }],
+});
+
+export const listNewestServiceAudit = operation({
+  id: 'listNewestServiceAudit',
+  method: 'get',
+  path: '/panel/v1/audit',
+  access: 'operator',
+  summary: 'List the audit of the service, newest first',
+  description: 'Lists what concerns no single account, from the newest on, page by page, as the filters say.',
+  query: auditQuery,
+  answers: [{ status: 200, description: 'A page of entries.', schema: newest }],
+});
+
+export const verifyAccountAudit = atPanel(verifyAudit, 'viewer');
+export const verifyOperatorAudit = atPanel(verifyServiceAudit, 'operator');
+
+export const listReviews = atPanel(listReviewQueue, 'viewer');
+export const decideOnReview = atPanel(decideReview, 'owner');
+
+const bySeverity = z.object({
+  low: count('Of low severity.', 4),
+  medium: count('Of medium severity.', 3),
+  high: count('Of high severity.', 2),
+  critical: count('Of critical severity.', 1),
+});
+export const countReviews = operation({
+  id: 'countReviews',
+  method: 'get',
+  path: `${ACCOUNT}/review-queue/counts`,
+  access: 'viewer',
+  summary: 'Count the review queue',
+  description: 'Counts the entries by status and severity, at most five seconds behind.',
+  answers: [
+    {
+      status: 200,
+      description: 'The counts.',
+      schema: z
+        .object({
+          open: described(bySeverity, 'Entries to decide, by severity.', undefined),
+          confirmed: count('Entries that were confirmed.', 5),
+          dismissed: count('Entries that were dismissed.', 5),
+          dropped: count('Entries that made room for newer ones, of all apps that there are.', 0),
+          complete: described(z.boolean(), 'False where there are more entries than were counted.', true),
+        })
+        .meta({ id: 'ReviewCounts', description: 'The entries of a review queue in numbers.' }),
+    },
+  ],
+});
+
+const monthOfAccount = z.object({
+  month: readUsage.query?.shape['month'] ?? z.string(),
+  format: described(z.enum(['json', 'csv', 'events']), 'A download in another format than JSON.', 'csv').optional(),
+});
+export const readAccountUsage = atPanel(readUsage, 'viewer', {
+  id: 'readAccountUsage',
+  path: `${ACCOUNT}/usage`,
+  description: 'Reads the metered nights of a month of the account with their amount, as JSON, CSV or CloudEvents.',
+  query: monthOfAccount,
+  headers: [],
+});
+
+export const listAccountKeys = atPanel(listApiKeys, 'viewer');
+export const createAccountKey = atPanel(createApiKey, 'owner');
+export const revokeAccountKey = atPanel(revokeApiKey, 'owner');

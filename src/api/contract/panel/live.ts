@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { described } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+/* Live events: hints that something changed, after which a page reads again. */
+
+/** What a hint is about. */
+export const TOPICS = [
+  'account',
+  'apps',
+  'seen',
+  'keys',
+  'config',
+  'members',
+  'me',
+  'users',
+  'rollout',
+  'reviews',
+  'usage',
+  'limits',
+] as const;
+export type Topic = (typeof TOPICS)[number];
+
+/** What memory does not hold: it is read every few seconds while somebody watches it. */
+export const WATCHED = ['rollout', 'reviews', 'usage', 'limits'] as const satisfies readonly Topic[];
+export type Watched = (typeof WATCHED)[number];
+
+export const eventQuery = z.object({
+  account: described(
+    z.string().max(LIMITS.accountsPerStreamMax * 17),
+    `The accounts to follow, at most ${LIMITS.accountsPerStreamMax}, with commas between.`,
+    'a1b2c3d4e5f6g7h8',
+  ).optional(),
+  watch: described(z.string().max(60), 'What else to watch of them, with commas between.', 'rollout,limits').optional(),
+});
+
+export const readEvents = operation({
+  id: 'readEvents',
+  method: 'get',
+  path: '/panel/v1/events',
+  access: 'signed-in',
+  summary: 'Follow changes',
+  description:
+    'A stream of server-sent events. `hint` says what changed, as `{account, topic}`: read it again. `reset` says that ' +
+    'anything may have changed, such as after a `Last-Event-ID` that is too old. `ended` says that the session has ended ' +
+    'or that an account may not be followed any more, and is the last event.',
+  query: eventQuery,
+  errors: ['overloaded'],
+  answers: [
+    {
+      status: 200,
+      description: 'The stream.',
+      otherTypes: {
+        'text/event-stream': 'id: 1723\nevent: hint\ndata: {"account":"a1b2c3d4e5f6g7h8","topic":"apps"}\n\n',
+      },
+    },
+  ],
+});

@@ -1,0 +1,139 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { text } from '../../http/fields.ts';
+import { closedBody, described, instant, passkeyId } from '../fields.ts';
+import { operation } from '../operation.ts';
+import { newPassword, webAuthnOptions, webAuthnResponse } from './sign-in.ts';
+
+/* The ways in which the signed-in user himself signs in. */
+
+const ME = '/panel/v1/me';
+
+export const changePassword = operation({
+  id: 'changePassword',
+  method: 'put',
+  path: `${ME}/password`,
+  access: 'signed-in',
+  summary: 'Set one’s own password',
+  description: 'Sets another password. The one so far is needed where there is one; all other sessions end.',
+  body: closedBody(
+    z.object({
+      current: described(
+        z.string().max(LIMITS.passwordCharactersMax),
+        'The password so far.',
+        'old horse battery',
+      ).optional(),
+      password: newPassword,
+    }),
+    { id: 'ChangePasswordRequest', description: 'The old password and the new one.' },
+  ),
+  errors: ['sign_in_failed', 'overloaded'],
+  answers: [{ status: 204, description: 'The new password works.' }],
+});
+
+const passkey = z
+  .object({
+    passkeyId,
+    name: described(z.string(), 'The name that the user gave it.', 'Laptop'),
+    createdAt: instant('When it was added.'),
+  })
+  .meta({ id: 'Passkey', description: 'A passkey of a user.' });
+
+export const listPasskeys = operation({
+  id: 'listPasskeys',
+  method: 'get',
+  path: `${ME}/passkeys`,
+  access: 'signed-in',
+  summary: 'List one’s own passkeys',
+  description: 'Lists the passkeys of the signed-in user.',
+  answers: [
+    {
+      status: 200,
+      description: 'The passkeys.',
+      schema: z
+        .object({ passkeys: described(z.array(passkey), 'The passkeys, oldest first.', undefined) })
+        .meta({ id: 'PasskeyList', description: 'The passkeys of a user.' }),
+    },
+  ],
+});
+
+export const beginPasskey = operation({
+  id: 'beginPasskey',
+  method: 'post',
+  path: `${ME}/passkeys/options`,
+  access: 'signed-in',
+  summary: 'Begin to add a passkey',
+  description: 'Gives the browser a challenge for a new passkey.',
+  body: closedBody(z.object({}), { id: 'BeginPasskeyRequest', description: 'Nothing.' }),
+  answers: [
+    {
+      status: 200,
+      description: 'The challenge.',
+      schema: z
+        .object({ options: webAuthnOptions })
+        .meta({ id: 'NewPasskeyOptions', description: 'The options of WebAuthn.' }),
+    },
+  ],
+});
+
+export const addPasskey = operation({
+  id: 'addPasskey',
+  method: 'post',
+  path: `${ME}/passkeys`,
+  access: 'signed-in',
+  summary: 'Add a passkey',
+  description:
+    `Adds the passkey that the browser made; a user has at most ${LIMITS.passkeysPerUserMax}. From then on a sign-in with ` +
+    'the password asks for one as well.',
+  body: closedBody(
+    z.object({
+      name: described(text({ codePointsMax: LIMITS.userNameCodePointsMax }), 'A name to tell it apart.', 'Laptop'),
+      response: webAuthnResponse,
+    }),
+    { id: 'AddPasskeyRequest', description: 'A new passkey.' },
+  ),
+  answers: [{ status: 201, description: 'The passkey can be used.', schema: passkey }],
+});
+
+export const removePasskey = operation({
+  id: 'removePasskey',
+  method: 'delete',
+  path: `${ME}/passkeys/:passkeyId`,
+  access: 'signed-in',
+  summary: 'Remove a passkey',
+  description: 'Removes a passkey. The last way to sign in stays.',
+  errors: ['invalid_request'],
+  answers: [{ status: 204, description: 'The passkey works no more.' }],
+});
+
+export const linkProvider = operation({
+  id: 'linkProvider',
+  method: 'post',
+  path: `${ME}/provider`,
+  access: 'signed-in',
+  summary: 'Link one’s identity at the provider',
+  description:
+    'Gives the address at the provider to which the browser goes on. The identity that signs in there becomes the user’s.',
+  body: closedBody(z.object({}), { id: 'LinkProviderRequest', description: 'Nothing.' }),
+  errors: ['invalid_request'],
+  answers: [
+    {
+      status: 200,
+      description: 'Where to go on.',
+      schema: z
+        .object({ url: described(z.string(), 'The address at the provider.', 'https://id.example.com/authorize') })
+        .meta({ id: 'ProviderAddress', description: 'Where to go on.' }),
+    },
+  ],
+});
+
+export const unlinkProvider = operation({
+  id: 'unlinkProvider',
+  method: 'delete',
+  path: `${ME}/provider`,
+  access: 'signed-in',
+  summary: 'Unlink one’s identities at the provider',
+  description: 'Removes the identities and the roles that came with them. The last way to sign in stays.',
+  errors: ['invalid_request'],
+  answers: [{ status: 204, description: 'The identities lead to this user no more.' }],
+});

@@ -1,0 +1,153 @@
+import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
+import { text } from '../../http/fields.ts';
+import { closedBody, described } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+/* The ways into the panel. All but a link need nothing of the store before they have succeeded. */
+
+export const login = described(
+  text({ codePointsMax: LIMITS.loginCharactersMax }).min(1),
+  'The name to sign in with, such as an e-mail address. Case makes no difference.',
+  'ann@example.com',
+);
+/** A password as it is typed to sign in; whether it is good enough is judged where one is set. */
+const password = described(
+  z.string().min(1).max(LIMITS.passwordCharactersMax),
+  `The password, at most ${LIMITS.passwordCharactersMax} characters.`,
+  'correct horse battery staple',
+);
+/** A new password. */
+export const newPassword = described(
+  z.string().max(LIMITS.passwordCharactersMax),
+  `A password of at least ${LIMITS.passwordCharactersMin} characters that is none of the common ones.`,
+  'correct horse battery staple',
+);
+
+/** What WebAuthn exchanges with the browser; the library that judges it knows its shape. */
+const webAuthn = z.looseObject({}).meta({ id: 'WebAuthn', description: 'An object of WebAuthn, as JSON.' });
+export const webAuthnOptions = described(webAuthn, 'The options for the browser’s WebAuthn.', {});
+export const webAuthnResponse = described(webAuthn, 'What the browser’s WebAuthn answered.', {});
+
+export const readSignIn = operation({
+  id: 'readSignIn',
+  method: 'get',
+  path: '/panel/v1/sign-in',
+  access: 'anyone',
+  summary: 'Show the ways to sign in',
+  description: 'Tells which ways to sign in this installation has.',
+  answers: [
+    {
+      status: 200,
+      description: 'The ways to sign in.',
+      schema: z
+        .object({
+          password: described(z.boolean(), 'Whether people sign in with a password.', true),
+          provider: described(
+            z.string(),
+            'The name of the provider; absent where there is none.',
+            'single sign-on',
+          ).optional(),
+        })
+        .meta({ id: 'SignInMethods', description: 'The ways to sign in.' }),
+    },
+  ],
+});
+
+const signedIn = z
+  .object({
+    next: described(
+      z.enum(['signed-in', 'passkey']),
+      '`passkey` where the user has one: it is asked for as well.',
+      'signed-in',
+    ),
+    options: webAuthnOptions.optional(),
+  })
+  .meta({ id: 'SignInStep', description: 'What follows a step of a sign-in.' });
+
+export const signInByPassword = operation({
+  id: 'signInByPassword',
+  method: 'post',
+  path: '/panel/v1/sign-in/password',
+  access: 'anyone',
+  summary: 'Sign in with a password',
+  description:
+    'Begins a session, or asks for a passkey where the user has one. After some failures each attempt takes longer; ' +
+    'nobody is locked out.',
+  body: closedBody(z.object({ login, password }), { id: 'PasswordSignIn', description: 'A login and its password.' }),
+  errors: ['sign_in_failed', 'overloaded', 'rate_limited'],
+  answers: [{ status: 200, description: 'The password is right.', schema: signedIn }],
+});
+
+export const beginPasskeySignIn = operation({
+  id: 'beginPasskeySignIn',
+  method: 'post',
+  path: '/panel/v1/sign-in/passkey/options',
+  access: 'anyone',
+  summary: 'Begin to sign in with a passkey',
+  description: 'Gives the browser a challenge for any passkey of this installation.',
+  body: closedBody(z.object({}), { id: 'PasskeyOptionsRequest', description: 'Nothing.' }),
+  answers: [
+    {
+      status: 200,
+      description: 'The challenge.',
+      schema: z
+        .object({ options: webAuthnOptions })
+        .meta({ id: 'PasskeyOptions', description: 'The options of WebAuthn.' }),
+    },
+  ],
+});
+
+export const signInByPasskey = operation({
+  id: 'signInByPasskey',
+  method: 'post',
+  path: '/panel/v1/sign-in/passkey',
+  access: 'anyone',
+  summary: 'Sign in with a passkey',
+  description: 'Begins a session, by a passkey alone or after the password.',
+  body: closedBody(z.object({ response: webAuthnResponse }), {
+    id: 'PasskeySignIn',
+    description: 'The answer of a passkey.',
+  }),
+  errors: ['sign_in_failed', 'rate_limited'],
+  answers: [{ status: 200, description: 'A session has begun.', schema: signedIn }],
+});
+
+const problem = 'Where it fails, the browser comes to the sign-in page, which says why.';
+
+export const signInByProvider = operation({
+  id: 'signInByProvider',
+  method: 'get',
+  path: '/panel/v1/sign-in/provider',
+  access: 'anyone',
+  summary: 'Sign in at the provider',
+  description: `Leads the browser to the OpenID Connect provider. ${problem}`,
+  answers: [{ status: 303, description: 'On to the provider.' }],
+});
+
+export const endProviderSignIn = operation({
+  id: 'endProviderSignIn',
+  method: 'get',
+  path: '/panel/v1/sign-in/provider/callback',
+  access: 'anyone',
+  summary: 'Come back from the provider',
+  description: `Takes the provider's answer, and begins a session or links the identity. ${problem}`,
+  query: z.object({
+    code: described(z.string().max(4096), 'The authorization code.', 'c0de').optional(),
+    state: described(z.string().max(512), 'The state that the panel gave.', 'st4te').optional(),
+  }),
+  answers: [{ status: 303, description: 'On to the panel.' }],
+});
+
+export const signOutByProvider = operation({
+  id: 'signOutByProvider',
+  method: 'post',
+  path: '/panel/v1/sign-in/provider/back-channel-logout',
+  access: 'anyone',
+  summary: 'End the sessions of an identity',
+  description:
+    'The provider calls this (OpenID Connect Back-Channel Logout 1.0): a form with a `logout_token`. It ends the ' +
+    'sessions that began with the identity or with the provider’s session.',
+  errors: ['invalid_request', 'overloaded'],
+  answers: [{ status: 200, description: 'The sessions have ended.', schema: z.object({}) }],
+});
