@@ -10,7 +10,11 @@ const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
   createdAt: dateTime(createdAt),
   expiresAt: instantOrNull(expiresAt),
 });
-const listedBody = (key: ListedApiKey) => ({ ...keyBody(key), lastUsedAt: instantOrNull(key.lastUsedAt) });
+const listedBody = (key: ListedApiKey) => ({
+  ...keyBody(key),
+  ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
+  lastUsedAt: instantOrNull(key.lastUsedAt),
+});
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
 /** POST /operator/v1/accounts/{accountId}/api-keys: the only response that ever holds an API key, or its repetition. */

@@ -4,7 +4,7 @@ import { route } from './route.ts';
 
 /** GET /operator/v1/accounts/{accountId}/rollout: how far the current configuration has come. */
 export const readRollout = route(operations.readRollout, async ({ accountId }, { rollouts }) => {
-  const { revision, devices, applied, failed, pending, stale, failures } = await rollouts.of(accountId);
+  const { failures, ...counts } = await rollouts.of(accountId);
   const failureBodies = failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) }));
-  return { status: 200, body: { revision, devices, applied, failed, pending, stale, failures: failureBodies } };
+  return { status: 200, body: { ...counts, failures: failureBodies } };
 });

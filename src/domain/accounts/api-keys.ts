@@ -35,6 +35,8 @@ export interface NewlyMadeKey extends ApiKey {
 
 /** A key as it is listed. */
 export interface ListedApiKey extends ApiKey {
+  /** Who created it, as the audit names actors; undefined for keys of earlier versions. */
+  readonly createdBy: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
   readonly lastUsedAt: number | undefined;
 }
@@ -87,6 +89,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
         name: record.name,
         createdAt: record.createdAt,
         expiresAt: record.expiring?.expiresAt,
+        createdBy: record.createdBy,
         lastUsedAt: uses.get(id),
       }));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
@@ -104,8 +107,9 @@ async function create(
   idempotency: IdempotencyKey | undefined,
 ): Promise<Created<NewlyMadeKey>> {
   const { keyId, token } = generateApiKey(deps.random);
-  const record = { name, ...keyFields(tokenHash(token.reveal()), expiresAt), createdAt: origin.at };
-  const result: NewlyMadeKey = { keyId, name, apiKey: token, createdAt: origin.at, expiresAt };
+  const { at: createdAt, actor: createdBy } = origin;
+  const record = { name, ...keyFields(tokenHash(token.reveal()), expiresAt), createdAt, createdBy };
+  const result: NewlyMadeKey = { keyId, name, apiKey: token, createdAt, expiresAt };
   const creation = {
     // Owners have the records under the account's own id.
     scope: `${OPERATOR_AUDIT}-${accountId}`,

@@ -32,6 +32,14 @@ export interface Rollout extends RolloutCounts {
   readonly devices: number;
   /** The newest failures first, at most 20. */
   readonly failures: readonly RolloutFailure[];
+  /** All failures by what the daemons said, the most frequent first, at most 20. */
+  readonly failuresByError: readonly FailedWith[];
+}
+
+/** How many devices failed with the same words. */
+export interface FailedWith {
+  readonly error: string;
+  readonly devices: number;
 }
 
 export interface RolloutFacts {
@@ -77,7 +85,21 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
     }
   }
   failures.sort((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
-  return { revision, devices: devices.length, ...counts, failures: failures.slice(0, LIMITS.rolloutFailuresMax) };
+  return {
+    revision,
+    devices: devices.length,
+    ...counts,
+    failures: failures.slice(0, LIMITS.rolloutFailuresMax),
+    failuresByError: byError(failures),
+  };
+}
+
+function byError(failures: readonly RolloutFailure[]): readonly FailedWith[] {
+  const counted = new Map<string, number>();
+  for (const { error } of failures) counted.set(error, (counted.get(error) ?? 0) + 1);
+  return Array.from(counted, ([error, devices]) => ({ error, devices }))
+    .sort((a, b) => b.devices - a.devices || (a.error < b.error ? -1 : 1))
+    .slice(0, LIMITS.rolloutFailuresMax);
 }
 
 const receives = ({ status, connection }: AppEntry): boolean => status === 'active' && connection === 'cloud';

@@ -53,6 +53,8 @@ export const apiKeySchema = z.looseObject({
   createdAt: instant,
   /** The hash of a key that expires (domain/accounts/key-expiry.ts). */
   expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
+  /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+  createdBy: z.string().optional(),
 });
 /** When the keys of an account were last used: pairs of a key's id and an instant. */
 export const keyUsesSchema = z.looseObject({ keys: z.array(z.tuple([z.string(), instant])) });

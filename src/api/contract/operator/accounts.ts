@@ -30,6 +30,8 @@ const account = z
   })
   .meta({ id: 'Account', description: 'An account: an owner of apps.' });
 
+export type Account = z.infer<typeof account>;
+
 export const createAccount = operation({
   id: 'createAccount',
   method: 'post',

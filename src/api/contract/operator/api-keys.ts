@@ -15,6 +15,21 @@ const expiry = z.iso
   .nullable()
   .default(null);
 
+const createdKey = z
+  .object({
+    keyId,
+    name,
+    apiKey: described(
+      z.string().regex(/^mst_live_[a-z0-9]{12}_[0-9A-Za-z]{49}$/),
+      'The key, a secret: keep it now.',
+      `mst_live_n4c8r2w6y1z5_${'0'.repeat(43)}1jxTqE`,
+    ),
+    createdAt,
+    expiresAt,
+  })
+  .meta({ id: 'CreatedApiKey', description: 'A new API key with its text.' });
+export type CreatedApiKey = z.infer<typeof createdKey>;
+
 export const createApiKey = operation({
   id: 'createApiKey',
   method: 'post',
@@ -45,24 +60,30 @@ export const createApiKey = operation({
     {
       status: 201,
       description: 'The key was created.',
-      schema: z
-        .object({
-          keyId,
-          name,
-          apiKey: described(
-            z.string().regex(/^mst_live_[a-z0-9]{12}_[0-9A-Za-z]{49}$/),
-            'The key, a secret: keep it now.',
-            `mst_live_n4c8r2w6y1z5_${'0'.repeat(43)}1jxTqE`,
-          ),
-          createdAt,
-          expiresAt,
-        })
-        .meta({ id: 'CreatedApiKey', description: 'A new API key with its text.' }),
+      schema: createdKey,
       headers: ['Idempotency-Replayed'],
     },
   ],
   command: 'api-keys create --account {accountId} --name {name}',
 });
+
+const listedKey = z
+  .object({
+    keyId,
+    name,
+    createdAt,
+    expiresAt,
+    createdBy: described(
+      z.string(),
+      'Who created it, as the audit names actors; absent for keys of earlier versions.',
+      'operator',
+    ).optional(),
+    lastUsedAt: instantOrNull(
+      'When a request was last authenticated by it, at most a minute behind; null where none was.',
+    ),
+  })
+  .meta({ id: 'ApiKey', description: 'An API key, without its text.' });
+export type ListedApiKey = z.infer<typeof listedKey>;
 
 export const listApiKeys = operation({
   id: 'listApiKeys',
@@ -76,23 +97,7 @@ export const listApiKeys = operation({
       description: 'All keys of the account.',
       schema: z
         .object({
-          apiKeys: described(
-            z.array(
-              z
-                .object({
-                  keyId,
-                  name,
-                  createdAt,
-                  expiresAt,
-                  lastUsedAt: instantOrNull(
-                    'When a request was last authenticated by it, at most a minute behind; null where none was.',
-                  ),
-                })
-                .meta({ id: 'ApiKey', description: 'An API key, without its text.' }),
-            ),
-            'The keys, oldest first.',
-            undefined,
-          ),
+          apiKeys: described(z.array(listedKey), 'The keys, oldest first.', undefined),
         })
         .meta({ id: 'ApiKeyList', description: 'The API keys of an account.' }),
     },

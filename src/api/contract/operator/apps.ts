@@ -16,6 +16,8 @@ const consentedApp = z
   })
   .meta({ id: 'AccountApp', description: 'An app, as the operator sees it who gives it to a FleetApp.' });
 
+export type ConsentedApp = z.infer<typeof consentedApp>;
+
 export const listAccountApps = operation({
   id: 'listAccountApps',
   method: 'get',

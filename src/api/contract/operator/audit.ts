@@ -70,6 +70,8 @@ const verification = z
   })
   .meta({ id: 'AuditVerification', description: 'The result of a verification of the audit.' });
 
+export type AuditVerification = z.infer<typeof verification>;
+
 const VERIFICATION = 'Finds entries that were removed, added or changed. It takes up to two minutes for a large audit.';
 
 export const listAudit = operation({

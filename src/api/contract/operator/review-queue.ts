@@ -34,6 +34,8 @@ const entry = z
   })
   .meta({ id: 'ReviewEntry', description: 'A detection in the review queue.' });
 
+export type ReviewEntry = z.infer<typeof entry>;
+
 export const listReviewQueue = operation({
   id: 'listReviewQueue',
   method: 'get',

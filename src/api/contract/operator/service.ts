@@ -6,6 +6,28 @@ const keyNumber = z.int().min(1);
 const byKey = (description: string, example: Record<string, number>) =>
   described(z.record(z.string(), z.int().min(0)), `${description}, by the number of the key.`, example);
 
+const keyStatus = z
+  .object({
+    writing: described(keyNumber, 'The number of the active key.', 2),
+    known: described(z.array(keyNumber), 'The keys in the key file of the replica that answers.', [1, 2]),
+    replicas: described(
+      z.array(
+        z.object({
+          replicaId: described(z.string(), 'The id of a live replica.', 'f3b1c9d2a7e4'),
+          keyNumbers: described(z.array(keyNumber), 'The keys that it knows.', [1, 2]),
+        }),
+      ),
+      'The live replicas.',
+      undefined,
+    ),
+    sealedUnder: byKey('How many headers and idempotency records each key seals', { '1': 3, '2': 40 }),
+    countedAll: described(z.boolean(), 'False where there were more idempotency records than were counted.', true),
+    awaitingRetirement: byKey('How many purged secrets logs and backups may still hold', { '1': 2 }),
+    removable: described(z.array(keyNumber), 'The keys whose lines may be removed from every key file.', []),
+  })
+  .meta({ id: 'KeyStatus', description: 'The state of the key-encryption keys.' });
+export type KeyStatus = z.infer<typeof keyStatus>;
+
 export const readKeys = operation({
   id: 'readKeys',
   method: 'get',
@@ -16,30 +38,7 @@ export const readKeys = operation({
     {
       status: 200,
       description: 'The state of the keys.',
-      schema: z
-        .object({
-          writing: described(keyNumber, 'The number of the active key.', 2),
-          known: described(z.array(keyNumber), 'The keys in the key file of the replica that answers.', [1, 2]),
-          replicas: described(
-            z.array(
-              z.object({
-                replicaId: described(z.string(), 'The id of a live replica.', 'f3b1c9d2a7e4'),
-                keyNumbers: described(z.array(keyNumber), 'The keys that it knows.', [1, 2]),
-              }),
-            ),
-            'The live replicas.',
-            undefined,
-          ),
-          sealedUnder: byKey('How many headers and idempotency records each key seals', { '1': 3, '2': 40 }),
-          countedAll: described(
-            z.boolean(),
-            'False where there were more idempotency records than were counted.',
-            true,
-          ),
-          awaitingRetirement: byKey('How many purged secrets logs and backups may still hold', { '1': 2 }),
-          removable: described(z.array(keyNumber), 'The keys whose lines may be removed from every key file.', []),
-        })
-        .meta({ id: 'KeyStatus', description: 'The state of the key-encryption keys.' }),
+      schema: keyStatus,
     },
   ],
   command: 'keys status',
@@ -75,6 +74,29 @@ const device = z.object({
   at: instant('When it said so.'),
 });
 
+const rollout = z
+  .object({
+    revision: count('The revision of the configuration, or of its purge; 0 where none was stored.', 7),
+    devices: count('The daemons that receive the configuration.', 100),
+    applied: count('Those that applied the revision.', 96),
+    failed: count('Those that could not apply it.', 1),
+    pending: count('Those that have not acknowledged it yet.', 2),
+    stale: count('Those that have been silent for three poll intervals, and for two minutes at least.', 1),
+    failures: described(z.array(device), 'The newest 20 failures.', undefined),
+    failuresByError: described(
+      z.array(
+        z.object({
+          error: described(z.string(), 'What daemons said.', 'the collector does not answer'),
+          devices: count('Daemons that said so.', 1),
+        }),
+      ),
+      'The failures by what was said, the most frequent first, at most 20.',
+      undefined,
+    ),
+  })
+  .meta({ id: 'Rollout', description: 'The rollout of a configuration.' });
+export type Rollout = z.infer<typeof rollout>;
+
 export const readRollout = operation({
   id: 'readRollout',
   method: 'get',
@@ -87,17 +109,7 @@ export const readRollout = operation({
     {
       status: 200,
       description: 'The state of the rollout.',
-      schema: z
-        .object({
-          revision: count('The revision of the configuration, or of its purge; 0 where none was stored.', 7),
-          devices: count('The daemons that receive the configuration.', 100),
-          applied: count('Those that applied the revision.', 96),
-          failed: count('Those that could not apply it.', 1),
-          pending: count('Those that have not acknowledged it yet.', 2),
-          stale: count('Those that have been silent for three poll intervals, and for two minutes at least.', 1),
-          failures: described(z.array(device), 'The newest 20 failures.', undefined),
-        })
-        .meta({ id: 'Rollout', description: 'The rollout of a configuration.' }),
+      schema: rollout,
     },
   ],
   command: 'rollout status --account {accountId}',
@@ -116,6 +128,27 @@ const refusedBy = z.object({
   refused: count('Requests refused in the last 60 s.', 12),
 });
 
+const rateLimits = z
+  .object({
+    limited: count('Accounts that were refused in the last 60 s.', 1),
+    accounts: described(
+      z.array(
+        z.object({
+          accountId,
+          fill: described(double.min(0).max(1), 'How full the window is, 0 to 1.', 1),
+          refused: count('Requests refused in the last 60 s.', 12),
+          refusedBy: described(z.array(refusedBy), 'The same by key and operation, the most first.', undefined),
+          limitedSince: instantOrNull('Since when it is limited; null where it is not.'),
+          liftsAt: instantOrNull('When its next request is free; null where it is not limited.'),
+        }),
+      ),
+      'The most refused first, then the fullest.',
+      undefined,
+    ),
+  })
+  .meta({ id: 'RateLimits', description: 'The accounts that are limited, or near it.' });
+export type RateLimits = z.infer<typeof rateLimits>;
+
 export const readRateLimits = operation({
   id: 'readRateLimits',
   method: 'get',
@@ -130,25 +163,7 @@ export const readRateLimits = operation({
     {
       status: 200,
       description: 'The limited accounts.',
-      schema: z
-        .object({
-          limited: count('Accounts that were refused in the last 60 s.', 1),
-          accounts: described(
-            z.array(
-              z.object({
-                accountId,
-                fill: described(double.min(0).max(1), 'How full the window is, 0 to 1.', 1),
-                refused: count('Requests refused in the last 60 s.', 12),
-                refusedBy: described(z.array(refusedBy), 'The same by key and operation, the most first.', undefined),
-                limitedSince: instantOrNull('Since when it is limited; null where it is not.'),
-                liftsAt: instantOrNull('When its next request is free; null where it is not limited.'),
-              }),
-            ),
-            'The most refused first, then the fullest.',
-            undefined,
-          ),
-        })
-        .meta({ id: 'RateLimits', description: 'The accounts that are limited, or near it.' }),
+      schema: rateLimits,
     },
   ],
   command: 'limits',

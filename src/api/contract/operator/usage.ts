@@ -31,6 +31,39 @@ const monthLimit = described(
 });
 
 /** M5: a month of the ledger, with its amounts of money. */
+const usage = z
+  .object({
+    month: described(z.string().regex(/^\d{4}-\d{2}$/), 'The month.', '2026-01'),
+    currency: described(z.string(), 'The currency of the amounts, ISO 4217.', 'EUR'),
+    pricePerDaemonMonth: described(
+      z.string().nullable(),
+      'The price of a daemon for a month; null where the nights have different prices.',
+      '0.50',
+    ),
+    complete: described(z.boolean(), 'Every night of the month that has ended is metered.', true),
+    accounts: described(
+      z.array(
+        z.object({
+          accountId,
+          name: described(z.string().max(LIMITS.accountNameCodePointsMax), 'The name of the account.', 'Example Ltd'),
+          nights: described(z.array(night), 'Its nights, in order.', undefined),
+          daemonNights: count('The sum of its active daemons over the nights.', 961),
+          amountMinor,
+        }),
+      ),
+      'In the order of the ids; also accounts without nights.',
+      undefined,
+    ),
+    total: described(
+      z.object({ daemonNights: count('Over all accounts of the answer.', 961), amountMinor }),
+      'The sums.',
+      undefined,
+    ),
+    next,
+  })
+  .meta({ id: 'Usage', description: 'The usage of a month.' });
+export type Usage = z.infer<typeof usage>;
+
 export const readUsage = operation({
   id: 'readUsage',
   method: 'get',
@@ -47,41 +80,7 @@ export const readUsage = operation({
     {
       status: 200,
       description: 'The usage of the month.',
-      schema: z
-        .object({
-          month: described(z.string().regex(/^\d{4}-\d{2}$/), 'The month.', '2026-01'),
-          currency: described(z.string(), 'The currency of the amounts, ISO 4217.', 'EUR'),
-          pricePerDaemonMonth: described(
-            z.string().nullable(),
-            'The price of a daemon for a month; null where the nights have different prices.',
-            '0.50',
-          ),
-          complete: described(z.boolean(), 'Every night of the month that has ended is metered.', true),
-          accounts: described(
-            z.array(
-              z.object({
-                accountId,
-                name: described(
-                  z.string().max(LIMITS.accountNameCodePointsMax),
-                  'The name of the account.',
-                  'Example Ltd',
-                ),
-                nights: described(z.array(night), 'Its nights, in order.', undefined),
-                daemonNights: count('The sum of its active daemons over the nights.', 961),
-                amountMinor,
-              }),
-            ),
-            'In the order of the ids; also accounts without nights.',
-            undefined,
-          ),
-          total: described(
-            z.object({ daemonNights: count('Over all accounts of the answer.', 961), amountMinor }),
-            'The sums.',
-            undefined,
-          ),
-          next,
-        })
-        .meta({ id: 'Usage', description: 'The usage of a month.' }),
+      schema: usage,
       otherTypes: {
         'text/csv':
           '"month","accountId","name","day","activeDaemons","late"\r\n"2026-01","a1b2c3d4e5f6g7h8","Example Ltd","2026-01-30","31","false"\r\n',

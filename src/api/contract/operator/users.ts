@@ -34,6 +34,8 @@ const user = z
   })
   .meta({ id: 'User', description: 'A person who uses the panel.' });
 
+export type User = z.infer<typeof user>;
+
 /** A link for a user, whose address is in this answer alone. */
 const link = z
   .object({

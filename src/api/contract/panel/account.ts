@@ -77,6 +77,8 @@ const accountRate = z
   })
   .meta({ id: 'AccountRate', description: 'How much of its rate an account uses.' });
 
+export type AccountRate = z.infer<typeof accountRate>;
+
 export const readAccountRate = operation({
   id: 'readAccountRate',
   method: 'get',

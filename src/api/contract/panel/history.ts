@@ -42,6 +42,9 @@ const newest = z
   })
   .meta({ id: 'NewestAudit', description: 'A page of an audit, newest first.' });
 
+export type AuditPage = z.infer<typeof newest>;
+export type AuditEntry = z.infer<typeof auditEntry>;
+
 export const listNewestAudit = operation({
   id: 'listNewestAudit',
   method: 'get',
@@ -76,6 +79,17 @@ const bySeverity = z.object({
   high: count('Of high severity.', 2),
   critical: count('Of critical severity.', 1),
 });
+const reviewCounts = z
+  .object({
+    open: described(bySeverity, 'Entries to decide, by severity.', undefined),
+    confirmed: count('Entries that were confirmed.', 5),
+    dismissed: count('Entries that were dismissed.', 5),
+    dropped: count('Entries that made room for newer ones, of all apps that there are.', 0),
+    complete: described(z.boolean(), 'False where there are more entries than were counted.', true),
+  })
+  .meta({ id: 'ReviewCounts', description: 'The entries of a review queue in numbers.' });
+export type ReviewCounts = z.infer<typeof reviewCounts>;
+
 export const countReviews = operation({
   id: 'countReviews',
   method: 'get',
@@ -87,15 +101,7 @@ export const countReviews = operation({
     {
       status: 200,
       description: 'The counts.',
-      schema: z
-        .object({
-          open: described(bySeverity, 'Entries to decide, by severity.', undefined),
-          confirmed: count('Entries that were confirmed.', 5),
-          dismissed: count('Entries that were dismissed.', 5),
-          dropped: count('Entries that made room for newer ones, of all apps that there are.', 0),
-          complete: described(z.boolean(), 'False where there are more entries than were counted.', true),
-        })
-        .meta({ id: 'ReviewCounts', description: 'The entries of a review queue in numbers.' }),
+      schema: reviewCounts,
     },
   ],
 });

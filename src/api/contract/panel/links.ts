@@ -31,6 +31,27 @@ export const madeLink = z
   })
   .meta({ id: 'MadeLink', description: 'A link of a single use.' });
 
+export type MadeLink = z.infer<typeof madeLink>;
+
+const link = z
+  .object({
+    kind,
+    expiresAt: instant('When the link ends to be valid.'),
+    accountName: described(z.string(), 'The account of an invitation.', 'acme').optional(),
+    role: role.optional(),
+    login: described(z.string(), 'The login of the user whom the link is for.', 'ann@example.com').optional(),
+    userName: described(z.string(), 'The name of that user.', 'Ann Example').optional(),
+    signedInAs: described(
+      z.string(),
+      'The name of the user who is signed in, and may accept an invitation at once.',
+      'Ann Example',
+    ).optional(),
+    needsLogin: described(z.boolean(), 'Whether a new user has to choose a name to sign in with.', true),
+    needsPassword: described(z.boolean(), 'Whether a password has to be set.', true),
+  })
+  .meta({ id: 'Link', description: 'A link of a single use.' });
+export type Link = z.infer<typeof link>;
+
 export const readLink = operation({
   id: 'readLink',
   method: 'post',
@@ -44,23 +65,7 @@ export const readLink = operation({
     {
       status: 200,
       description: 'What the link is for.',
-      schema: z
-        .object({
-          kind,
-          expiresAt: instant('When the link ends to be valid.'),
-          accountName: described(z.string(), 'The account of an invitation.', 'acme').optional(),
-          role: role.optional(),
-          login: described(z.string(), 'The login of the user whom the link is for.', 'ann@example.com').optional(),
-          userName: described(z.string(), 'The name of that user.', 'Ann Example').optional(),
-          signedInAs: described(
-            z.string(),
-            'The name of the user who is signed in, and may accept an invitation at once.',
-            'Ann Example',
-          ).optional(),
-          needsLogin: described(z.boolean(), 'Whether a new user has to choose a name to sign in with.', true),
-          needsPassword: described(z.boolean(), 'Whether a password has to be set.', true),
-        })
-        .meta({ id: 'Link', description: 'A link of a single use.' }),
+      schema: link,
     },
   ],
 });

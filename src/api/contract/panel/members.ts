@@ -33,6 +33,8 @@ const member = z
   })
   .meta({ id: 'Member', description: 'A member of an account.' });
 
+export type Member = z.infer<typeof member>;
+
 export const listMembers = operation({
   id: 'listMembers',
   method: 'get',
@@ -73,6 +75,17 @@ export const removeMember = operation({
   answers: [{ status: 204, description: 'The user is no member by invitation any more.' }],
 });
 
+const invitation = z
+  .object({
+    linkId,
+    role,
+    createdAt: instant('When it was made.'),
+    expiresAt: instant('When it ends to be valid.'),
+    by: actor,
+  })
+  .meta({ id: 'Invitation', description: 'An open invitation.' });
+export type Invitation = z.infer<typeof invitation>;
+
 export const listInvitations = operation({
   id: 'listInvitations',
   method: 'get',
@@ -86,21 +99,7 @@ export const listInvitations = operation({
       description: 'The invitations.',
       schema: z
         .object({
-          invitations: described(
-            z.array(
-              z
-                .object({
-                  linkId,
-                  role,
-                  createdAt: instant('When it was made.'),
-                  expiresAt: instant('When it ends to be valid.'),
-                  by: actor,
-                })
-                .meta({ id: 'Invitation', description: 'An open invitation.' }),
-            ),
-            'The invitations, newest first.',
-            undefined,
-          ),
+          invitations: described(z.array(invitation), 'The invitations, newest first.', undefined),
         })
         .meta({ id: 'InvitationList', description: 'The open invitations of an account.' }),
     },

@@ -70,6 +70,49 @@ const replica = z
   })
   .meta({ id: 'Replica', description: 'A replica that lives.' });
 
+const serviceState = z
+  .object({
+    version: described(z.string(), 'The version of the replica that answers.', '1.0.0'),
+    store: described(z.enum(['sqlite', 'etcd']), 'The store.', 'etcd'),
+    fullness: described(double.nullable(), 'How full the store is, 0 to 1; null where it cannot be told.', 0.1),
+    accounts: count('The accounts.', 12),
+    apps: count('The apps of all accounts.', 1200),
+    users: count('The users of the panel.', 8),
+    replicas: described(z.array(replica), 'The replicas that live.', undefined),
+    leaderSince: instantOrNull('Since when the leader leads; null where there is none.'),
+    nights: described(
+      z.object({
+        meteredThrough: described(z.string().nullable(), 'The last night that is metered.', '2026-01-30'),
+        due: described(z.string(), 'The last night that has ended.', '2026-01-30'),
+        month: described(z.string(), 'The month of the nights below.', '2026-01'),
+        days: described(
+          z.array(
+            z.object({
+              day: described(z.string(), 'The UTC day.', '2026-01-30'),
+              activeDaemons: count('Active daemons of all accounts at its end.', 1100),
+              late: described(z.boolean(), 'Metered more than an hour after its midnight.', false),
+            }),
+          ),
+          'The nights of this month, in order.',
+          undefined,
+        ),
+      }),
+      'The last nights.',
+      undefined,
+    ),
+    purges: described(
+      z.object({
+        waiting: count('Purges that the history of the store may still hold.', 0),
+        oldestAt: instantOrNull('When the oldest of them was; null where there is none.'),
+      }),
+      'Purges that wait for the store to forget.',
+      undefined,
+    ),
+    lastBackupAt: instantOrNull('The instant that the last whole backup holds; null where there was none.'),
+  })
+  .meta({ id: 'ServiceState', description: 'The state of the service.' });
+export type ServiceState = z.infer<typeof serviceState>;
+
 export const readServiceState = operation({
   id: 'readServiceState',
   method: 'get',
@@ -81,50 +124,23 @@ export const readServiceState = operation({
     {
       status: 200,
       description: 'The state.',
-      schema: z
-        .object({
-          version: described(z.string(), 'The version of the replica that answers.', '1.0.0'),
-          store: described(z.enum(['sqlite', 'etcd']), 'The store.', 'etcd'),
-          fullness: described(double.nullable(), 'How full the store is, 0 to 1; null where it cannot be told.', 0.1),
-          accounts: count('The accounts.', 12),
-          apps: count('The apps of all accounts.', 1200),
-          users: count('The users of the panel.', 8),
-          replicas: described(z.array(replica), 'The replicas that live.', undefined),
-          leaderSince: instantOrNull('Since when the leader leads; null where there is none.'),
-          nights: described(
-            z.object({
-              meteredThrough: described(z.string().nullable(), 'The last night that is metered.', '2026-01-30'),
-              due: described(z.string(), 'The last night that has ended.', '2026-01-30'),
-              month: described(z.string(), 'The month of the nights below.', '2026-01'),
-              days: described(
-                z.array(
-                  z.object({
-                    day: described(z.string(), 'The UTC day.', '2026-01-30'),
-                    activeDaemons: count('Active daemons of all accounts at its end.', 1100),
-                    late: described(z.boolean(), 'Metered more than an hour after its midnight.', false),
-                  }),
-                ),
-                'The nights of this month, in order.',
-                undefined,
-              ),
-            }),
-            'The last nights.',
-            undefined,
-          ),
-          purges: described(
-            z.object({
-              waiting: count('Purges that the history of the store may still hold.', 0),
-              oldestAt: instantOrNull('When the oldest of them was; null where there is none.'),
-            }),
-            'Purges that wait for the store to forget.',
-            undefined,
-          ),
-          lastBackupAt: instantOrNull('The instant that the last whole backup holds; null where there was none.'),
-        })
-        .meta({ id: 'ServiceState', description: 'The state of the service.' }),
+      schema: serviceState,
     },
   ],
 });
+
+const found = z
+  .object({
+    accounts: described(
+      z.array(z.object({ accountId, name: described(z.string(), 'The name of the account.', 'acme') })),
+      'The accounts, by name.',
+      undefined,
+    ),
+    app: described(z.object({ accountId, appId: z.string() }).nullable(), 'The app with this id.', undefined),
+    user: described(z.object({ userId }).nullable(), 'The user with this id.', undefined),
+  })
+  .meta({ id: 'Found', description: 'What was found.' });
+export type Found = z.infer<typeof found>;
 
 /** What the panel shows of accounts that a user may open, for a search over all of them. */
 export const findAccounts = operation({
@@ -140,17 +156,7 @@ export const findAccounts = operation({
     {
       status: 200,
       description: 'At most 20 accounts.',
-      schema: z
-        .object({
-          accounts: described(
-            z.array(z.object({ accountId, name: described(z.string(), 'The name of the account.', 'acme') })),
-            'The accounts, by name.',
-            undefined,
-          ),
-          app: described(z.object({ accountId, appId: z.string() }).nullable(), 'The app with this id.', undefined),
-          user: described(z.object({ userId }).nullable(), 'The user with this id.', undefined),
-        })
-        .meta({ id: 'Found', description: 'What was found.' }),
+      schema: found,
     },
   ],
 });

@@ -39,6 +39,8 @@ const passkey = z
   })
   .meta({ id: 'Passkey', description: 'A passkey of a user.' });
 
+export type Passkey = z.infer<typeof passkey>;
+
 export const listPasskeys = operation({
   id: 'listPasskeys',
   method: 'get',

@@ -29,6 +29,18 @@ const webAuthn = z.looseObject({}).meta({ id: 'WebAuthn', description: 'An objec
 export const webAuthnOptions = described(webAuthn, 'The options for the browser’s WebAuthn.', {});
 export const webAuthnResponse = described(webAuthn, 'What the browser’s WebAuthn answered.', {});
 
+const methods = z
+  .object({
+    password: described(z.boolean(), 'Whether people sign in with a password.', true),
+    provider: described(
+      z.string(),
+      'The name of the provider; absent where there is none.',
+      'single sign-on',
+    ).optional(),
+  })
+  .meta({ id: 'SignInMethods', description: 'The ways to sign in.' });
+export type SignInMethods = z.infer<typeof methods>;
+
 export const readSignIn = operation({
   id: 'readSignIn',
   method: 'get',
@@ -40,16 +52,7 @@ export const readSignIn = operation({
     {
       status: 200,
       description: 'The ways to sign in.',
-      schema: z
-        .object({
-          password: described(z.boolean(), 'Whether people sign in with a password.', true),
-          provider: described(
-            z.string(),
-            'The name of the provider; absent where there is none.',
-            'single sign-on',
-          ).optional(),
-        })
-        .meta({ id: 'SignInMethods', description: 'The ways to sign in.' }),
+      schema: methods,
     },
   ],
 });
@@ -64,6 +67,8 @@ const signedIn = z
     options: webAuthnOptions.optional(),
   })
   .meta({ id: 'SignInStep', description: 'What follows a step of a sign-in.' });
+
+export type SignInStep = z.infer<typeof signedIn>;
 
 export const signInByPassword = operation({
   id: 'signInByPassword',

@@ -28,6 +28,7 @@ const rollout = (more: Partial<Rollout> = {}): Rollout => ({
   pending: 0,
   stale: 0,
   failures: [],
+  failuresByError: [],
   ...more,
 });
 

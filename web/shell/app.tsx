@@ -1,0 +1,115 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ApiError, whenSessionEnds } from '../api/client.ts';
+import { Live, type Watched } from '../api/live.ts';
+import { me as meApi, type Me } from '../api/panel.ts';
+import { LinkPage } from '../pages/door/link.tsx';
+import { SignInPage } from '../pages/door/sign-in.tsx';
+import { navigation } from '../text/navigation.ts';
+import { Failed, Loading } from '../ui/state.tsx';
+import { Frame } from './frame.tsx';
+import { CurrentPage } from './pages.tsx';
+import { routeOf, type Route } from './router.ts';
+import { SessionProvider, type Session } from './session.tsx';
+import { Toasts, useToasts } from './toasts.tsx';
+
+/** The panel: the doors for those who are not signed in, and the pages for those who are. */
+export function App() {
+  const { route, go } = useRoute();
+  if (route.page === 'sign-in') return <SignInPage />;
+  if (route.page === 'link') return <LinkPage />;
+  return <SignedIn route={route} go={go} />;
+}
+
+function useRoute(): { route: Route; go: Session['go'] } {
+  const [path, setPath] = useState(location.pathname);
+  const route = useMemo(() => routeOf(path), [path]);
+  const go = useCallback<Session['go']>((to, { replace = false } = {}) => {
+    if (replace) history.replaceState(null, '', to);
+    else history.pushState(null, '', to);
+    setPath(location.pathname);
+    scrollTo(0, 0);
+    // Those who hear the page learn that it is another one.
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true }));
+  }, []);
+  useEffect(() => {
+    const back = (): void => setPath(location.pathname);
+    addEventListener('popstate', back);
+    return () => removeEventListener('popstate', back);
+  }, []);
+  return { route, go };
+}
+
+/** Leaves for the sign-in page with all that the page holds in memory. */
+const leave = (): void => location.replace('/sign-in');
+
+function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
+  const [me, setMe] = useState<Me>();
+  const [error, setError] = useState<unknown>();
+  const live = useMemo(() => new Live(), []);
+  const { say, toasts } = useToasts();
+  const reloadMe = useCallback(() => {
+    meApi.read().then(
+      (read) => {
+        setMe(read);
+        setError(undefined);
+      },
+      (fault: unknown) => {
+        if (!(fault instanceof ApiError && fault.status === 401)) setError(fault);
+      },
+    );
+  }, []);
+  useEffect(() => {
+    whenSessionEnds(leave);
+    reloadMe();
+  }, [reloadMe]);
+  const isKnown = me !== undefined;
+  useEffect(() => {
+    if (!isKnown) return undefined;
+    // The stream says that a right was lost or the session has ended; reading the user tells which.
+    live.start(reloadMe);
+    return live.listen(({ topic }) => {
+      if (topic === undefined || topic === 'me') reloadMe();
+    });
+  }, [isKnown, live, reloadMe]);
+  const accountId = useShownAccount(route, me);
+  useEffect(() => {
+    if (isKnown) live.follow({ account: accountId ?? '', watch: watchedOn(route) });
+  }, [isKnown, live, accountId, route]);
+
+  if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
+  const signOut = (): void => {
+    meApi.signOut().then(
+      ({ providerUrl }) => (providerUrl === undefined ? leave() : location.replace(providerUrl)),
+      () => say('The sign-out did not reach the service: try it again.'),
+    );
+  };
+  const account = me.accounts.find((one) => one.accountId === accountId);
+  return (
+    <SessionProvider value={{ me, live, reloadMe, go, say, signOut }}>
+      <Frame route={route} accountId={accountId}>
+        {account?.disabled === true && (
+          <div class="banner" role="status">
+            {navigation.disabled}
+          </div>
+        )}
+        <CurrentPage route={route} />
+      </Frame>
+      <Toasts toasts={toasts} />
+    </SessionProvider>
+  );
+}
+
+/** The account of the page, or the one that was shown last. */
+function useShownAccount(route: Route, me: Me | undefined): string | undefined {
+  const last = useRef<string>(undefined);
+  if ('accountId' in route) last.current = route.accountId;
+  return last.current ?? me?.accounts[0]?.accountId;
+}
+
+/** What memory does not hold is watched only by the pages that show it. */
+function watchedOn({ page }: Route): readonly Watched[] {
+  if (page === 'overview') return ['rollout', 'limits', 'usage', 'reviews'];
+  if (page === 'configuration') return ['rollout'];
+  if (page === 'reviews') return ['reviews'];
+  return page === 'usage' ? ['usage'] : [];
+}

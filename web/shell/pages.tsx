@@ -1,0 +1,60 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { common } from '../text/common.ts';
+import { Empty, Failed, Loading } from '../ui/state.tsx';
+import { NoAccount } from '../pages/home.tsx';
+import type { Route } from './router.ts';
+
+/* Each page is a file of its own, which is loaded when it is opened. */
+
+export interface PageProps {
+  readonly accountId: string;
+  readonly appId: string;
+}
+type Loader = () => Promise<ComponentType<PageProps>>;
+
+const LOADERS: Partial<Record<Route['page'], Loader>> = {
+  overview: async () => (await import('../pages/overview.tsx')).OverviewPage,
+  apps: async () => (await import('../pages/apps/apps.tsx')).AppsPage,
+  app: async () => (await import('../pages/apps/app.tsx')).AppPage,
+  configuration: async () => (await import('../pages/configuration/configuration.tsx')).ConfigurationPage,
+  keys: async () => (await import('../pages/keys.tsx')).KeysPage,
+  reviews: async () => (await import('../pages/reviews/reviews.tsx')).ReviewsPage,
+  usage: async () => (await import('../pages/usage/usage.tsx')).UsagePage,
+  audit: async () => (await import('../pages/audit/audit.tsx')).AuditPage,
+  members: async () => (await import('../pages/members.tsx')).MembersPage,
+  settings: async () => (await import('../pages/operator/account-settings.tsx')).AccountSettingsPage,
+  me: async () => (await import('../pages/me.tsx')).MePage,
+  accounts: async () => (await import('../pages/operator/accounts.tsx')).AccountsPage,
+  users: async () => (await import('../pages/operator/users.tsx')).UsersPage,
+  limits: async () => (await import('../pages/operator/limits.tsx')).LimitsPage,
+  service: async () => (await import('../pages/operator/service.tsx')).ServicePage,
+  encryption: async () => (await import('../pages/operator/encryption.tsx')).EncryptionPage,
+  'service-audit': async () => (await import('../pages/audit/audit.tsx')).ServiceAuditPage,
+  reference: async () => (await import('../pages/operator/reference.tsx')).ReferencePage,
+};
+
+/** The page of a route. */
+export function CurrentPage({ route }: { route: Route }) {
+  const [loaded, setLoaded] = useState<{ page: string; Page?: ComponentType<PageProps>; error?: unknown }>();
+  const [round, setRound] = useState(0);
+  const { page } = route;
+  useEffect(() => {
+    let isWanted = true;
+    LOADERS[page]?.().then(
+      (Page) => isWanted && setLoaded({ page, Page }),
+      (error: unknown) => isWanted && setLoaded({ page, error }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [page, round]);
+  if (page === 'home') return <NoAccount />;
+  if (!LOADERS[page]) return <Empty title={common.failed.notFoundTitle} />;
+  if (loaded?.page !== page) return <Loading />;
+  const { Page, error } = loaded;
+  if (!Page) return <Failed error={error} onRetry={() => setRound(round + 1)} />;
+  const accountId = 'accountId' in route ? route.accountId : '';
+  const appId = 'appId' in route ? route.appId : '';
+  return <Page key={`${page} ${accountId} ${appId}`} accountId={accountId} appId={appId} />;
+}

@@ -1,0 +1,37 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Live } from '../api/live.ts';
+import type { Me, Role } from '../api/panel.ts';
+
+/* Who is signed in, and what every page may use. */
+
+export interface Session {
+  readonly me: Me;
+  readonly live: Live;
+  /** Reads the user again, such as after a change of his own. */
+  readonly reloadMe: () => void;
+  /** Goes to a page. `replace` leaves no step in the history. */
+  readonly go: (path: string, options?: { readonly replace?: boolean }) => void;
+  /** Says something in passing, and to those who hear the page. */
+  readonly say: (text: string) => void;
+  readonly signOut: () => void;
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+export const SessionProvider = SessionContext.Provider;
+
+/** @throws Error outside of the signed-in pages */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error('There is no session here.');
+  return session;
+}
+
+/** The user's role on an account: that of an owner for an operator; undefined where he has none. */
+export function roleOn({ operator, accounts }: Me, accountId: string): Role | undefined {
+  if (operator) return 'owner';
+  return accounts.find((account) => account.accountId === accountId)?.role;
+}
+
+/** Whether the user may change the account. */
+export const useIsOwner = (accountId: string): boolean => roleOn(useSession().me, accountId) === 'owner';

@@ -1,0 +1,234 @@
+import type { ComponentChildren, ComponentProps } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { common } from '../text/common.ts';
+import { Icon, type IconName } from './icons.tsx';
+
+/* Buttons, fields and badges. */
+
+interface ButtonProps extends Omit<ComponentProps<'button'>, 'icon' | 'type' | 'disabled'> {
+  readonly kind?: 'primary' | 'danger' | 'danger primary' | 'quiet' | undefined;
+  readonly small?: boolean;
+  readonly busy?: boolean;
+  readonly disabled?: boolean;
+  readonly type?: 'button' | 'submit';
+  readonly icon?: IconName;
+  readonly children?: ComponentChildren;
+}
+
+/** A button. While it is busy it keeps the focus, and a further press does nothing. */
+export function Button({ kind, small, busy, icon, children, type = 'button', onClick, ...rest }: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      class={`button ${kind ?? ''} ${small === true ? 'small' : ''}`}
+      aria-disabled={busy === true ? 'true' : undefined}
+      onClick={busy === true ? (event: Event) => event.preventDefault() : onClick}
+    >
+      {icon && <Icon name={icon} />}
+      {busy === true ? common.working : children}
+    </button>
+  );
+}
+
+interface FieldProps {
+  readonly label: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly fault?: string | undefined;
+  readonly grow?: boolean;
+}
+
+interface TextFieldProps extends FieldProps, Omit<ComponentProps<'input'>, 'label' | 'onInput' | 'value'> {
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+/** A text field with its label, a hint and what is wrong with it. */
+export function TextField({ label, hint, fault, grow, value, onValue, ...input }: TextFieldProps) {
+  const id = useId();
+  return (
+    <div class={`field ${grow === true ? 'grow' : ''}`}>
+      <label for={id}>{label}</label>
+      <input
+        {...input}
+        id={id}
+        value={value}
+        aria-invalid={fault === undefined ? undefined : 'true'}
+        aria-describedby={`${id}-more`}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      <More id={`${id}-more`} hint={hint} fault={fault} />
+    </div>
+  );
+}
+
+interface AreaProps extends FieldProps, Omit<ComponentProps<'textarea'>, 'label' | 'onInput' | 'value'> {
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+export function TextArea({ label, hint, fault, grow, value, onValue, ...area }: AreaProps) {
+  const id = useId();
+  return (
+    <div class={`field ${grow === true ? 'grow' : ''}`}>
+      <label for={id}>{label}</label>
+      <textarea
+        {...area}
+        id={id}
+        value={value}
+        aria-invalid={fault === undefined ? undefined : 'true'}
+        aria-describedby={`${id}-more`}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      <More id={`${id}-more`} hint={hint} fault={fault} />
+    </div>
+  );
+}
+
+interface SelectProps<Value extends string> extends FieldProps {
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly onValue: (value: Value) => void;
+  readonly disabled?: boolean;
+}
+
+export function Select<Value extends string>({
+  label,
+  hint,
+  fault,
+  grow,
+  value,
+  options,
+  onValue,
+  disabled,
+}: SelectProps<Value>) {
+  const id = useId();
+  return (
+    <div class={`field ${grow === true ? 'grow' : ''}`}>
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        disabled={disabled}
+        aria-describedby={`${id}-more`}
+        onChange={(event) => onValue(event.currentTarget.value as Value)}
+      >
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <More id={`${id}-more`} hint={hint} fault={fault} />
+    </div>
+  );
+}
+
+function More({ id, hint, fault }: { id: string; hint?: ComponentChildren; fault?: string | undefined }) {
+  return (
+    <span id={id}>
+      {hint !== undefined && <span class="hint">{hint}</span>}
+      {fault !== undefined && <span class="fault"> {fault}</span>}
+    </span>
+  );
+}
+
+interface CheckProps {
+  readonly label: ComponentChildren;
+  readonly checked: boolean;
+  readonly onValue: (checked: boolean) => void;
+  readonly disabled?: boolean;
+  readonly hint?: ComponentChildren;
+}
+
+export function Check({ label, checked, onValue, disabled, hint }: CheckProps) {
+  const id = useId();
+  return (
+    <div class="check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={(event) => onValue(event.currentTarget.checked)}
+      />
+      <label for={id}>
+        {label}
+        {hint !== undefined && <div class="quiet small">{hint}</div>}
+      </label>
+    </div>
+  );
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'calm';
+
+/** A word of state. Its tone is never the only sign: the text says the same. */
+export const Badge = ({
+  tone = 'calm',
+  icon,
+  children,
+}: {
+  tone?: Tone;
+  icon?: IconName;
+  children: ComponentChildren;
+}) => (
+  <span class={`badge ${tone}`}>
+    {icon && <Icon name={icon} />}
+    {children}
+  </span>
+);
+
+/** Copies a text. The button says that it has. */
+export function CopyButton({
+  text,
+  label = common.copy,
+  small = true,
+}: {
+  text: string;
+  label?: string;
+  small?: boolean;
+}) {
+  const [done, setDone] = useState(false);
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => {
+        setDone(true);
+        setTimeout(() => setDone(false), 2500);
+      },
+      // Without the permission the text can still be selected.
+      () => setDone(false),
+    );
+  };
+  return (
+    <Button small={small} icon={done ? 'check' : 'copy'} onClick={copy}>
+      <span aria-live="polite">{done ? common.copied : label}</span>
+    </Button>
+  );
+}
+
+/** Saves a text as a file, without a request. */
+export function DownloadButton({
+  text,
+  file,
+  type = 'text/plain',
+  label = common.download,
+}: {
+  text: string;
+  file: string;
+  type?: string;
+  label?: string;
+}) {
+  const save = (): void => {
+    const url = URL.createObjectURL(new Blob([text], { type }));
+    const anchor = document.createElement('a');
+    anchor.href = url;
+    anchor.download = file;
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  };
+  return (
+    <Button small icon="download" onClick={save}>
+      {label}
+    </Button>
+  );
+}

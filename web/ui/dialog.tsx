@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useAction } from '../hooks/use-action.ts';
+import { common } from '../text/common.ts';
+import { Button, TextField } from './controls.tsx';
+import { Problem } from './state.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly wide?: boolean;
+  /** Escape does not close it: what it shows would be lost. */
+  readonly stays?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A modal dialog. It is shown for as long as it is rendered; the focus goes back to where it was. */
+export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={wide === true ? 'wide' : ''}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (stays !== true) onClose();
+      }}
+    >
+      <div class="content">
+        <h2 id={id}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly action: string;
+  /** A text that must be typed; undefined where a press is enough. */
+  readonly typed?: string | undefined;
+  readonly danger?: boolean;
+  readonly work: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks before something happens, and shows why it failed. It closes once the work is done. */
+export function Confirm({ title, children, action, typed, danger = true, work, onClose }: ConfirmProps) {
+  const [text, setText] = useState('');
+  const { busy, error, run } = useAction(async () => {
+    await work();
+    onClose();
+  });
+  const isTyped = typed === undefined || text.trim() === typed;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isTyped) run();
+        }}
+      >
+        {typed !== undefined && (
+          <TextField
+            label={common.typeToConfirm(typed)}
+            value={text}
+            onValue={setText}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        )}
+        <Problem error={error} />
+        <div class="actions">
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" kind={danger ? 'danger primary' : 'primary'} busy={busy} disabled={!isTyped}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,126 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useNow } from '../hooks/use-now.ts';
+import { common } from '../text/common.ts';
+import { formatAge, formatInstant } from '../text/format.ts';
+
+/* The parts that pages are made of. */
+
+interface PageProps {
+  readonly title: string;
+  readonly lead?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
+/** A page: its heading, which is also the title of the document, and what can be done. */
+export function Page({ title, lead, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · ${common.product}`;
+  }, [title]);
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <h1 tabIndex={-1}>{title}</h1>
+          {lead !== undefined && <p class="quiet">{lead}</p>}
+        </div>
+        {actions !== undefined && <div class="row">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  readonly actions?: ComponentChildren;
+  /** Its content, such as a table, reaches to its edge. */
+  readonly flush?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+export const Card = ({ title, actions, flush, children }: CardProps) => (
+  <section class={`card ${flush === true ? 'flush' : ''}`} aria-label={title}>
+    {(title !== undefined || actions !== undefined) && (
+      <div class="head">
+        {title !== undefined && <h2>{title}</h2>}
+        {actions !== undefined && <div class="row">{actions}</div>}
+      </div>
+    )}
+    {children}
+  </section>
+);
+
+/** A number with what it counts. */
+export const Figure = ({
+  label,
+  value,
+  note,
+}: {
+  label: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+}) => (
+  <div class="figure">
+    <span class="quiet">{label}</span>
+    <span class="value">{value}</span>
+    {note !== undefined && <span class="quiet small">{note}</span>}
+  </div>
+);
+
+/** Terms with what they stand for; a fact whose value is undefined is left out. */
+export const Facts = ({ facts }: { facts: readonly (readonly [term: string, value: ComponentChildren])[] }) => (
+  <dl class="facts">
+    {facts
+      .filter(([, value]) => value !== undefined)
+      .map(([term, value]) => [<dt key={term}>{term}</dt>, <dd key={`${term} value`}>{value}</dd>])}
+  </dl>
+);
+
+/** An instant as an age, with the instant itself behind it. */
+export function Time({ at }: { at: string | null }) {
+  const now = useNow();
+  if (at === null) return <span class="quiet">{common.never}</span>;
+  return (
+    <time dateTime={at} title={formatInstant(at)}>
+      {formatAge(at, now)}
+    </time>
+  );
+}
+
+/** A name that somebody chose: shown as text in its own direction, within its line. */
+export const Name = ({ children, otherwise = '—' }: { children: string; otherwise?: string }) =>
+  children === '' ? <span class="quiet">{otherwise}</span> : <bdi class="name">{children}</bdi>;
+
+/** Shares of a whole, as a bar with a legend that says the same in numbers. */
+export function Shares({
+  label,
+  parts,
+}: {
+  label: string;
+  parts: readonly { name: string; value: number; tone: string }[];
+}) {
+  const whole = parts.reduce((sum, { value }) => sum + value, 0);
+  return (
+    <div class="stack tight" role="group" aria-label={label}>
+      <div class="meter" aria-hidden="true">
+        {parts
+          .filter(({ value }) => value > 0)
+          .map(({ name, value, tone }) => (
+            <span key={name} class={tone} style={{ width: `${(100 * value) / Math.max(whole, 1)}%` }} />
+          ))}
+      </div>
+      <ul class="legend">
+        {parts.map(({ name, value, tone }) => (
+          <li key={name}>
+            <span class={`swatch ${tone}`} aria-hidden="true" />
+            <span>
+              {name} <strong class="number">{value}</strong>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
