@@ -1,7 +1,11 @@
-import type { ComponentChildren, ComponentProps } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useSession } from './session.tsx';
 
-interface LinkProps extends Omit<ComponentProps<'a'>, 'href'> {
+interface LinkProps {
+  readonly class?: string;
+  readonly title?: string;
+  readonly 'aria-current'?: 'page' | undefined;
+  readonly 'aria-label'?: string;
   readonly to: string;
   readonly children?: ComponentChildren;
 }

@@ -38,7 +38,24 @@ interface FieldProps {
   readonly grow?: boolean;
 }
 
-interface TextFieldProps extends FieldProps, Omit<ComponentProps<'input'>, 'label' | 'onInput' | 'value'> {
+/** The attributes that fields here have. */
+interface TextAttributes {
+  readonly autocomplete?: string;
+  readonly spellcheck?: boolean;
+  readonly required?: boolean;
+  readonly maxLength?: number;
+  readonly placeholder?: string;
+  readonly disabled?: boolean;
+  readonly autofocus?: boolean;
+  readonly name?: string;
+}
+
+interface TextFieldProps extends FieldProps, TextAttributes {
+  readonly type?: 'text' | 'password' | 'email' | 'search' | 'number' | 'date' | 'datetime-local' | 'month' | 'url';
+  readonly inputMode?: 'text' | 'numeric' | 'url' | 'email';
+  readonly min?: string | number;
+  readonly max?: string | number;
+  readonly step?: number;
   readonly value: string;
   readonly onValue: (value: string) => void;
 }
@@ -50,7 +67,7 @@ export function TextField({ label, hint, fault, grow, value, onValue, ...input }
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
       <input
-        {...input}
+        {...(input as ComponentProps<'input'>)}
         id={id}
         value={value}
         aria-invalid={fault === undefined ? undefined : 'true'}
@@ -62,7 +79,8 @@ export function TextField({ label, hint, fault, grow, value, onValue, ...input }
   );
 }
 
-interface AreaProps extends FieldProps, Omit<ComponentProps<'textarea'>, 'label' | 'onInput' | 'value'> {
+interface AreaProps extends FieldProps, TextAttributes {
+  readonly rows?: number;
   readonly value: string;
   readonly onValue: (value: string) => void;
 }
