@@ -52,6 +52,7 @@ function env(dataDir: string, store: string): NodeJS.ProcessEnv {
     MUSTER_API_LISTEN: '127.0.0.1:0',
     MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
     MUSTER_OPS_LISTEN: '127.0.0.1:0',
+    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
     MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
     MUSTER_LOG_LEVEL: 'warn',
   };

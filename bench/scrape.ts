@@ -40,6 +40,7 @@ async function started(root: string): Promise<Replica> {
       MUSTER_API_LISTEN: '127.0.0.1:0',
       MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
       MUSTER_OPS_LISTEN: '127.0.0.1:0',
+      MUSTER_PANEL_LISTEN: '127.0.0.1:0',
       MUSTER_API_CONNECTIONS_PER_ADDRESS: '0',
       MUSTER_OPS_CONNECTIONS_PER_ADDRESS: '0',
     },

@@ -47,6 +47,7 @@ export async function openTarget(options: FleetOptions): Promise<Target> {
     MUSTER_API_LISTEN: '127.0.0.1:0',
     MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
     MUSTER_OPS_LISTEN: '127.0.0.1:0',
+    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
     // The log line with the ports has this level.
     MUSTER_LOG_LEVEL: 'info',
   });

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { format, resolveConfig } from 'prettier';
-import { API_NAMES } from '../src/api/openapi/apis.ts';
+import { DOCUMENT_NAMES } from '../src/api/openapi/apis.ts';
 import { documentOf } from '../src/api/openapi/document.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
@@ -18,7 +18,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
   // Some of the client library's own series are there on Linux alone.
   { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },
-  ...API_NAMES.map((name) => ({
+  ...DOCUMENT_NAMES.map((name) => ({
     path: `docs/openapi/${name}.json`,
     text: async () => await formatted(JSON.stringify(documentOf(name)), 'json'),
   })),

@@ -24,6 +24,10 @@ export function createFailedAttempts({ clock, replicas }: Pick<Foundation, 'cloc
 export const createPanelRate = ({ clock }: Pick<Foundation, 'clock'>): DeviceRate =>
   createDeviceRate(LIMITS.panelRequestsPerMinute, clock);
 
+/** Counts the attempts to sign in of each address. */
+export const createSignInRate = ({ clock }: Pick<Foundation, 'clock'>): DeviceRate =>
+  createDeviceRate(LIMITS.signInsPerAddressPerMinute, clock);
+
 /** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
 export async function createRateServices(foundation: Foundation) {
   const rateWindow = await createRateWindow(foundation);

@@ -47,6 +47,7 @@ import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/revi
 import { createSessions, type Sessions } from '../domain/sessions/sessions.ts';
 import { createSessionUses, type SessionUses } from '../domain/sessions/session-uses.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
+import { createLinks, type Links } from '../domain/users/links.ts';
 import { createMembers, type Members } from '../domain/users/members.ts';
 import { createUsers, type Users } from '../domain/users/users.ts';
 import type { Log } from '../log.ts';
@@ -58,7 +59,7 @@ import type { Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 
 /*
- * The composition root of the domain: this file and admission-services.ts alone construct its services
+ * The composition root of the domain: this file, admission-services.ts and panel-services.ts alone construct its services
  * (test/repository/composition.test.ts).
  * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
  */
@@ -150,6 +151,7 @@ export interface DomainServices {
   readonly usages: Usages;
   readonly users: Users;
   readonly members: Members;
+  readonly links: Links;
   readonly sessions: Sessions;
   readonly sessionUses: SessionUses;
 }
@@ -193,6 +195,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     users: createUsers(mutations),
     members: createMembers(mutations),
+    links: createLinks(mutations),
     sessions: createSessions({ ...mutations, uses: sessionUses }),
     sessionUses,
   };

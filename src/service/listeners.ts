@@ -7,12 +7,10 @@ import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
 import { createOpsServer } from '../api/operator/ops-server.ts';
-import { createPanelServer, type PanelDeps } from '../api/panel/panel-server.ts';
-import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
+import { createPanelServer } from '../api/panel/panel-server.ts';
 import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
-import type { PanelConfig } from '../config/panel.ts';
 import type { Role } from '../config/environment.ts';
 import { fullInWords } from '../domain/fullness/room.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
@@ -20,9 +18,10 @@ import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { jitter } from '../time/jitter.ts';
-import { createFailedAttempts, createPanelRate } from './admission-services.ts';
+import { createFailedAttempts } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
+import { panelDeps, panelUrlOf } from './panel-services.ts';
 import { referenceFiles } from './reference.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
 
@@ -137,13 +136,14 @@ export async function openListeners(
     enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
     enrollmentBodies: new AwaitedBodies(LIMITS.bodyBytesAwaitedMax),
   });
+  let panelPort = 0;
   const opsServer = createOpsServer({
     ...base,
     operatorTokens: core.operatorTokens,
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared),
     degraded: () => degradedInWords(core, shared),
-    services: { ...shared.domain, limitedAccounts },
+    services: { ...shared.domain, limitedAccounts, panelUrl: () => config.panel && panelUrlOf(core, panelPort) },
     publicFiles: referenceFiles(),
   });
   const certificates: CertificateFiles[] = [];
@@ -164,8 +164,11 @@ export async function openListeners(
     overloaded: 'overloaded',
     poolOf: ({ url = '' }) => POOLS.get(url.split('?', 1)[0] ?? '') ?? 'ordinary',
   };
-  let panelPort = 0;
-  const panel = config.panel && panelKind(core, shared, config.panel, () => panelPort, { ...base, trustedProxies });
+  const panel: ListenerKind | undefined = config.panel && {
+    handle: createPanelServer({ ...base, trustedProxies, ...panelDeps(core, shared, config.panel, () => panelPort) }),
+    belowRouting: 'invalid_request',
+    overloaded: 'overloaded',
+  };
   const listeners: Listeners = {
     api: serves('api') ? opened.use(await open('api', api)) : undefined,
     device: serves('device') ? opened.use(await open('device', device)) : undefined,
@@ -175,38 +178,6 @@ export async function openListeners(
   };
   panelPort = listeners.panel?.port ?? 0;
   return listeners;
-}
-
-/** The panel's listener, with the services that its operations use. */
-function panelKind(
-  { config, fleet, keyRing, random, clock }: Core,
-  { domain, limitedAccounts }: Pick<ListenerDeps, 'domain' | 'limitedAccounts'>,
-  panel: PanelConfig,
-  port: () => number,
-  base: Omit<PanelDeps, 'services' | 'pages' | 'isTls' | 'rate'>,
-): ListenerKind {
-  const isTls = config.tls.panel !== undefined;
-  const services = {
-    ...domain,
-    fleet,
-    limitedAccounts,
-    sealedCookies: createSealedCookies({ keyRing, random, clock }),
-    panel: {
-      ...panel,
-      // The system may have chosen the port.
-      get url() {
-        return panel.url ?? `http${isTls ? 's' : ''}://localhost:${port()}`;
-      },
-    },
-  };
-  const handle = createPanelServer({
-    ...base,
-    services,
-    pages: { serve: () => false },
-    isTls,
-    rate: createPanelRate({ clock }),
-  });
-  return { handle, belowRouting: 'invalid_request', overloaded: 'overloaded' };
 }
 
 interface ListenerKind extends Pick<ListenerOptions, 'handle' | 'perTurnMax' | 'parked' | 'poolOf'> {

@@ -41,9 +41,10 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/apps',
     'domain/limited-accounts',
     'domain/users',
+    'domain/passwords',
     'controller/kubernetes/failures',
   ],
-  ['api/http'],
+  ['api/http', 'webauthn'],
   [
     'domain/devices',
     'domain/otel-config',
@@ -57,7 +58,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['api/contract'],
   ['api/contract/v1', 'api/contract/device', 'api/contract/operator'],
   ['api/contract/panel'],
-  ['domain/review-queue', 'domain/key-rotation', 'api/v1/operations', 'controller/kubernetes/runtime'],
+  ['domain/review-queue', 'domain/key-rotation', 'domain/service-state', 'api/v1/operations', 'controller/kubernetes/runtime'],
   [
     'api/v1',
     'api/device',

@@ -2,7 +2,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sourceTree, withoutComments } from '../support/repository/source-tree.ts';
 
-const ROOTS_OF_COMPOSITION = new Set(['service/domain-services.ts', 'service/admission-services.ts']);
+const ROOTS_OF_COMPOSITION = new Set([
+  'service/domain-services.ts',
+  'service/admission-services.ts',
+  'service/panel-services.ts',
+]);
 
 /** Files that may construct a service of the domain all the same, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
@@ -30,7 +34,7 @@ const users = tree
   .map(({ path, code }) => ({ path, names: constructorsIn(code) }))
   .filter(({ names }) => names.length > 0);
 
-test('the services of the domain are constructed in two files', () => {
+test('the services of the domain are constructed in three files', () => {
   const elsewhere = users.filter(({ path }) => !ROOTS_OF_COMPOSITION.has(path) && !(path in EXCEPTIONS));
   expect(elsewhere.map(({ path, names }) => `${path}: ${names.join(', ')}`)).toEqual([]);
 });

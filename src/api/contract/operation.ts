@@ -9,7 +9,15 @@ import type { FieldCodes, Judged } from '../http/json-body.ts';
  */
 
 /** The headers of an answer that is no error, beside those that every answer of its API has. */
-export type AnswerHeader = 'ETag' | 'Idempotency-Replayed' | 'Link' | 'Muster-Usage-Complete' | 'Retry-After';
+export type AnswerHeader =
+  | 'Content-Disposition'
+  | 'ETag'
+  | 'Idempotency-Replayed'
+  | 'Link'
+  | 'Location'
+  | 'Muster-Usage-Complete'
+  | 'Retry-After'
+  | 'Set-Cookie';
 
 /** An answer that is no error. */
 export interface Success {

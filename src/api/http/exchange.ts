@@ -54,6 +54,8 @@ export interface Reply {
   /** An object is sent as JSON; a text or a buffer is JSON already. */
   readonly body?: object | string | Buffer;
   readonly headers?: readonly string[];
+  /** The Cache-Control field; `no-store` without it. */
+  readonly cache?: string;
 }
 
 /**
@@ -184,9 +186,9 @@ export class Exchange {
   }
 
   /** Sends the whole response, once. @param code the error's code, for metrics */
-  reply({ status, body, headers = [] }: Reply, code = ''): void {
+  reply({ status, body, headers = [], cache = 'no-store' }: Reply, code = ''): void {
     const content = isSendable(body) ? body : JSON.stringify(body);
-    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    const all = ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
     sendResponse(this.request, this.response, status, all, content);
     this.#ended(status, code);

@@ -1,13 +1,20 @@
 import { ROUTES as DEVICE_ROUTES } from '../device/device-plane.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import { OPERATIONS as OPERATOR_OPERATIONS } from '../operator/ops-server.ts';
+import { OPERATIONS as PANEL_OPERATIONS } from '../panel/routes.ts';
 import { ROUTES as V1_ROUTES } from '../v1/gateway.ts';
 import type { Operation } from '../contract/operation.ts';
 
-/* The three APIs as their documents present them, and which errors each of their operations may have. */
+/*
+ * The APIs as their documents present them, and which errors each of their operations may have. That of the panel is for
+ * its own pages: it has a document, and neither clients nor samples.
+ */
 
 export const API_NAMES = ['v1', 'device', 'operator'] as const;
-export type ApiName = (typeof API_NAMES)[number];
+/** The APIs for programs. */
+export type PublicApiName = (typeof API_NAMES)[number];
+export const DOCUMENT_NAMES = [...API_NAMES, 'panel'] as const;
+export type ApiName = (typeof DOCUMENT_NAMES)[number];
 
 export interface Api {
   readonly title: string;
@@ -15,12 +22,17 @@ export interface Api {
   readonly operations: readonly Operation[];
   /** The address of a service on this machine; the operator's document is served where its API is. */
   readonly server: { readonly url: string; readonly description: string };
-  readonly credential: { readonly name: string; readonly format: string; readonly description: string };
+  readonly credential: {
+    readonly name: string;
+    /** Of a bearer; absent for a cookie. */
+    readonly format?: string;
+    readonly description: string;
+  };
   /**
    * The names of its client's class and of its option for the secret, and the variables that the samples take: an
    * address, and the path of a file with the secret, as `muster env` sets them.
    */
-  readonly sample: {
+  readonly sample?: {
     readonly client: string;
     readonly secret: string;
     readonly url: string;
@@ -84,6 +96,18 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
       isNamed: true,
     },
   },
+  panel: {
+    title: 'Muster panel',
+    description: `What the pages of the panel ask. It may change with them: programs take the other APIs. ${COMMON}`,
+    operations: PANEL_OPERATIONS,
+    server: { url: '/', description: 'The listener of the panel.' },
+    credential: {
+      name: 'session',
+      description:
+        'The cookie of a session: `__Host-muster`, or `muster_<port>` on plain http of a loopback address. A write also ' +
+        'needs the `Origin` of the panel.',
+    },
+  },
 };
 
 /** The errors of an operation, in the order of the table. */
@@ -100,7 +124,11 @@ export function errorsOf(api: ApiName, operation: Operation): readonly ErrorCode
   return (Object.keys(ERRORS) as ErrorCode[]).filter((code) => codes.has(code));
 }
 
-function ofApi(api: ApiName, { credential }: Operation): readonly ErrorCode[] {
+function ofApi(api: ApiName, { credential, access }: Operation): readonly ErrorCode[] {
+  if (api === 'panel') {
+    const signedIn: readonly ErrorCode[] = access === 'anyone' ? [] : ['invalid_session', 'rate_limited'];
+    return ['invalid_request', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
+  }
   if (api === 'v1') return ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'];
   if (api === 'operator') return ['invalid_token', 'overloaded', 'upstream_unavailable'];
   const authenticated: readonly ErrorCode[] = ['invalid_credential', 'account_disabled', 'rate_limited'];

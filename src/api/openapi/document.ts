@@ -34,12 +34,7 @@ export function documentOf(name: ApiName): object {
       components: {
         headers: headersOf(name, api),
         securitySchemes: {
-          [api.credential.name]: {
-            type: 'http',
-            scheme: 'bearer',
-            bearerFormat: api.credential.format,
-            description: api.credential.description,
-          },
+          [api.credential.name]: schemeOf(api.credential),
         },
       },
     },
@@ -54,6 +49,11 @@ export function documentOf(name: ApiName): object {
   return withExamples(JSON.parse(JSON.stringify(document)) as Document, api);
 }
 
+const schemeOf = ({ format, description }: Api['credential']) =>
+  format === undefined
+    ? ({ type: 'apiKey', in: 'cookie', name: '__Host-muster', description } as const)
+    : ({ type: 'http', scheme: 'bearer', bearerFormat: format, description } as const);
+
 const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 const idsOf = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 
@@ -66,13 +66,14 @@ function pathsOf(name: ApiName, api: Api): Record<string, Record<string, ZodOpen
 }
 
 function operationOf(name: ApiName, api: Api, operation: Operation): ZodOpenApiOperationObject {
-  const { id, path, summary, description, body, query, credential } = operation;
+  const { id, path, summary, description, body, query, credential, access } = operation;
   const ids = idsOf(path);
   return {
     operationId: id,
     summary,
     description: `${description}${operation.requires ? ' Only with the Enterprise entitlement.' : ''}`,
     tags: [tagOf(operation)],
+    ...(access === 'anyone' && { security: [] }),
     ...(credential === 'optional' && { security: [{}, { [api.credential.name]: [] }] }),
     requestParams: {
       ...(ids.length > 0 && { path: z.object(Object.fromEntries(ids.map((id) => [id, PATH_IDS[id] ?? z.string()]))) }),
@@ -191,7 +192,9 @@ function withExamples(document: Document, api: Api): object {
       }
       const request = object.requestBody?.content['application/json']?.example as Record<string, unknown> | undefined;
       for (const field of operation.exampleWithout ?? []) delete request?.[field];
-      object['x-codeSamples'] = samplesOf(api, operation, {
+      const { sample } = api;
+      if (!sample) continue;
+      object['x-codeSamples'] = samplesOf({ ...api, sample }, operation, {
         ids: parametersOf(object, 'path', schemas),
         query: parametersOf(object, 'query', schemas),
         body: request,

@@ -49,6 +49,12 @@ export const ANSWER_HEADERS: Readonly<Record<HeaderName, Header>> = {
     schema: { type: 'integer', minimum: 1 },
     example: 3,
   },
+  Location: text('Where the browser goes on.', '/'),
+  'Set-Cookie': text(
+    'A cookie of the panel, which no script can read.',
+    '__Host-muster=…; Path=/; HttpOnly; Secure; SameSite=Lax',
+  ),
+  'Content-Disposition': text('The name of the file to save.', 'attachment; filename="usage-2026-01.csv"'),
   'WWW-Authenticate': text('The scheme of authentication.', 'Bearer', '^Bearer$'),
   'X-Request-Id': text(
     'The id of the request, the client’s own where it sent one: it is in the log and the audit.',
@@ -77,7 +83,7 @@ export function errorHeaders(api: ApiName, codes: readonly [ErrorCode, ...ErrorC
     ...EVERY,
     // Both may come before the account is charged; a 401 comes after it where the key is revoked meanwhile.
     ...(api === 'v1' && (status === 401 || status === 502 ? { RateLimit: false, 'RateLimit-Policy': false } : RATE)),
-    ...(status === 401 && { 'WWW-Authenticate': true }),
+    ...(status === 401 && api !== 'panel' && { 'WWW-Authenticate': true }),
     ...(waits.length > 0 && { 'Retry-After': waits.length === codes.length }),
   };
 }

@@ -1,9 +1,12 @@
 import { shellWord } from '../../text/shell-words.ts';
 import type { Operation } from '../contract/operation.ts';
 import { SECRET_FIELDS } from '../contract/secret-fields.ts';
-import type { Api } from './apis.ts';
+import type { Api as AnyApi } from './apis.ts';
 
 /* The samples of an operation: the same request by curl, by the TypeScript client and by the command line. */
+
+/** An API that has samples. */
+export type Api = AnyApi & { readonly sample: NonNullable<AnyApi['sample']> };
 
 export interface CodeSample {
   readonly lang: 'Shell' | 'TypeScript';

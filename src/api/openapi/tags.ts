@@ -14,6 +14,9 @@ const CONFIGURATION: Tag = {
 };
 const AUDIT: Tag = { name: 'Audit', description: 'Who changed what, and whether the record of it is whole.' };
 const KEYS: Tag = { name: 'Keys and backups', description: 'Key-encryption keys, and snapshots of the store.' };
+const SIGN_IN: Tag = { name: 'Sign-in', description: 'The ways into the panel, and the signed-in user himself.' };
+const PEOPLE: Tag = { name: 'People', description: 'Users, members of accounts, and links of a single use.' };
+const OVERVIEW: Tag = { name: 'Overview', description: 'An account, or the service, at a glance; live changes.' };
 const USAGE: Tag = { name: 'Usage and limits', description: 'Metered nights, and accounts near their rate limit.' };
 
 /** By the last part of a path that has one. */
@@ -32,6 +35,19 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   backup: KEYS,
   usage: USAGE,
   'rate-limits': USAGE,
+  'rate-limit': USAGE,
+  'sign-in': SIGN_IN,
+  'sign-out': SIGN_IN,
+  me: SIGN_IN,
+  users: PEOPLE,
+  members: PEOPLE,
+  invitations: PEOPLE,
+  links: PEOPLE,
+  consents: { name: 'Accounts', description: 'The owners of apps.' },
+  overview: OVERVIEW,
+  service: OVERVIEW,
+  events: OVERVIEW,
+  find: OVERVIEW,
 };
 
 /** @throws Error for a path without a group: give it one */

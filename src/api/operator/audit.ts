@@ -1,4 +1,5 @@
 import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
+import type { AuditRecord } from '../../domain/records/records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/audit.ts';
 import type { Reply } from '../http/exchange.ts';
@@ -22,13 +23,16 @@ async function pageOfEntries(
   const page = pageOf(query);
   const { items, next } = await auditEntries.list(accountId, page);
   await exporting('audit', { accountId }, { after: page.after, next });
-  const entries = items.map(({ at, actor, action, appId, requestId, detail }) => ({
-    at: dateTime(at),
-    actor,
-    action,
-    ...(appId !== undefined && { appId }),
-    requestId,
-    detail,
-  }));
+  const entries = items.map(entryBody);
   return { status: 200, body: { entries, ...(next !== undefined && { next }) } };
 }
+
+/** An entry of an audit as it is sent. */
+export const entryBody = ({ at, actor, action, appId, requestId, detail }: AuditRecord) => ({
+  at: dateTime(at),
+  actor,
+  action,
+  ...(appId !== undefined && { appId }),
+  requestId,
+  detail,
+});

@@ -33,6 +33,7 @@ import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
 import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
 import { readUsage } from './usage.ts';
+import { changeUser, createUser, listUsers, resetUser } from './users.ts';
 
 /** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
@@ -69,6 +70,10 @@ export const ROUTES = [
   rotateKeys,
   readUsage,
   readRateLimits,
+  createUser,
+  listUsers,
+  changeUser,
+  resetUser,
 ] as const;
 
 /** All that the operator API has: a backup is streamed, and is no route like the others. */

@@ -14,7 +14,9 @@ import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
-import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery } from '../contract/fields.ts';
+import type { Links } from '../../domain/users/links.ts';
+import type { Users } from '../../domain/users/users.ts';
+import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery, USER_ID } from '../contract/fields.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Reply } from '../http/exchange.ts';
 
@@ -33,6 +35,10 @@ export interface OperatorServices {
   /** To be awaited before anything of an export leaves the service. */
   readonly auditExport: AuditedExport;
   readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
+  readonly users: Users;
+  readonly links: Links;
+  /** The public origin of the panel; undefined where it is off. */
+  readonly panelUrl: () => string | undefined;
 }
 
 /** The shapes of the ids in a path, by name; another shape is 404. */
@@ -41,6 +47,7 @@ const PATH_IDS = {
   appId: APP_ID,
   keyId: KEY_ID,
   entryId: ENTRY_ID,
+  userId: USER_ID,
 } as const;
 /** The ids in the path; `''` for a name that the path does not have. */
 export type PathIds = { readonly [Name in keyof typeof PATH_IDS]: string };
@@ -52,7 +59,13 @@ export function pathIds(params: Readonly<Record<string, string | string[]>>): Pa
     if (typeof id !== 'string' || (name in params && !PATH_IDS[name].test(id))) throw new Refusal('not_found');
     return id;
   };
-  return { accountId: idOf('accountId'), appId: idOf('appId'), keyId: idOf('keyId'), entryId: idOf('entryId') };
+  return {
+    accountId: idOf('accountId'),
+    appId: idOf('appId'),
+    keyId: idOf('keyId'),
+    entryId: idOf('entryId'),
+    userId: idOf('userId'),
+  };
 }
 
 /** A request of the operator API as a handler gets it. */

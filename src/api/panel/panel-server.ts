@@ -57,11 +57,15 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   const { services, pages } = deps;
   const app = bareExpress();
   app.use(begin);
-  for (const route of ROUTES) app[route.method](route.path, operation(route));
+  // The body of each is judged by its own schema, which its handler is written for.
+  for (const route of ROUTES as readonly unknown[] as readonly AnyRoute<z.core.$ZodShape>[]) {
+    app[route.method](route.path, operation(route));
+  }
   refuseOtherMethods(app, ROUTES, exchangeOf);
   app.use((request: Request, response: Response) => {
     const isApi = request.path === '/panel/v1' || request.path.startsWith('/panel/v1/');
-    if (isApi || !pages.serve(request, response)) exchangeOf(response).refuse('not_found');
+    const exchange = exchangeOf(response);
+    if (isApi || !pages.serve(exchange)) exchange.refuse('not_found');
   });
   app.use(failed);
   return servedBy(app);
@@ -116,8 +120,12 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     const body = await bodyOf(route, exchange);
     const query = queryOf(request, route);
     const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
-    const idempotencyKey = idempotencyKeyOf(request, route.idempotency);
-    return await inTime(exchange, route, route.handle({ ...signed, body, query, idempotencyKey }, services));
+    const key = idempotencyKeyOf(request, route.idempotency);
+    // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
+    const idempotencyKey = key === undefined ? undefined : `${signedIn.user.id}:${key}`;
+    const reply = await inTime(exchange, route, route.handle({ ...signed, body, query, idempotencyKey }, services));
+    if (isWrite(request.method) && ids.accountId !== '') services.sharedReads.forget(ids.accountId);
+    return reply;
   }
 
   /** The session of a request, charged and with the right that the route needs. */

@@ -1,4 +1,125 @@
+import { readEvents } from '../contract/panel/live.ts';
+import { readPanelBackup } from '../contract/panel/operator.ts';
+import { readAccountRate, readOverview } from './operations/account.ts';
+import {
+  createPanelApp,
+  deletePanelApp,
+  issuePanelCode,
+  listPanelApps,
+  readPanelApp,
+  revokePanelApp,
+} from './operations/apps.ts';
+import { purgeConfiguration, readConfiguration, storeConfiguration } from './operations/configuration.ts';
+import {
+  changeConsent,
+  changePanelAccount,
+  changePanelUser,
+  createAccountKey,
+  createPanelAccount,
+  createPanelUser,
+  decideOnReview,
+  listAccountKeys,
+  listConsents,
+  listPanelAccounts,
+  listPanelUsers,
+  readAccountRollout,
+  readPanelAccount,
+  readPanelKeys,
+  readPanelLimits,
+  readPanelUsage,
+  resetPanelUser,
+  revokeAccountKey,
+  rotatePanelKeys,
+  verifyAccountAudit,
+  verifyOperatorAudit,
+} from './operations/derived.ts';
+import {
+  countReviews,
+  listNewestAudit,
+  listNewestServiceAudit,
+  listReviews,
+  readAccountUsage,
+} from './operations/history.ts';
+import { acceptLink, readLink } from './operations/links.ts';
 import { changeMe, endMySession, listMySessions, readMe, signOut } from './operations/me.ts';
+import {
+  changeMember,
+  createInvitation,
+  listInvitations,
+  listMembers,
+  removeMember,
+  withdrawInvitation,
+} from './operations/members.ts';
+import { addPasskey, beginPasskey, changePassword, listPasskeys, removePasskey } from './operations/own-sign-in.ts';
+import { endUserSession, findAccounts, listUserSessions, readServiceState } from './operations/service.ts';
+import { beginPasskeySignIn, readSignIn, signInByPasskey, signInByPassword } from './operations/sign-in.ts';
 
-/** The operations of `/panel/v1`. */
-export const ROUTES = [readMe, changeMe, signOut, listMySessions, endMySession] as const;
+/** The operations of `/panel/v1` that are routes. A path without a parameter stands before one that it would match. */
+export const ROUTES = [
+  readSignIn,
+  signInByPassword,
+  beginPasskeySignIn,
+  signInByPasskey,
+  readLink,
+  acceptLink,
+  readMe,
+  changeMe,
+  signOut,
+  listMySessions,
+  endMySession,
+  changePassword,
+  listPasskeys,
+  beginPasskey,
+  addPasskey,
+  removePasskey,
+  readOverview,
+  readAccountRate,
+  listPanelApps,
+  createPanelApp,
+  readPanelApp,
+  deletePanelApp,
+  issuePanelCode,
+  revokePanelApp,
+  readConfiguration,
+  storeConfiguration,
+  purgeConfiguration,
+  readAccountRollout,
+  listAccountKeys,
+  createAccountKey,
+  revokeAccountKey,
+  countReviews,
+  listReviews,
+  decideOnReview,
+  readAccountUsage,
+  verifyAccountAudit,
+  listNewestAudit,
+  listMembers,
+  changeMember,
+  removeMember,
+  listInvitations,
+  createInvitation,
+  withdrawInvitation,
+  listPanelAccounts,
+  createPanelAccount,
+  readPanelAccount,
+  changePanelAccount,
+  listConsents,
+  changeConsent,
+  listPanelUsers,
+  createPanelUser,
+  changePanelUser,
+  resetPanelUser,
+  listUserSessions,
+  endUserSession,
+  readPanelLimits,
+  readPanelKeys,
+  rotatePanelKeys,
+  readPanelUsage,
+  verifyOperatorAudit,
+  listNewestServiceAudit,
+  readServiceState,
+  findAccounts,
+] as const;
+
+/** All that the panel has: a backup and the events are streamed, and are no routes like the others. */
+export const OPERATIONS = [...ROUTES, readPanelBackup, readEvents] as const;

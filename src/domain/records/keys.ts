@@ -43,9 +43,10 @@ export const KEYS = {
   login: (hash: string) => `login/${hash}`,
   identity: (hash: string) => `identity/${hash}`,
   passkey: (hash: string) => `passkey/${hash}`,
-  /** Links of a single use by the hash of their token, and what tells of a user's sessions and attempts to sign in. */
+  /** Links of a single use, by account or `operator`, and the hash of their token; and what tells of a user's sessions and attempts to sign in. */
   links: 'link/',
-  link: (hash: string) => `link/${hash}`,
+  linksOf: (scope: string) => `link/${scope}/`,
+  link: (scope: string, hash: string) => `link/${scope}/${hash}`,
   sessionUsesAll: 'session-uses/',
   sessionUses: (userId: string) => `session-uses/${userId}`,
   signInsAll: 'sign-ins/',

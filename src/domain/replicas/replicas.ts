@@ -35,6 +35,8 @@ export interface Replicas {
    * question and answer: far more exact than its announcements are. It holds for a minute.
    */
   clockHeard(replicaId: string, skewMs: number): void;
+  /** What `clockHeard` took within the last minute; undefined where it took nothing. */
+  skewOf(replicaId: string): number | undefined;
   /**
    * Adds fields to every announcement of this replica, so that the leader learns within one pause what this replica has
    * observed. Every replica reads every announcement, so the fields must be bounded, and empty where nothing happens.
@@ -184,6 +186,11 @@ class Registry implements Replicas {
 
   clockHeard(replicaId: string, skewMs: number): void {
     this.#heard.set(replicaId, { skewMs, at: this.#deps.clock.monotonic() });
+  }
+
+  skewOf(replicaId: string): number | undefined {
+    const heard = this.#heard.get(replicaId);
+    return heard && this.#deps.clock.monotonic() - heard.at <= HEARD_MS ? heard.skewMs : undefined;
   }
 
   publish(observed: () => Partial<ReplicaRecord>): void {

@@ -120,6 +120,27 @@ export function membersChange(
   };
 }
 
+/** The members of an account with one more, or with a greater role for one of them. */
+async function joined(
+  reader: FleetReader,
+  accountId: string,
+  userId: string,
+  role: MemberRole,
+  at: number,
+): Promise<{ account: AccountReader; before: Versioned<MembersRecord>; after: MembersRecord; role: MemberRole }> {
+  const account = await reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  const before = await account.members();
+  const others = before.record.members.filter((one) => one.userId !== userId);
+  if (others.length >= LIMITS.membersPerAccountMax) {
+    throw new Refusal('invalid_request', `The account has ${LIMITS.membersPerAccountMax} members; end one first.`);
+  }
+  const own = before.record.members.find((one) => one.userId === userId);
+  const greater = own?.role === 'owner' ? 'owner' : role;
+  const after = { ...before.record, members: [...others, { ...own, userId, role: greater, since: at }] };
+  return { account, before, after, role: greater };
+}
+
 /**
  * The step by which a user becomes a member, or gets a greater role.
  * @throws Refusal `invalid_request` where the account has `LIMITS.membersPerAccountMax` members; StoreUnavailable
@@ -128,24 +149,37 @@ export async function joiningStep(
   reader: FleetReader,
   accountId: string,
   user: UserEntry,
-  role: MemberRole,
+  wanted: MemberRole,
   at: number,
 ): Promise<Step<void>> {
-  const account = await reader.account(accountId);
-  if (!account) throw new Refusal('not_found');
-  const before = await account.members();
-  const others = before.record.members.filter((one) => one.userId !== user.id);
-  if (others.length >= LIMITS.membersPerAccountMax) {
-    throw new Refusal('invalid_request', `The account has ${LIMITS.membersPerAccountMax} members; end one first.`);
-  }
-  const own = before.record.members.find((one) => one.userId === user.id);
-  const greater = own?.role === 'owner' ? 'owner' : role;
-  const after = { ...before.record, members: [...others, { ...own, userId: user.id, role: greater, since: at }] };
+  const { account, before, after, role } = await joined(reader, accountId, user.id, wanted, at);
   return {
     accountId,
     action: 'member.added',
-    detail: { userId: user.id, role: greater },
+    detail: { userId: user.id, role },
     ...membersChange(account, before, after, user, at),
+    result: undefined,
+  };
+}
+
+/** The same for a user who is made in the same commit. @throws as `joiningStep` */
+export async function newMemberStep(
+  reader: FleetReader,
+  accountId: string,
+  userId: string,
+  wanted: MemberRole,
+  at: number,
+): Promise<Step<void>> {
+  const { account, before, after, role } = await joined(reader, accountId, userId, wanted, at);
+  return {
+    accountId,
+    action: 'member.added',
+    detail: { userId, role, newUser: true },
+    expect: [
+      { key: KEYS.account(account.id), revision: account.revision },
+      { key: KEYS.members(account.id), revision: before.revision },
+    ],
+    write: [put(KEYS.members(account.id), after)],
     result: undefined,
   };
 }

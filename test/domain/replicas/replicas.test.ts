@@ -58,6 +58,7 @@ function replica(
     othersDisagree: () => replicas.othersDisagree(),
     publish: (observed) => replicas.publish(observed),
     clockHeard: (other, skewMs) => replicas.clockHeard(other, skewMs),
+    skewOf: (other) => replicas.skewOf(other),
     release: () => replicas.release(),
     clock,
     told,

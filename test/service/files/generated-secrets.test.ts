@@ -41,6 +41,7 @@ describe('it makes only what is missing', () => {
       MUSTER_API_LISTEN: listen,
       MUSTER_DEVICE_LISTEN: listen,
       MUSTER_OPS_LISTEN: listen,
+      MUSTER_PANEL_LISTEN: listen,
       ...env,
     });
     const service = await startService({ config, log: createLog('silent') });

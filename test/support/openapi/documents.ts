@@ -5,6 +5,9 @@ import { resolve } from 'node:path';
 
 export const API_NAMES = ['v1', 'device', 'operator'] as const;
 export type ApiName = (typeof API_NAMES)[number];
+/** The panel's API is for its own pages alone: it has a document, and neither clients nor samples. */
+export const DOCUMENT_NAMES = [...API_NAMES, 'panel'] as const;
+export type DocumentName = (typeof DOCUMENT_NAMES)[number];
 
 /** A JSON Schema of a document. */
 export interface Schema {
@@ -80,10 +83,11 @@ export interface Document {
 const FOLDER = resolve(import.meta.dirname, '../../../docs/openapi');
 
 /** The path of a committed document. */
-export const pathOf = (name: ApiName): string => resolve(FOLDER, `${name}.json`);
+export const pathOf = (name: DocumentName): string => resolve(FOLDER, `${name}.json`);
 
 /** Reads a committed document. */
-export const readDocument = (name: ApiName): Document => JSON.parse(readFileSync(pathOf(name), 'utf8')) as Document;
+export const readDocument = (name: DocumentName): Document =>
+  JSON.parse(readFileSync(pathOf(name), 'utf8')) as Document;
 
 /** The operations of a document, each with its place. */
 export const operationsOf = ({ paths }: Document) =>

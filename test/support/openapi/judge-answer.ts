@@ -1,10 +1,10 @@
 import {
-  API_NAMES,
+  DOCUMENT_NAMES,
   operationsOf,
   pointerPart,
   readDocument,
-  type ApiName,
   type Document,
+  type DocumentName,
   type Header,
 } from './documents.ts';
 import { Schemas } from './schemas.ts';
@@ -41,10 +41,11 @@ const TRANSPORT: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'vary',
 ]);
-const PREFIXES: Readonly<Record<ApiName, string>> = {
+const PREFIXES: Readonly<Record<DocumentName, string>> = {
   v1: '/v1/',
   device: '/device/v1/',
   operator: '/operator/v1/',
+  panel: '/panel/v1/',
 };
 
 /**
@@ -53,7 +54,7 @@ const PREFIXES: Readonly<Record<ApiName, string>> = {
  */
 export function judgeAnswer({ method, url }: JudgedRequest, answer: JudgedAnswer): void {
   const { pathname } = new URL(url);
-  const name = API_NAMES.find((api) => pathname.startsWith(PREFIXES[api]));
+  const name = DOCUMENT_NAMES.find((api) => pathname.startsWith(PREFIXES[api]));
   if (!name) return;
   const { document, schemas, find } = judgeOf(name);
   const found = find(method, pathname);
@@ -141,10 +142,10 @@ interface Judge {
   readonly find: (method: string, pathname: string) => Found | undefined;
 }
 
-const judges = new Map<ApiName, Judge>();
+const judges = new Map<DocumentName, Judge>();
 
 /** What an API is judged by: read at its first answer, since most files ask one API alone. */
-function judgeOf(name: ApiName): Judge {
+function judgeOf(name: DocumentName): Judge {
   let judge = judges.get(name);
   if (!judge) {
     const document = readDocument(name);

@@ -30,6 +30,7 @@ export class MainProgram implements AsyncDisposable {
         MUSTER_API_LISTEN: '127.0.0.1:0',
         MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
         MUSTER_OPS_LISTEN: '127.0.0.1:0',
+        MUSTER_PANEL_LISTEN: '127.0.0.1:0',
         MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
         ...env,
       },

@@ -47,6 +47,7 @@ export class MusterProcess implements Addresses, AsyncDisposable {
         MUSTER_API_LISTEN: '127.0.0.1:0',
         MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
         MUSTER_OPS_LISTEN: '127.0.0.1:0',
+        MUSTER_PANEL_LISTEN: '127.0.0.1:0',
         MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
         ...env,
       },

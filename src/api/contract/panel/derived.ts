@@ -9,7 +9,9 @@ import type { Operation, PanelAccess } from '../operation.ts';
 export function atPanel<Shape extends z.core.$ZodShape>(
   operation: Operation<Shape>,
   access: Exclude<PanelAccess, 'anyone'>,
-  changes: Partial<Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers'>> = {},
+  changes: Partial<
+    Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers'>
+  > = {},
 ): Operation<Shape> {
   const { command: _command, requires, ...rest } = operation;
   const errors = requires ? [...(rest.errors ?? []), 'enterprise_required' as const] : rest.errors;

@@ -116,6 +116,7 @@ export const readAccountUsage = atPanel(readUsage, 'viewer', {
   description: 'Reads the metered nights of a month of the account with their amount, as JSON, CSV or CloudEvents.',
   query: monthOfAccount,
   headers: [],
+  answers: [{ ...readUsage.answers[0], headers: ['Content-Disposition'] }],
 });
 
 export const listAccountKeys = atPanel(listApiKeys, 'viewer');

@@ -96,6 +96,7 @@ export const acceptLink = operation({
       schema: z
         .object({ accountId: accountId.optional() })
         .meta({ id: 'AcceptedLink', description: 'The account that the link leads to, if any.' }),
+      headers: ['Set-Cookie'],
     },
   ],
 });

@@ -69,7 +69,7 @@ export const readMe = operation({
   summary: 'Read the signed-in user',
   description:
     'Tells who is signed in, and which accounts he may open. After a change of his roles it gives the session another token.',
-  answers: [{ status: 200, description: 'The user.', schema: me }],
+  answers: [{ status: 200, description: 'The user.', schema: me, headers: ['Set-Cookie'] }],
 });
 
 export const changeMe = operation({
@@ -103,6 +103,7 @@ export const signOut = operation({
           ).optional(),
         })
         .meta({ id: 'SignedOut', description: 'The end of a session.' }),
+      headers: ['Set-Cookie'],
     },
   ],
 });

@@ -74,6 +74,7 @@ export const beginPasskey = operation({
       schema: z
         .object({ options: webAuthnOptions })
         .meta({ id: 'NewPasskeyOptions', description: 'The options of WebAuthn.' }),
+      headers: ['Set-Cookie'],
     },
   ],
 });
@@ -94,7 +95,7 @@ export const addPasskey = operation({
     }),
     { id: 'AddPasskeyRequest', description: 'A new passkey.' },
   ),
-  answers: [{ status: 201, description: 'The passkey can be used.', schema: passkey }],
+  answers: [{ status: 201, description: 'The passkey can be used.', schema: passkey, headers: ['Set-Cookie'] }],
 });
 
 export const removePasskey = operation({
@@ -125,6 +126,7 @@ export const linkProvider = operation({
       schema: z
         .object({ url: described(z.string(), 'The address at the provider.', 'https://id.example.com/authorize') })
         .meta({ id: 'ProviderAddress', description: 'Where to go on.' }),
+      headers: ['Set-Cookie'],
     },
   ],
 });

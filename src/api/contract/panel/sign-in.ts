@@ -81,7 +81,7 @@ export const signInByPassword = operation({
     'nobody is locked out.',
   body: closedBody(z.object({ login, password }), { id: 'PasswordSignIn', description: 'A login and its password.' }),
   errors: ['sign_in_failed', 'overloaded', 'rate_limited'],
-  answers: [{ status: 200, description: 'The password is right.', schema: signedIn }],
+  answers: [{ status: 200, description: 'The password is right.', schema: signedIn, headers: ['Set-Cookie'] }],
 });
 
 export const beginPasskeySignIn = operation({
@@ -99,6 +99,7 @@ export const beginPasskeySignIn = operation({
       schema: z
         .object({ options: webAuthnOptions })
         .meta({ id: 'PasskeyOptions', description: 'The options of WebAuthn.' }),
+      headers: ['Set-Cookie'],
     },
   ],
 });
@@ -115,7 +116,7 @@ export const signInByPasskey = operation({
     description: 'The answer of a passkey.',
   }),
   errors: ['sign_in_failed', 'rate_limited'],
-  answers: [{ status: 200, description: 'A session has begun.', schema: signedIn }],
+  answers: [{ status: 200, description: 'A session has begun.', schema: signedIn, headers: ['Set-Cookie'] }],
 });
 
 const problem = 'Where it fails, the browser comes to the sign-in page, which says why.';
@@ -127,7 +128,7 @@ export const signInByProvider = operation({
   access: 'anyone',
   summary: 'Sign in at the provider',
   description: `Leads the browser to the OpenID Connect provider. ${problem}`,
-  answers: [{ status: 303, description: 'On to the provider.' }],
+  answers: [{ status: 303, description: 'On to the provider.', headers: ['Location', 'Set-Cookie'] }],
 });
 
 export const endProviderSignIn = operation({
@@ -141,7 +142,7 @@ export const endProviderSignIn = operation({
     code: described(z.string().max(4096), 'The authorization code.', 'c0de').optional(),
     state: described(z.string().max(512), 'The state that the panel gave.', 'st4te').optional(),
   }),
-  answers: [{ status: 303, description: 'On to the panel.' }],
+  answers: [{ status: 303, description: 'On to the panel.', headers: ['Location', 'Set-Cookie'] }],
 });
 
 export const signOutByProvider = operation({

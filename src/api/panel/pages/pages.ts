@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Exchange } from '../../http/exchange.ts';
 
 /** The built pages of the panel. */
 export interface Pages {
   /** Answers a read of a page or of one of its files. @returns false, and answers nothing, for any other request */
-  serve(request: IncomingMessage, response: ServerResponse): boolean;
+  serve(exchange: Exchange): boolean;
 }

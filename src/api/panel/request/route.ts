@@ -1,13 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
 import type { Caller } from '../../../domain/apps/apps.ts';
+import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import type { CountReviews } from '../../../domain/review-queue/review-counts.ts';
+import type { ReadServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
+import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
+import type { DeviceRate } from '../../../domain/devices/device-rate-limit.ts';
+import type { UserEntry } from '../../../domain/fleet/reader.ts';
+import type { Passwords } from '../../../domain/passwords/password-hash.ts';
+import type { AcceptLink } from '../../../domain/users/accept-link.ts';
 import type { Members } from '../../../domain/users/members.ts';
-import type { Users } from '../../../domain/users/users.ts';
+import type { Passkeys } from '../../../domain/users/passkeys.ts';
+import type { SignIns } from '../../../domain/users/sign-ins.ts';
+import type { Store } from '../../../store/port.ts';
+import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig } from '../../../config/panel.ts';
+import type { Watched } from '../../contract/panel/live.ts';
 import {
   ACCOUNT_ID,
   APP_ID,
@@ -28,12 +40,48 @@ import type { SealedCookies } from './sealed-cookie.ts';
 /** The services that the operations of the panel use. */
 export interface PanelServices extends OperatorServices, V1Services {
   readonly fleet: Fleet;
-  readonly users: Users;
   readonly members: Members;
+  readonly passwords: Passwords;
+  readonly passkeys: Passkeys;
+  readonly signIns: SignIns;
+  readonly acceptLink: AcceptLink;
+  readonly setPassword: (
+    origin: Origin,
+    userId: string,
+    hashed: string,
+    holds: (user: UserEntry) => boolean,
+  ) => Promise<void>;
+  /** Counts the attempts to sign in of an address. */
+  readonly signInRate: DeviceRate;
+  readonly spentChallenges: SpentChallenges;
+  readonly random: RandomSource;
   readonly sessions: Sessions;
   readonly sealedCookies: SealedCookies;
+  readonly newestAudit: NewestAudit;
+  readonly countReviews: CountReviews;
+  readonly serviceState: ReadServiceState;
+  readonly sharedReads: SharedReads;
+  /** How full the window of an account is, as this replica knows it: 0 to 1. */
+  readonly rateFill: (accountId: string) => number;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly store: Pick<Store, 'get' | 'list'>;
+  readonly pollIntervalSeconds: number;
   /** The settings of the panel, with its public origin. */
   readonly panel: PanelConfig & { readonly url: string };
+}
+
+/** Challenges that were answered, each good once. */
+export interface SpentChallenges {
+  /** @returns whether the challenge was not spent before */
+  spend(challenge: string): boolean;
+}
+
+/** Reads what memory does not hold once for all viewers of an account, every few seconds at most. */
+export interface SharedReads {
+  /** The outcome of the last read, or of a new one. @throws whatever `read` throws; a failure is not kept */
+  get<T extends object>(accountId: string, what: Watched, read: () => Promise<T>): Promise<T>;
+  /** Forgets what was read of an account, after a change of it by this replica. */
+  forget(accountId: string): void;
 }
 
 /** The shapes of the ids in a path, by name; another shape is 404. */

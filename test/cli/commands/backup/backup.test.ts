@@ -382,6 +382,7 @@ test('a service does not start on what an interrupted restore left', async () =>
   const { code, stderr } = await musterCommand(['serve'], {
     MUSTER_DATA_DIR: dataDir,
     MUSTER_OPS_LISTEN: '127.0.0.1:0',
+    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
   });
   expect([code, stderr]).toEqual([
     1,

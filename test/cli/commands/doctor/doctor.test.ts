@@ -26,6 +26,7 @@ beforeEach(() => {
     MUSTER_API_LISTEN: '127.0.0.1:0',
     MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
     MUSTER_OPS_LISTEN: '127.0.0.1:0',
+    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
   };
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { build } from 'vite';
+
+/*
+ * `npm run build:web` makes the panel's pages: web/dist. The same sources give the same files, byte by byte, and a note
+ * beside them says which sources they were made of, so that `npm start` and the tests build them only where they differ.
+ */
+
+const ROOT = resolve(import.meta.dirname, '..');
+const NOTE = join(ROOT, 'web/dist/sources.sha256');
+/** What the pages are made of: their own sources, and the rules of the service that run in the browser as well. */
+const SOURCES = ['web/**/*.{ts,tsx,css,html}', 'src/api/contract/**/*.ts', 'src/domain/**/*.ts', 'package-lock.json'];
+
+function sourcesDigest(): string {
+  const digest = createHash('sha256');
+  const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: ROOT, exclude: ['web/dist/**'] })).sort();
+  for (const file of files)
+    digest
+      .update(`${file}\0`)
+      .update(readFileSync(join(ROOT, file)))
+      .update('\0');
+  return digest.digest('hex');
+}
+
+function isBuiltFrom(digest: string): boolean {
+  try {
+    return readFileSync(NOTE, 'utf8') === digest;
+  } catch {
+    return false;
+  }
+}
+
+/** Builds the pages where they are not there, or were made of other sources. @returns whether it did */
+export async function buildPages(options: { readonly always?: boolean } = {}): Promise<boolean> {
+  const digest = sourcesDigest();
+  if (options.always !== true && isBuiltFrom(digest)) return false;
+  await build({ configFile: join(ROOT, 'web/vite.config.ts'), logLevel: 'warn', clearScreen: false });
+  writeFileSync(NOTE, digest);
+  return true;
+}
+
+if (process.argv[1] === import.meta.filename) await buildPages({ always: true });

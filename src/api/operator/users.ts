@@ -1,0 +1,54 @@
+import type { MadeLink } from '../../domain/users/links.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { User } from '../../domain/users/users.ts';
+import { dateTime } from '../../time/date-time.ts';
+import * as operations from '../contract/operator/users.ts';
+import { route, type OperatorServices } from './route.ts';
+
+const userBody = ({ createdAt, ...user }: User): operations.User => ({ ...user, createdAt: dateTime(createdAt) });
+
+/** A link with its address: the token is in the fragment, which no browser sends. */
+export const linkBody = ({ linkId, token, expiresAt }: MadeLink, panelUrl: string) => ({
+  linkId,
+  url: `${panelUrl}/link#${token.reveal()}`,
+  expiresAt: dateTime(expiresAt),
+});
+
+/** @throws Refusal `invalid_request` where the panel is off */
+function panelUrlOf({ panelUrl }: OperatorServices): string {
+  const url = panelUrl();
+  if (url === undefined) {
+    throw new Refusal(
+      'invalid_request',
+      'The panel is off on this replica (MUSTER_PANEL_LISTEN): nobody could use a link.',
+    );
+  }
+  return url;
+}
+
+/** POST /operator/v1/users. */
+export const createUser = route(operations.createUser, async ({ origin, body }, services) => {
+  const url = panelUrlOf(services);
+  const { name, login, operator = false } = body;
+  const user = await services.users.create(origin, { name, login, operator });
+  const link = await services.links.forUser(origin, user.userId, 'first');
+  return { status: 201, body: { user: userBody(user), link: linkBody(link, url) } };
+});
+
+/** GET /operator/v1/users. */
+export const listUsers = route(operations.listUsers, async (_request, { users }) => ({
+  status: 200,
+  body: { users: (await users.list()).map(userBody) },
+}));
+
+/** PATCH /operator/v1/users/{userId}; absent fields stay as they are. */
+export const changeUser = route(operations.changeUser, async ({ origin, userId, body }, { users }) => ({
+  status: 200,
+  body: userBody(await users.change(origin, userId, body)),
+}));
+
+/** POST /operator/v1/users/{userId}/reset. */
+export const resetUser = route(operations.resetUser, async ({ origin, userId }, services) => {
+  const url = panelUrlOf(services);
+  return { status: 201, body: linkBody(await services.links.forUser(origin, userId, 'reset'), url) };
+});

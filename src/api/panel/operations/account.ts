@@ -1,0 +1,84 @@
+import { lastSeenAt, type AccountReader } from '../../../domain/fleet/reader.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import { staleAfterMs } from '../../../domain/otel-config/rollout.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import { dayAt } from '../../../time/utc-days.ts';
+import * as operations from '../../contract/panel/account.ts';
+import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+
+/** The account in the path, as new as the request. @throws Refusal `not_found`; StoreUnavailable */
+export async function accountOf({ signedIn, accountId }: PanelRequest<unknown>): Promise<AccountReader> {
+  const account = await signedIn.reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  return account;
+}
+
+/** GET /panel/v1/accounts/{accountId}/overview. */
+export const readOverview = panelRoute(operations.readOverview, async (request, services) => {
+  const account = await accountOf(request);
+  const { name, entitlement, disabled, createdAt, managedBy } = account.record;
+  return {
+    status: 200,
+    body: {
+      accountId: account.id,
+      name,
+      entitlement,
+      disabled,
+      createdAt: dateTime(createdAt),
+      ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
+      apps: await appsByStatus(account, services),
+      month: await monthSoFar(request, services),
+    },
+  };
+});
+
+async function appsByStatus(account: AccountReader, { clock, pollIntervalSeconds }: PanelServices) {
+  const counts = { total: 0, pending: 0, active: 0, revoked: 0, silent: 0, most: LIMITS.appsPerAccountMax };
+  const seen = await account.lastSeen();
+  const heardSince = clock.now() - staleAfterMs(pollIntervalSeconds);
+  for (const { record } of await account.apps()) {
+    counts.total += 1;
+    counts[record.status] += 1;
+    if (record.status === 'active' && (lastSeenAt(record, seen) ?? 0) < heardSince) counts.silent += 1;
+  }
+  return counts;
+}
+
+/** The page shows its other numbers where the ledger cannot be read. */
+async function monthSoFar(
+  { accountId, inTime }: PanelRequest<unknown>,
+  { usages, clock, sharedReads }: PanelServices,
+): Promise<operations.Overview['month']> {
+  const month = dayAt(clock.now()).slice(0, 7);
+  try {
+    const usage = await sharedReads.get(accountId, 'usage', () => usages.read({ month, of: { accountId } }, inTime));
+    const [own] = usage.accounts;
+    const { currency, pricePerDaemonMonth, complete } = usage;
+    if (!own || usage.month !== month) return null;
+    const { daemonNights, amountMinor, nights } = own;
+    return { month, currency, pricePerDaemonMonth, nights: nights.length, daemonNights, amountMinor, complete };
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    return null;
+  }
+}
+
+/** GET /panel/v1/accounts/{accountId}/rate-limit. */
+export const readAccountRate = panelRoute(
+  operations.readAccountRate,
+  async ({ accountId }, { limitedAccounts, rateFill, sharedReads }) => {
+    const { accounts } = await sharedReads.get(accountId, 'limits', () => limitedAccounts.current());
+    const limited = accounts.find((account) => account.accountId === accountId);
+    const body: operations.AccountRate = {
+      most: LIMITS.requestsPerWindowMax,
+      fill: Math.min(1, Math.max(limited?.fill ?? 0, rateFill(accountId))),
+      refused: limited?.refused ?? 0,
+      refusedBy: (limited?.by ?? []).map(({ keyId, operation, refused }) => ({ keyId, operation, refused })),
+      limitedSince: limited?.since === undefined ? null : dateTime(limited.since),
+      liftsAt: limited?.liftsAt === undefined ? null : dateTime(limited.liftsAt),
+    };
+    return { status: 200, body };
+  },
+);

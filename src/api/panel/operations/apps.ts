@@ -1,0 +1,89 @@
+import { lastSeenAt, type AccountReader, type AppEntry } from '../../../domain/fleet/reader.ts';
+import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
+import { parseRecord } from '../../../domain/records/codec.ts';
+import { KEYS } from '../../../domain/records/keys.ts';
+import { ackSchema } from '../../../domain/records/records.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
+import { reviewsOfApp } from '../../../domain/review-queue/review-counts.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import * as operations from '../../contract/panel/apps.ts';
+import { createApp } from '../../v1/operations/create-app.ts';
+import { deleteApp } from '../../v1/operations/delete-app.ts';
+import { issueEnrollCode } from '../../v1/operations/issue-enroll-code.ts';
+import { revokeApp } from '../../v1/operations/revoke-app.ts';
+import { panelRoute, type PanelServices } from '../request/route.ts';
+import { accountOf } from './account.ts';
+import { asOwner } from './derived.ts';
+
+function appBody({ id, record }: AppEntry, seen: LastSeenBySlot, now: number): operations.PanelApp {
+  const contact = lastSeenAt(record, seen);
+  const { name, status, statusAt, platform, agentVersion, connection, createdAt, codes, managedBy } = record;
+  return {
+    appId: id,
+    name,
+    status,
+    statusAt: dateTime(statusAt),
+    platform,
+    agentVersion,
+    connection,
+    createdAt: dateTime(createdAt),
+    lastSeenAt: contact === null ? null : dateTime(contact),
+    openCodes: codes.filter(({ expiresAt }) => expiresAt > now).length,
+    ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
+  };
+}
+
+/** GET /panel/v1/accounts/{accountId}/apps. */
+export const listPanelApps = panelRoute(operations.listPanelApps, async (request, { clock }) => {
+  const account = await accountOf(request);
+  const seen = await account.lastSeen();
+  const apps = (await account.apps()).toSorted(
+    (a, b) => b.record.createdAt - a.record.createdAt || (a.id < b.id ? -1 : 1),
+  );
+  const now = clock.now();
+  return { status: 200, body: { apps: apps.map((app) => appBody(app, seen, now)) } };
+});
+
+/** GET /panel/v1/accounts/{accountId}/apps/{appId}. */
+export const readPanelApp = panelRoute(operations.readPanelApp, async (request, services) => {
+  const account = await accountOf(request);
+  const app = await account.app(request.appId);
+  if (!app) throw new Refusal('not_found');
+  return { status: 200, body: await detailOf(account, app, services) };
+});
+
+async function detailOf(
+  account: AccountReader,
+  app: AppEntry,
+  { store, clock }: PanelServices,
+): Promise<operations.PanelAppDetail> {
+  const now = clock.now();
+  const { enrolledAt, codes } = app.record;
+  return {
+    ...appBody(app, await account.lastSeen(), now),
+    enrolledAt: enrolledAt === undefined ? null : dateTime(enrolledAt),
+    codes: codes
+      .filter(({ expiresAt }) => expiresAt > now)
+      .map(({ issuedAt, expiresAt }) => ({ issuedAt: dateTime(issuedAt), expiresAt: dateTime(expiresAt) })),
+    acknowledged: await acknowledgedBy(account, app.id, store),
+    reviews: await reviewsOfApp(store, account.id, app.id),
+  };
+}
+
+async function acknowledgedBy(
+  account: AccountReader,
+  appId: string,
+  store: PanelServices['store'],
+): Promise<operations.PanelAppDetail['acknowledged']> {
+  const entry = await store.get(KEYS.ack(account.id, appId));
+  if (!entry) return null;
+  const { revision, status, error, at } = parseRecord(ackSchema, entry).record;
+  const current = revision === ((await account.otel())?.record.revision ?? 0);
+  return { revision, current, status, ...(error !== undefined && { error }), at: dateTime(at) };
+}
+
+export const createPanelApp = asOwner(operations.createPanelApp, createApp);
+export const issuePanelCode = asOwner(operations.issuePanelCode, issueEnrollCode);
+export const revokePanelApp = asOwner(operations.revokePanelApp, revokeApp);
+export const deletePanelApp = asOwner(operations.deletePanelApp, deleteApp);

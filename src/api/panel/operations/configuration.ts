@@ -1,0 +1,61 @@
+import { Secret } from '../../../domain/credentials/secret.ts';
+import type { AccountReader } from '../../../domain/fleet/reader.ts';
+import { StaleRead } from '../../../domain/mutation/stale-read.ts';
+import { purgeStateOf } from '../../../domain/otel-config/purge-state.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import * as operations from '../../contract/panel/configuration.ts';
+import { purgeOtelConfig } from '../../v1/operations/purge-otel-config.ts';
+import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+import { accountOf } from './account.ts';
+import { asOwner } from './derived.ts';
+
+async function configurationOf(
+  account: AccountReader,
+  { caller, signedIn }: Pick<PanelRequest<unknown>, 'caller' | 'signedIn'>,
+  { otelConfigs, store }: PanelServices,
+): Promise<operations.Configuration> {
+  const otel = (await account.otel())?.record;
+  const { entitlement } = account.record;
+  const apps = await account.apps();
+  return {
+    ...(await otelConfigs.read({ ...caller, reader: signedIn.reader })),
+    entitlement,
+    revision: otel?.revision ?? 0,
+    tag: otel?.tag ?? '',
+    changedAt: otel ? dateTime(otel.at) : null,
+    devices: apps.filter(({ status, connection }) => status === 'active' && connection === 'cloud').length,
+    purge: await purgeStateOf(store, otel),
+  };
+}
+
+/** GET /panel/v1/accounts/{accountId}/otel-config. */
+export const readConfiguration = panelRoute(operations.readConfiguration, async (request, services) => ({
+  status: 200,
+  body: await configurationOf(await accountOf(request), request, services),
+}));
+
+/** PUT /panel/v1/accounts/{accountId}/otel-config: not over a change that the user has not seen. */
+export const storeConfiguration = panelRoute(operations.storeConfiguration, async (request, services) => {
+  const { caller, body, accountId, signedIn } = request;
+  const { enabled, endpoint = '', authHeader, evidenceLevel, seen } = body;
+  const before = await (await accountOf(request)).otel();
+  if (seen !== undefined && seen !== (before?.record.tag ?? '')) throw new Refusal('changed_meanwhile');
+  const header = authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);
+  const revision = seen === undefined ? undefined : (before?.revision ?? 0);
+  try {
+    await services.otelConfigs.store(caller, { enabled, endpoint, authHeader: header, evidenceLevel }, revision);
+  } catch (error) {
+    if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
+    throw error;
+  }
+  const reader = await services.fleet.current();
+  const account = await reader.account(accountId);
+  if (!account) throw new Refusal('not_found');
+  return {
+    status: 200,
+    body: await configurationOf(account, { caller, signedIn: { ...signedIn, reader } }, services),
+  };
+});
+
+export const purgeConfiguration = asOwner(operations.purgeConfiguration, purgeOtelConfig);

@@ -1,0 +1,74 @@
+import type * as z from 'zod';
+import type { Operation } from '../../contract/operation.ts';
+import * as history from '../../contract/panel/history.ts';
+import * as operations from '../../contract/panel/operator.ts';
+import { readAccountRollout as readAccountRolloutOperation } from '../../contract/panel/configuration.ts';
+import {
+  changeAccount,
+  changeAccountApp,
+  createAccount,
+  listAccountApps,
+  listAccounts,
+  readAccount,
+} from '../../operator/accounts.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../operator/api-keys.ts';
+import { verifyAudit, verifyServiceAudit } from '../../operator/audit-verification.ts';
+import { readKeys, rotateKeys } from '../../operator/keys.ts';
+import { readRateLimits } from '../../operator/rate-limits.ts';
+import { decideReview } from '../../operator/review-queue.ts';
+import { readRollout } from '../../operator/rollout.ts';
+import type { OperatorRoute } from '../../operator/route.ts';
+import { readUsage } from '../../operator/usage.ts';
+import { changeUser, createUser, listUsers, resetUser } from '../../operator/users.ts';
+import type { Route } from '../../v1/operations/route.ts';
+import { panelRoute, type PanelRoute } from '../request/route.ts';
+import { accountOf } from './account.ts';
+
+/* The operations that the panel has from other APIs: the same handlers, for those who are signed in. */
+
+/** An operation of `/v1` on the account in the path. */
+export const asOwner = <Shape extends z.core.$ZodShape>(
+  operation: Operation<Shape>,
+  route: Route<Shape>,
+): PanelRoute<Shape> =>
+  panelRoute(operation, async (request, services) => {
+    const { caller, body, appId, idempotencyKey } = request;
+    return await route.handle({ caller, account: await accountOf(request), body, appId, idempotencyKey }, services);
+  });
+
+/** An operation of the operator API. */
+const asOperator = <Shape extends z.core.$ZodShape>(
+  operation: Operation<Shape>,
+  { handle, deadlineMs }: OperatorRoute<Shape>,
+): PanelRoute<Shape> => panelRoute(operation, handle, deadlineMs);
+
+export const verifyAccountAudit = asOperator(history.verifyAccountAudit, verifyAudit);
+export const verifyOperatorAudit = asOperator(history.verifyOperatorAudit, verifyServiceAudit);
+export const decideOnReview = asOperator(history.decideOnReview, decideReview);
+export const listAccountKeys = asOperator(history.listAccountKeys, listApiKeys);
+export const createAccountKey = asOperator(history.createAccountKey, createApiKey);
+export const revokeAccountKey = asOperator(history.revokeAccountKey, revokeApiKey);
+
+export const createPanelAccount = asOperator(operations.createPanelAccount, createAccount);
+export const listPanelAccounts = asOperator(operations.listPanelAccounts, listAccounts);
+export const readPanelAccount = asOperator(operations.readPanelAccount, readAccount);
+export const changePanelAccount = asOperator(operations.changePanelAccount, changeAccount);
+export const listConsents = asOperator(operations.listConsents, listAccountApps);
+export const changeConsent = asOperator(operations.changeConsent, changeAccountApp);
+export const readPanelLimits = asOperator(operations.readPanelLimits, readRateLimits);
+export const readPanelKeys = asOperator(operations.readPanelKeys, readKeys);
+export const rotatePanelKeys = asOperator(operations.rotatePanelKeys, rotateKeys);
+export const readPanelUsage = asOperator(operations.readPanelUsage, readUsage);
+export const createPanelUser = asOperator(operations.createPanelUser, createUser);
+export const listPanelUsers = asOperator(operations.listPanelUsers, listUsers);
+export const changePanelUser = asOperator(operations.changePanelUser, changeUser);
+export const resetPanelUser = asOperator(operations.resetPanelUser, resetUser);
+
+/** The rollout of an account: read once for all who watch it. */
+export const readAccountRollout = panelRoute(readAccountRolloutOperation, async (request, services) => ({
+  status: 200,
+  body: await services.sharedReads.get(request.accountId, 'rollout', async () => {
+    const { body } = await readRollout.handle(request, services);
+    return body as object;
+  }),
+}));

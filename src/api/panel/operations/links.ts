@@ -1,0 +1,70 @@
+import { Secret } from '../../../domain/credentials/secret.ts';
+import type { UserEntry } from '../../../domain/fleet/reader.ts';
+import { passwordFault } from '../../../domain/passwords/password-rules.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import * as operations from '../../contract/panel/links.ts';
+import { HttpRefusal } from '../../http/exchange.ts';
+import { beginSession } from '../request/begin-session.ts';
+import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
+import { chargeAddress } from './sign-in.ts';
+
+/** Who opens a link, and what it still needs of him. */
+async function opened(request: OpenRequest<{ readonly token: string }>, services: PanelServices) {
+  const reader = await services.fleet.current();
+  const link = await services.links.read(reader, request.body.token);
+  const { kind, userId, accountId } = link.record;
+  const user = userId === undefined ? undefined : await reader.user(userId);
+  const account = accountId === undefined ? undefined : await reader.account(accountId);
+  const signedIn = kind === 'invitation' ? await request.optionalSession() : undefined;
+  const isNew = userId === undefined && !signedIn;
+  return { link, user, account, signedIn, isNew, needsPassword: services.panel.passwords && !signedIn };
+}
+
+/** POST /panel/v1/links/read. */
+export const readLink = openRoute(operations.readLink, async (request, services) => {
+  chargeAddress(request, services);
+  const { link, user, account, signedIn, isNew, needsPassword } = await opened(request, services);
+  const { kind, expiresAt, role } = link.record;
+  const body: operations.Link = {
+    kind,
+    expiresAt: dateTime(expiresAt),
+    ...(account && { accountName: account.record.name }),
+    ...(role && { role }),
+    ...(user && { login: user.record.login, userName: user.record.name }),
+    ...(signedIn && { signedInAs: signedIn.user.record.name }),
+    needsLogin: isNew,
+    needsPassword,
+  };
+  return { status: 200, body };
+});
+
+/** POST /panel/v1/links/accept. */
+export const acceptLink = openRoute(operations.acceptLink, async (request, services) => {
+  chargeAddress(request, services);
+  const { user, signedIn, needsPassword } = await opened(request, services);
+  const { token, name, login } = request.body;
+  const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };
+  const hashed = needsPassword ? await hashedPassword(request, services, about) : undefined;
+  const originOf = signedIn ? () => request.userOrigin(signedIn) : request.originOf;
+  const answer = { token, signedIn: signedIn?.user, name: name?.trim(), login: login?.trim(), hashed };
+  const { userId, accountId } = await services.acceptLink(originOf, answer);
+  if (signedIn) return { status: 200, body: accountId === undefined ? {} : { accountId } };
+  // The link is used up: whoever used it is signed in by it.
+  const holds = ({ record }: UserEntry): boolean => hashed === undefined || record.password?.hash === hashed;
+  const headers = await beginSession(request, services, { userId, method: 'link' }, holds);
+  return { status: 200, headers, body: accountId === undefined ? {} : { accountId } };
+});
+
+async function hashedPassword(
+  { body }: OpenRequest<{ readonly password?: string | undefined }>,
+  { passwords }: PanelServices,
+  about: { readonly login: string; readonly name: string },
+): Promise<string> {
+  const { password = '' } = body;
+  const fault = passwordFault(password, about);
+  if (fault !== undefined) throw new Refusal('invalid_request', fault);
+  const hashed = await passwords.hash(new Secret(password));
+  if (hashed === undefined) throw new HttpRefusal('overloaded');
+  return hashed;
+}

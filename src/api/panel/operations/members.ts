@@ -1,0 +1,59 @@
+import { dateTime } from '../../../time/date-time.ts';
+import * as operations from '../../contract/panel/members.ts';
+import { linkBody } from '../../operator/users.ts';
+import { panelRoute } from '../request/route.ts';
+
+/** GET /panel/v1/accounts/{accountId}/members. */
+export const listMembers = panelRoute(operations.listMembers, async ({ accountId }, { members }) => {
+  const listed = await members.list(accountId);
+  const bodies = listed.map(({ given = null, mapped = null, since, ...member }) => ({
+    ...member,
+    given,
+    mapped,
+    since: since === undefined ? null : dateTime(since),
+  }));
+  return { status: 200, body: { members: bodies } };
+});
+
+/** PATCH /panel/v1/accounts/{accountId}/members/{userId}. */
+export const changeMember = panelRoute(
+  operations.changeMember,
+  async ({ origin, accountId, userId, body }, { members }) => {
+    await members.setRole(origin, accountId, userId, body.role);
+    return { status: 204 };
+  },
+);
+
+/** DELETE /panel/v1/accounts/{accountId}/members/{userId}. */
+export const removeMember = panelRoute(operations.removeMember, async ({ origin, accountId, userId }, { members }) => {
+  await members.remove(origin, accountId, userId);
+  return { status: 204 };
+});
+
+/** GET /panel/v1/accounts/{accountId}/invitations. */
+export const listInvitations = panelRoute(operations.listInvitations, async ({ accountId }, { links }) => {
+  const invitations = (await links.invitations(accountId)).map(({ createdAt, expiresAt, ...invitation }) => ({
+    ...invitation,
+    createdAt: dateTime(createdAt),
+    expiresAt: dateTime(expiresAt),
+  }));
+  return { status: 200, body: { invitations } };
+});
+
+/** POST /panel/v1/accounts/{accountId}/invitations. */
+export const createInvitation = panelRoute(
+  operations.createInvitation,
+  async ({ origin, accountId, body }, { links, panel }) => ({
+    status: 201,
+    body: linkBody(await links.invite(origin, accountId, body.role), panel.url),
+  }),
+);
+
+/** DELETE /panel/v1/accounts/{accountId}/invitations/{linkId}. */
+export const withdrawInvitation = panelRoute(
+  operations.withdrawInvitation,
+  async ({ origin, accountId, linkId }, { links }) => {
+    await links.withdraw(origin, accountId, linkId);
+    return { status: 204 };
+  },
+);

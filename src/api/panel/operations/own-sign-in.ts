@@ -1,0 +1,85 @@
+import { Secret } from '../../../domain/credentials/secret.ts';
+import type { UserEntry } from '../../../domain/fleet/reader.ts';
+import { passwordFault } from '../../../domain/passwords/password-rules.ts';
+import type { PasskeyRecord } from '../../../domain/records/user-records.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
+import * as operations from '../../contract/panel/own-sign-in.ts';
+import { HttpRefusal } from '../../http/exchange.ts';
+import { setCookie } from '../request/cookies.ts';
+import { keepFlow, takeFlow } from '../request/flows.ts';
+import { panelRoute } from '../request/route.ts';
+
+/** PUT /panel/v1/me/password. */
+export const changePassword = panelRoute(operations.changePassword, async (request, services) => {
+  const { signedIn, origin, body } = request;
+  const { panel, passwords, signIns } = services;
+  if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
+  const { id, record } = signedIn.user;
+  const stored = record.password?.hash;
+  if (stored !== undefined) {
+    const seconds = await signIns.waitSeconds(record.login, id, undefined);
+    if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
+    const isRight = await passwords.matches(new Secret(body.current ?? ''), stored);
+    if (isRight === undefined) throw new HttpRefusal('overloaded');
+    if (!isRight) {
+      await signIns.failed(record.login, id);
+      throw new Refusal('sign_in_failed', 'current: this is not the password so far.');
+    }
+  }
+  const fault = passwordFault(body.password, record);
+  if (fault !== undefined) throw new Refusal('invalid_request', fault);
+  const hashed = await passwords.hash(new Secret(body.password));
+  if (hashed === undefined) throw new HttpRefusal('overloaded');
+  const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
+  await services.setPassword(origin, id, hashed, holds);
+  await services.sessions.endAll(origin, id, signedIn.session.id);
+  return { status: 204 };
+});
+
+const passkeyBody = ({ id, name, createdAt }: PasskeyRecord) => ({
+  passkeyId: id,
+  name,
+  createdAt: dateTime(createdAt),
+});
+
+/** GET /panel/v1/me/passkeys. */
+export const listPasskeys = panelRoute(operations.listPasskeys, ({ signedIn }) => ({
+  status: 200,
+  body: { passkeys: signedIn.user.record.passkeys.map(passkeyBody) },
+}));
+
+/** POST /panel/v1/me/passkeys/options. */
+export const beginPasskey = panelRoute(operations.beginPasskey, async (request, services) => {
+  const { id: userId, record } = request.signedIn.user;
+  const { login, name, passkeys } = record;
+  const about = { userId, login, name, passkeys: passkeys.map(({ id }) => id) };
+  const { challenge, options } = await beginRegistration(placeOf(request.panelOrigin), about);
+  const headers = keepFlow(request, services, 'passkey addition', { challenge, userId });
+  return { status: 200, headers, body: { options } };
+});
+
+/** POST /panel/v1/me/passkeys. */
+export const addPasskey = panelRoute(operations.addPasskey, async (request, services) => {
+  const { signedIn, origin, body, cookies } = request;
+  const flow = takeFlow(request, services, 'passkey addition');
+  const made =
+    flow?.userId === signedIn.user.id
+      ? await endRegistration(placeOf(request.panelOrigin), flow.challenge, body.response)
+      : undefined;
+  if (!made) throw new Refusal('invalid_request', 'response: the passkey does not fit the challenge; begin again.');
+  const { id, publicKey, transports } = made;
+  const passkey = { id, publicKey, transports, name: body.name, createdAt: origin.at };
+  await services.passkeys.add(origin, signedIn.user.id, passkey);
+  return { status: 201, headers: setCookie(cookies, cookies.flow, '', 0), body: passkeyBody(passkey) };
+});
+
+/** DELETE /panel/v1/me/passkeys/{passkeyId}. */
+export const removePasskey = panelRoute(
+  operations.removePasskey,
+  async ({ origin, signedIn, passkeyId }, { passkeys }) => {
+    await passkeys.remove(origin, signedIn.user.id, passkeyId);
+    return { status: 204 };
+  },
+);

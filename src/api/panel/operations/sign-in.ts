@@ -1,0 +1,89 @@
+import { Secret } from '../../../domain/credentials/secret.ts';
+import type { UserEntry } from '../../../domain/fleet/reader.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { beginAuthentication, endAuthentication, placeOf } from '../../../webauthn/webauthn.ts';
+import * as operations from '../../contract/panel/sign-in.ts';
+import { addressKey } from '../../http/client-address.ts';
+import { HttpRefusal, type Reply } from '../../http/exchange.ts';
+import { beginSession, browserMark } from '../request/begin-session.ts';
+import { keepFlow, takeFlow } from '../request/flows.ts';
+import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
+
+/** GET /panel/v1/sign-in. */
+export const readSignIn = openRoute(operations.readSignIn, (_request, { panel }) => ({
+  status: 200,
+  body: { password: panel.passwords, ...(panel.provider && { provider: panel.provider.name }) },
+}));
+
+const tooMany = (seconds: number): HttpRefusal => new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
+
+/** Counts an attempt of an address. @throws HttpRefusal `rate_limited` */
+export function chargeAddress({ client }: Pick<OpenRequest<unknown>, 'client'>, { signInRate }: PanelServices): void {
+  const seconds = signInRate.refuse(addressKey(client));
+  if (seconds !== undefined) throw tooMany(seconds);
+}
+
+/** POST /panel/v1/sign-in/password. A wrong name and a wrong password cannot be told apart, not even by their time. */
+export const signInByPassword = openRoute(operations.signInByPassword, async (request, services) => {
+  const { panel, users, signIns, passwords } = services;
+  if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
+  chargeAddress(request, services);
+  const { login, password } = request.body;
+  const user = await users.byLogin(login);
+  const seconds = await signIns.waitSeconds(login, user?.id, browserMark(request));
+  if (seconds !== undefined) throw tooMany(seconds);
+  const stored = user?.record.password?.hash;
+  const isRight = await passwords.matches(new Secret(password), stored);
+  if (isRight === undefined) throw new HttpRefusal('overloaded');
+  if (!isRight || !user || user.record.disabled || stored === undefined) {
+    await signIns.failed(login, user?.id);
+    throw new Refusal('sign_in_failed');
+  }
+  if (user.record.passkeys.length > 0) return await askForPasskey(request, services, user, stored);
+  const holds = ({ record }: UserEntry): boolean => record.password?.hash === stored;
+  const headers = await beginSession(request, services, { userId: user.id, method: 'password' }, holds);
+  return { status: 200, headers, body: { next: 'signed-in' } };
+});
+
+/** The second step: the password was right, and the user has a passkey. */
+async function askForPasskey(
+  request: OpenRequest<unknown>,
+  services: PanelServices,
+  { id: userId, record }: UserEntry,
+  hashed: string,
+): Promise<Reply> {
+  const allowed = record.passkeys.map(({ id }) => id);
+  const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin), allowed);
+  const headers = keepFlow(request, services, 'passkey sign-in', { challenge, userId, hashed });
+  return { status: 200, headers, body: { next: 'passkey', options } };
+}
+
+/** POST /panel/v1/sign-in/passkey/options. */
+export const beginPasskeySignIn = openRoute(operations.beginPasskeySignIn, async (request, services) => {
+  chargeAddress(request, services);
+  const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin));
+  return { status: 200, headers: keepFlow(request, services, 'passkey sign-in', { challenge }), body: { options } };
+});
+
+const NO_PASSKEY = 'The passkey was not accepted: it is not known here, or the sign-in took too long. Begin again.';
+
+/** POST /panel/v1/sign-in/passkey. */
+export const signInByPasskey = openRoute(operations.signInByPasskey, async (request, services) => {
+  chargeAddress(request, services);
+  const { response } = request.body;
+  const flow = takeFlow(request, services, 'passkey sign-in');
+  const passkeyId = typeof response['id'] === 'string' ? response['id'] : '';
+  const user = flow && passkeyId !== '' ? await services.passkeys.userOf(passkeyId) : undefined;
+  const known = user?.record.passkeys.find(({ id }) => id === passkeyId);
+  if (!flow || !user || !known || user.record.disabled) throw new Refusal('sign_in_failed', NO_PASSKEY);
+  if (flow.userId !== undefined && flow.userId !== user.id) throw new Refusal('sign_in_failed', NO_PASSKEY);
+  const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, response, known);
+  if (counter === undefined || !(await services.signIns.count(user.id, passkeyId, counter))) {
+    throw new Refusal('sign_in_failed', NO_PASSKEY);
+  }
+  const holds = ({ record }: UserEntry): boolean =>
+    record.passkeys.some(({ id }) => id === passkeyId) &&
+    (flow.hashed === undefined || record.password?.hash === flow.hashed);
+  const headers = await beginSession(request, services, { userId: user.id, method: 'passkey' }, holds);
+  return { status: 200, headers, body: { next: 'signed-in' } };
+});

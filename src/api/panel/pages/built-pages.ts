@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { PublicFile, type PublicFiles } from '../../operator/public-files.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { Pages } from './pages.ts';
+
+/*
+ * The pages as `npm run build:web` made them: one document for every address of a page, and files whose names hold a
+ * hash of their content. The document is never kept by a browser: after a sign-out nothing of it comes back.
+ */
+
+/**
+ * Nothing from another host, nothing inline, no eval; a text becomes markup nowhere (Trusted Types), and no other page
+ * frames this one.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const SAFE: readonly string[] = [
+  'Content-Security-Policy',
+  POLICY,
+  'X-Content-Type-Options',
+  'nosniff',
+  'Referrer-Policy',
+  'no-referrer',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+  'Permissions-Policy',
+  'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+];
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** A built file never changes under its name. */
+const KEPT = 'public, max-age=31536000, immutable';
+const NOT_BUILT = 'The pages of the panel are not built. Run: npm run build:web\n';
+
+/**
+ * The pages of a folder.
+ * @param folder with `index.html` and `assets`; where it has none, the pages say how to build them
+ * @param isTls whether browsers reach the panel by https alone
+ * @param references the reference of the APIs, which is served here as well
+ */
+export function builtPages(folder: URL, isHttps: () => boolean, references: PublicFiles): Pages {
+  const files = new Map<string, PublicFile>(Object.entries(references));
+  const page = documentOf(folder);
+  for (const name of page ? assetsOf(folder) : []) {
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    if (type === undefined) continue;
+    const read = (): Promise<Buffer> => readFile(new URL(`assets/${name}`, folder));
+    files.set(`/assets/${name}`, new PublicFile({ type, read, headers: SAFE }));
+  }
+  const send = (exchange: Exchange, file: PublicFile, cache: string | undefined): void => {
+    const { request } = exchange;
+    const compressed = (request.headers['accept-encoding'] ?? '').includes('gzip');
+    const headers = ['Content-Type', file.type, 'Vary', 'Accept-Encoding', ...file.headers];
+    if (compressed) headers.push('Content-Encoding', 'gzip');
+    if (isHttps()) headers.push('Strict-Transport-Security', 'max-age=31536000');
+    file
+      .content({ compressed })
+      .then((body) => exchange.reply({ status: 200, body, headers, ...(cache !== undefined && { cache }) }))
+      .catch((error: unknown) => exchange.fail(error));
+  };
+  return {
+    serve(exchange) {
+      const { request } = exchange;
+      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+      const file = files.get(path);
+      if (file) {
+        exchange.route = path.startsWith('/assets/') ? '/assets' : path;
+        send(exchange, file, path.startsWith('/assets/') ? KEPT : undefined);
+        return true;
+      }
+      if (!isPage(path, request)) return false;
+      exchange.route = '/';
+      if (page) send(exchange, page, undefined);
+      else exchange.reply({ status: 503, body: NOT_BUILT, headers: ['Content-Type', 'text/plain; charset=utf-8'] });
+      return true;
+    },
+  };
+}
+
+/** Every address without a dot is one of a page: the script in the document knows which there are. */
+const isPage = (path: string, { headers }: IncomingMessage): boolean =>
+  /^\/[A-Za-z0-9/-]*$/.test(path) && (path === '/' || (headers.accept ?? '*/*').includes('*/*'));
+
+function documentOf(folder: URL): PublicFile | undefined {
+  try {
+    const text = readFileSync(new URL('index.html', folder));
+    return new PublicFile({ type: 'text/html; charset=utf-8', read: async () => text, headers: SAFE });
+  } catch {
+    return undefined;
+  }
+}
+
+function assetsOf(folder: URL): readonly string[] {
+  try {
+    return readdirSync(new URL('assets', folder));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,42 @@
+import type { UserEntry } from '../../../domain/fleet/reader.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import type { SessionRecord } from '../../../domain/records/user-records.ts';
+import { generateSecretWord } from '../../../domain/credentials/random-ids.ts';
+import { setCookie } from './cookies.ts';
+import type { OpenRequest, PanelServices } from './route.ts';
+
+const BROWSER_SECONDS = 365 * 86_400;
+const MARK = /^[0-9A-Za-z]{43}$/;
+
+/** The mark of the request's browser: somebody has signed in from it before. */
+export function browserMark({ cookie, cookies }: Pick<OpenRequest<unknown>, 'cookie' | 'cookies'>): string | undefined {
+  const mark = cookie(cookies.browser);
+  return mark !== undefined && MARK.test(mark) ? mark : undefined;
+}
+
+/**
+ * Begins a session in the request's browser, in the place of one that it had.
+ * @param holds whether the user, as the commit reads him, is still the one who was let in
+ * @returns the headers that give the browser the session, and forget the sign-in that was under way
+ * @throws Refusal `sign_in_failed`; StoreUnavailable; Busy
+ */
+export async function beginSession(
+  request: OpenRequest<unknown>,
+  { sessions, signIns, random }: PanelServices,
+  { userId, method, identity }: Pick<SessionRecord, 'userId' | 'method' | 'identity'>,
+  holds: (user: UserEntry) => boolean,
+): Promise<readonly string[]> {
+  const { cookies, browser } = request;
+  const origin = request.originOf(`user:${userId}`);
+  const drawn = sessions.draw({ userId, method, browser, ...(identity && { identity }) }, origin.at);
+  const before = await request.optionalSession();
+  const replaced = before?.user.id === userId ? before.session.id : undefined;
+  await sessions.begin(origin, drawn, holds, replaced);
+  const mark = browserMark(request) ?? generateSecretWord(random);
+  await signIns.succeeded(userId, mark);
+  return [
+    ...setCookie(cookies, cookies.session, drawn.token, Math.floor(LIMITS.sessionMs / 1000)),
+    ...setCookie(cookies, cookies.browser, mark, BROWSER_SECONDS),
+    ...setCookie(cookies, cookies.flow, '', 0),
+  ];
+}

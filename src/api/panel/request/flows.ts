@@ -1,0 +1,58 @@
+import * as z from 'zod';
+import { setCookie } from './cookies.ts';
+import { FLOW_SECONDS } from './sealed-cookie.ts';
+import type { OpenRequest, PanelServices, SpentChallenges } from './route.ts';
+
+/*
+ * What a sign-in remembers between two of its requests lies in the browser, sealed (sealed-cookie.ts). A challenge is
+ * good once on each replica, so that a cookie that was copied is of no use after it.
+ */
+
+/** Challenges that a replica remembers as spent; each is too old after `FLOW_SECONDS` anyway. */
+const SPENT_MAX = 20_000;
+
+/** Remembers the challenges that were answered on this replica. */
+export function createSpentChallenges(): SpentChallenges {
+  const spent = new Set<string>();
+  return {
+    spend(challenge) {
+      if (spent.has(challenge)) return false;
+      spent.add(challenge);
+      const [oldest] = spent;
+      if (spent.size > SPENT_MAX && oldest !== undefined) spent.delete(oldest);
+      return true;
+    },
+  };
+}
+
+const passkeyFlow = z.object({
+  challenge: z.string(),
+  /** The user whose password was right, or who adds a passkey; absent where any passkey will do. */
+  userId: z.string().optional(),
+  /** The hash of the password that was right, so that a new one ends the sign-in. */
+  hashed: z.string().optional(),
+});
+export type PasskeyFlow = z.infer<typeof passkeyFlow>;
+export type PasskeyPurpose = 'passkey sign-in' | 'passkey addition';
+
+/** The header that keeps a flow in the browser. */
+export function keepFlow(
+  { cookies }: Pick<OpenRequest<unknown>, 'cookies'>,
+  { sealedCookies }: Pick<PanelServices, 'sealedCookies'>,
+  purpose: PasskeyPurpose,
+  flow: PasskeyFlow,
+): readonly [string, string] {
+  return setCookie(cookies, cookies.flow, sealedCookies.seal(purpose, flow), FLOW_SECONDS);
+}
+
+/** The flow of the browser, whose challenge is spent with this; undefined where there is none, or it was used before. */
+export function takeFlow(
+  { cookies, cookie }: Pick<OpenRequest<unknown>, 'cookies' | 'cookie'>,
+  { sealedCookies, spentChallenges }: Pick<PanelServices, 'sealedCookies' | 'spentChallenges'>,
+  purpose: PasskeyPurpose,
+): PasskeyFlow | undefined {
+  const sealed = cookie(cookies.flow);
+  const opened = sealed === undefined ? undefined : passkeyFlow.safeParse(sealedCookies.open(purpose, sealed));
+  if (opened?.success !== true) return undefined;
+  return spentChallenges.spend(opened.data.challenge) ? opened.data : undefined;
+}

@@ -1,0 +1,122 @@
+import { ABSENT, type Store } from '../../store/port.ts';
+import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import { LIMITS } from '../limits.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
+import { Refusal } from '../refusal.ts';
+import { passkeyKey } from './user-state.ts';
+import { existingUser } from './users.ts';
+
+/** The passkeys of users: credentials of WebAuthn, each of one user. */
+export interface Passkeys {
+  /** The user of a passkey; undefined where nobody has it. @throws StoreUnavailable; BadRecord */
+  userOf(passkeyId: string): Promise<UserEntry | undefined>;
+  /**
+   * Adds a passkey.
+   * @throws Refusal `not_found`, `invalid_request` where somebody has it, or there are `LIMITS.passkeysPerUserMax`;
+   * StoreUnavailable; Busy
+   */
+  add(origin: Origin, userId: string, passkey: PasskeyRecord): Promise<void>;
+  /**
+   * Removes a passkey.
+   * @throws Refusal `not_found`, `invalid_request` where it is the last way to sign in; StoreUnavailable; Busy
+   */
+  remove(origin: Origin, userId: string, passkeyId: string): Promise<void>;
+}
+
+/** Creates the operations on passkeys; see `Passkeys`. */
+export function createPasskeys(deps: MutationDeps): Passkeys {
+  return {
+    userOf: (passkeyId) => userOf(deps, passkeyId),
+    add: (origin, userId, passkey) => add(deps, origin, userId, passkey),
+    remove: (origin, userId, passkeyId) => remove(deps, origin, userId, passkeyId),
+  };
+}
+
+async function userOf(
+  { store, fleet }: { readonly store: Store; readonly fleet: Fleet },
+  passkeyId: string,
+): Promise<UserEntry | undefined> {
+  const entry = await store.get(passkeyKey(passkeyId));
+  if (!entry) return undefined;
+  const user = await (await fleet.current()).user(parseRecord(userLocatorSchema, entry).record.userId);
+  return user?.record.passkeys.some(({ id }) => id === passkeyId) === true ? user : undefined;
+}
+
+async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: PasskeyRecord): Promise<void> {
+  await mutate<void>(deps, origin, async (reader) => {
+    const user = await existingUser(reader, userId);
+    if (user.record.passkeys.length >= LIMITS.passkeysPerUserMax) {
+      throw new Refusal('invalid_request', `You have ${LIMITS.passkeysPerUserMax} passkeys; remove one first.`);
+    }
+    const key = passkeyKey(passkey.id);
+    if (await deps.store.get(key)) throw new Refusal('invalid_request', 'This passkey is added already.');
+    return {
+      ...userStep(user, { passkeys: 'added' }),
+      expect: [
+        { key: KEYS.user(userId), revision: user.revision },
+        { key, revision: ABSENT },
+      ],
+      write: [
+        put(KEYS.user(userId), { ...user.record, passkeys: [...user.record.passkeys, passkey] }),
+        put(key, { userId }),
+      ],
+    };
+  });
+}
+
+async function remove(deps: MutationDeps, origin: Origin, userId: string, passkeyId: string): Promise<void> {
+  await mutate<void>(deps, origin, async (reader) => {
+    const user = await existingUser(reader, userId);
+    const passkeys = user.record.passkeys.filter(({ id }) => id !== passkeyId);
+    if (passkeys.length === user.record.passkeys.length) throw new Refusal('not_found');
+    const record = { ...user.record, passkeys };
+    refuseLastWay(record);
+    return {
+      ...userStep(user, { passkeys: 'removed' }),
+      expect: [{ key: KEYS.user(userId), revision: user.revision }],
+      write: [put(KEYS.user(userId), record), { remove: passkeyKey(passkeyId) }],
+      withdraws: true,
+    };
+  });
+}
+
+const userStep = ({ id }: UserEntry, detail: Readonly<Record<string, string>>) =>
+  ({
+    accountId: OPERATOR_AUDIT,
+    action: 'user.changed',
+    detail: { userId: id, ...detail },
+    result: undefined,
+  }) as const;
+
+/** @throws Refusal `invalid_request` where the user could sign in no more */
+export function refuseLastWay({ password, passkeys, identities }: UserRecord): void {
+  if (password || passkeys.length > 0 || identities.length > 0) return;
+  throw new Refusal('invalid_request', 'This is the last way in which you can sign in: add another one first.');
+}
+
+/** Sets the password of a user. @param hashed as it is stored @throws Refusal `not_found`; StoreUnavailable; Busy */
+export async function setPassword(
+  deps: MutationDeps,
+  origin: Origin,
+  userId: string,
+  hashed: string,
+  holds: (user: UserEntry) => boolean,
+): Promise<void> {
+  await mutate<void>(deps, origin, async (reader: FleetReader) => {
+    const user = await existingUser(reader, userId);
+    // Two changes at once: the second one was judged by a password that is none any more.
+    if (!holds(user)) throw new Refusal('sign_in_failed');
+    const record = { ...user.record, password: { hash: hashed, at: origin.at } };
+    return {
+      ...userStep(user, { password: 'set' }),
+      expect: [{ key: KEYS.user(userId), revision: user.revision }],
+      write: [put(KEYS.user(userId), record)],
+    };
+  });
+}

@@ -1,0 +1,88 @@
+import { builtPages } from '../api/panel/pages/built-pages.ts';
+import { createSharedReads } from '../api/panel/live/shared-reads.ts';
+import type { PanelDeps } from '../api/panel/panel-server.ts';
+import { createSpentChallenges } from '../api/panel/request/flows.ts';
+import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
+import { ConfigError } from '../config/config-error.ts';
+import type { PanelConfig } from '../config/panel.ts';
+import { createNewestAudit } from '../domain/audit/newest.ts';
+import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
+import { argon2IsThere, createPasswords } from '../domain/passwords/password-hash.ts';
+import type { RateWindow } from '../domain/rate-window/local-window.ts';
+import { createReviewCounts } from '../domain/review-queue/review-counts.ts';
+import { createServiceState } from '../domain/service-state/service-state.ts';
+import { createAcceptLink } from '../domain/users/accept-link.ts';
+import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
+import { createSignIns } from '../domain/users/sign-ins.ts';
+import { createPanelRate, createSignInRate } from './admission-services.ts';
+import type { Core } from './core.ts';
+import type { DomainServices } from './domain-services.ts';
+import { referenceFiles } from './reference.ts';
+
+/* The part of the composition root that only the panel's listener uses. */
+
+/** Where `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package. */
+const PAGES = new URL('../../web/dist/', import.meta.url);
+
+/**
+ * The public origin of the panel.
+ * @param port of its listener on this replica, which the system may have chosen; 0 where another role serves it
+ */
+export function panelUrlOf({ config }: Pick<Core, 'config'>, port: number): string {
+  const scheme = config.tls.panel === undefined ? 'http' : 'https';
+  return config.panel?.url ?? `${scheme}://localhost:${port || (config.listen.panel?.port ?? 0)}`;
+}
+
+/** The services and settings of the panel's listener. @param port of the listener, once the system has chosen it */
+export function panelDeps(
+  core: Core,
+  shared: {
+    readonly domain: DomainServices;
+    readonly limitedAccounts: LimitedAccounts;
+    readonly rateWindow: RateWindow;
+  },
+  panel: PanelConfig,
+  port: () => number,
+): Pick<PanelDeps, 'services' | 'pages' | 'isTls' | 'rate'> {
+  const { config, fleet, keyRing, random, clock, store } = core;
+  const isTls = config.tls.panel !== undefined;
+  if (panel.passwords && !argon2IsThere()) {
+    throw new ConfigError('MUSTER_PANEL_PASSWORDS: this Node has no Argon2 (24.7 and newer have); set it to off');
+  }
+  const { mutations, links } = shared.domain;
+  const url = (): string => panelUrlOf(core, port());
+  return {
+    services: {
+      ...shared.domain,
+      fleet,
+      store,
+      clock,
+      limitedAccounts: shared.limitedAccounts,
+      rateFill: (accountId) => shared.rateWindow.fills().get(accountId) ?? 0,
+      sealedCookies: createSealedCookies({ keyRing, random, clock }),
+      random,
+      passwords: createPasswords({ random }),
+      passkeys: createPasskeys(mutations),
+      signIns: createSignIns(core),
+      acceptLink: createAcceptLink({ ...mutations, links }),
+      setPassword: (...change) => setPassword(mutations, ...change),
+      signInRate: createSignInRate({ clock }),
+      spentChallenges: createSpentChallenges(),
+      panelUrl: url,
+      newestAudit: createNewestAudit(core),
+      countReviews: createReviewCounts(core),
+      serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
+      sharedReads: createSharedReads({ clock }),
+      pollIntervalSeconds: config.pollIntervalSeconds,
+      panel: {
+        ...panel,
+        get url() {
+          return url();
+        },
+      },
+    },
+    pages: builtPages(PAGES, () => url().startsWith('https:'), referenceFiles()),
+    isTls,
+    rate: createPanelRate({ clock }),
+  };
+}
