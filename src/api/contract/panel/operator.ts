@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { accountId, count, described, double, instant, instantOrNull, userId } from '../fields.ts';
+import { accountId, appId, count, described, double, instant, instantOrNull, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from '../operator/accounts.ts';
 import { changeAccountApp, listAccountApps } from '../operator/apps.ts';
@@ -136,7 +136,7 @@ const found = z
       'The accounts, by name.',
       undefined,
     ),
-    app: described(z.object({ accountId, appId: z.string() }).nullable(), 'The app with this id.', undefined),
+    app: described(z.object({ accountId, appId }).nullable(), 'The app with this id.', undefined),
     user: described(z.object({ userId }).nullable(), 'The user with this id.', undefined),
   })
   .meta({ id: 'Found', description: 'What was found.' });
