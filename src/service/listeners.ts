@@ -164,8 +164,10 @@ export async function openListeners(
     overloaded: 'overloaded',
     poolOf: ({ url = '' }) => POOLS.get(url.split('?', 1)[0] ?? '') ?? 'ordinary',
   };
-  const panel: ListenerKind | undefined = config.panel && {
-    handle: createPanelServer({ ...base, trustedProxies, ...panelDeps(core, shared, config.panel, () => panelPort) }),
+  const panelParts = config.panel && panelDeps(core, shared, config.panel, () => panelPort);
+  const panel: ListenerKind | undefined = panelParts && {
+    handle: createPanelServer({ ...base, trustedProxies, ...panelParts }),
+    parked: () => panelParts.live.open,
     belowRouting: 'invalid_request',
     overloaded: 'overloaded',
   };

@@ -1,8 +1,9 @@
 import { builtPages } from '../api/panel/pages/built-pages.ts';
-import { createSharedReads } from '../api/panel/live/shared-reads.ts';
+import { createLiveHub } from '../api/panel/live/live-hub.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
 import { createSpentChallenges } from '../api/panel/request/flows.ts';
 import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
+import { createWatchedReads } from '../api/panel/request/shared-reads.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { PanelConfig } from '../config/panel.ts';
 import { createNewestAudit } from '../domain/audit/newest.ts';
@@ -40,16 +41,24 @@ export function panelDeps(
     readonly domain: DomainServices;
     readonly limitedAccounts: LimitedAccounts;
     readonly rateWindow: RateWindow;
+    readonly leaving: AbortSignal;
   },
   panel: PanelConfig,
   port: () => number,
-): Pick<PanelDeps, 'services' | 'pages' | 'isTls' | 'rate'> {
+): Pick<PanelDeps, 'services' | 'pages' | 'live' | 'isTls' | 'rate'> {
   const { config, fleet, keyRing, random, clock, store } = core;
   const isTls = config.tls.panel !== undefined;
   if (panel.passwords && !argon2IsThere()) {
     throw new ConfigError('MUSTER_PANEL_PASSWORDS: this Node has no Argon2 (24.7 and newer have); set it to off');
   }
   const { mutations, links } = shared.domain;
+  const countReviews = createReviewCounts(core);
+  const watched = createWatchedReads({
+    ...shared.domain,
+    clock,
+    countReviews,
+    limitedAccounts: shared.limitedAccounts,
+  });
   const url = (): string => panelUrlOf(core, port());
   return {
     services: {
@@ -70,9 +79,8 @@ export function panelDeps(
       spentChallenges: createSpentChallenges(),
       panelUrl: url,
       newestAudit: createNewestAudit(core),
-      countReviews: createReviewCounts(core),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
-      sharedReads: createSharedReads({ clock }),
+      watched,
       pollIntervalSeconds: config.pollIntervalSeconds,
       panel: {
         ...panel,
@@ -82,6 +90,13 @@ export function panelDeps(
       },
     },
     pages: builtPages(PAGES, () => url().startsWith('https:'), referenceFiles()),
+    live: createLiveHub({
+      ...core,
+      watched,
+      sessionUses: shared.domain.sessionUses,
+      revision: () => core.watchCache.applied,
+      leaving: shared.leaving,
+    }),
     isTls,
     rate: createPanelRate({ clock }),
   };

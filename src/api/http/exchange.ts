@@ -209,6 +209,17 @@ export class Exchange {
   }
 
   /**
+   * Begins a response without an end of its own, which the caller writes from here on. It counts as ended now: how long
+   * it lasts says nothing of the service.
+   */
+  open(headers: readonly string[]): void {
+    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    this.response.writeHead(200, all);
+    this.response.flushHeaders();
+    this.#ended(200, '');
+  }
+
+  /**
    * Sends the response that an error stands for. An outage of the store, and work that is given up at a bound, are 502
    * (H15), and so is a replica that is configured wrongly; the log names the reason. Any other error is 502 and logged as an error, since a person must act.
    */

@@ -176,8 +176,10 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
 
   function backup(request: Request, response: Response): void {
     const exchange = exchangeOf(response);
-    sendBackup(exchange, actorIn(response), queryOf(request, readBackup), deps.services.backups).catch(
-      (error: unknown) => exchange.fail(error),
+    exchange.route = readBackup.path;
+    const origin = exchange.origin(actorIn(response));
+    sendBackup(exchange, origin, queryOf(request, readBackup), deps.services.backups).catch((error: unknown) =>
+      exchange.fail(error),
     );
   }
 

@@ -1,10 +1,16 @@
+import type { Rollout } from '../../domain/otel-config/rollout.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/service.ts';
 import { route } from './route.ts';
 
-/** GET /operator/v1/accounts/{accountId}/rollout: how far the current configuration has come. */
-export const readRollout = route(operations.readRollout, async ({ accountId }, { rollouts }) => {
-  const { failures, ...counts } = await rollouts.of(accountId);
-  const failureBodies = failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) }));
-  return { status: 200, body: { ...counts, failures: failureBodies } };
+/** A rollout as it is sent. */
+export const rolloutBody = ({ failures, ...counts }: Rollout): object => ({
+  ...counts,
+  failures: failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) })),
 });
+
+/** GET /operator/v1/accounts/{accountId}/rollout: how far the current configuration has come. */
+export const readRollout = route(operations.readRollout, async ({ accountId }, { rollouts }) => ({
+  status: 200,
+  body: rolloutBody(await rollouts.of(accountId)),
+}));

@@ -11,6 +11,11 @@ import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/ex
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
 import { fieldsOf, idempotencyKeyOf } from '../http/request-headers.ts';
+import { readEvents } from '../contract/panel/live.ts';
+import { readPanelBackup } from '../contract/panel/operator.ts';
+import { sendBackup } from '../operator/backup.ts';
+import type { LiveHub } from './live/live-hub.ts';
+import { sendEvents } from './live/send-events.ts';
 import type { Pages } from './pages/pages.ts';
 import { browserName } from './request/browser-name.ts';
 import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
@@ -23,12 +28,13 @@ import {
   type PanelServices,
 } from './request/route.ts';
 import { originOf, refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts';
-import { ROUTES } from './routes.ts';
+import { OPERATIONS, ROUTES } from './routes.ts';
 
 /** The services and checks that the panel's listener uses. */
 export interface PanelDeps extends ExchangeDeps {
   readonly services: PanelServices;
   readonly pages: Pages;
+  readonly live: LiveHub;
   readonly isTls: boolean;
   readonly trustedProxies: TrustedProxies;
   /** Guards an account against a user of its own who asks without pause; each replica counts for itself. */
@@ -46,7 +52,7 @@ const exchangeOf = (response: Response): Exchange => localsOf(response).exchange
 
 type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
-const templateOf = templateFinder(ROUTES);
+const templateOf = templateFinder(OPERATIONS);
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /**
@@ -57,11 +63,13 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   const { services, pages } = deps;
   const app = bareExpress();
   app.use(begin);
+  app.get(readEvents.path, streamed('signed-in', events));
+  app.get(readPanelBackup.path, streamed('operator', backup));
   // The body of each is judged by its own schema, which its handler is written for.
   for (const route of ROUTES as readonly unknown[] as readonly AnyRoute<z.core.$ZodShape>[]) {
     app[route.method](route.path, operation(route));
   }
-  refuseOtherMethods(app, ROUTES, exchangeOf);
+  refuseOtherMethods(app, OPERATIONS, exchangeOf);
   app.use((request: Request, response: Response) => {
     const isApi = request.path === '/panel/v1' || request.path.startsWith('/panel/v1/');
     const exchange = exchangeOf(response);
@@ -89,6 +97,32 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   function cameByTls(request: Request): boolean {
     if (!deps.trustedProxies.has(request.socket.remoteAddress)) return false;
     return fieldsOf(request, 'x-forwarded-proto').join(',').split(',').at(-1)?.trim().toLowerCase() === 'https';
+  }
+
+  /** An answer that is no route's: it lasts. */
+  function streamed(
+    need: Need,
+    send: (exchange: Exchange, signedIn: SignedIn, query: URLSearchParams) => Promise<void>,
+  ) {
+    return (request: Request, response: Response): void => {
+      const { exchange } = localsOf(response);
+      const begun = async (): Promise<void> => {
+        refuseForeignRead(request);
+        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need));
+        await send(exchange, signedIn, new URLSearchParams(request.url.split('?')[1] ?? ''));
+      };
+      begun().catch((error: unknown) => (response.headersSent ? response.destroy() : exchange.fail(error)));
+    };
+  }
+
+  async function events(exchange: Exchange, signedIn: SignedIn, query: URLSearchParams): Promise<void> {
+    await exchange.inTime(sendEvents(exchange, signedIn, query, deps.live));
+  }
+
+  async function backup(exchange: Exchange, { session, user }: SignedIn, query: URLSearchParams): Promise<void> {
+    const guard = sessionGuard(session.id, 'operator');
+    const origin = { ...exchange.origin(`user:${user.id}`), guard };
+    await sendBackup(exchange, origin, query, services.backups, 'attachment; filename="muster.backup"');
   }
 
   function operation<Shape extends z.core.$ZodShape>(route: AnyRoute<Shape>) {
@@ -124,7 +158,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
     const idempotencyKey = key === undefined ? undefined : `${signedIn.user.id}:${key}`;
     const reply = await inTime(exchange, route, route.handle({ ...signed, body, query, idempotencyKey }, services));
-    if (isWrite(request.method) && ids.accountId !== '') services.sharedReads.forget(ids.accountId);
+    if (isWrite(request.method) && ids.accountId !== '') services.watched.forget(ids.accountId);
     return reply;
   }
 

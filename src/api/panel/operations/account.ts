@@ -49,11 +49,11 @@ async function appsByStatus(account: AccountReader, { clock, pollIntervalSeconds
 /** The page shows its other numbers where the ledger cannot be read. */
 async function monthSoFar(
   { accountId, inTime }: PanelRequest<unknown>,
-  { usages, clock, sharedReads }: PanelServices,
+  { watched, clock }: PanelServices,
 ): Promise<operations.Overview['month']> {
   const month = dayAt(clock.now()).slice(0, 7);
   try {
-    const usage = await sharedReads.get(accountId, 'usage', () => usages.read({ month, of: { accountId } }, inTime));
+    const usage = await inTime(watched.usage(accountId));
     const [own] = usage.accounts;
     const { currency, pricePerDaemonMonth, complete } = usage;
     if (!own || usage.month !== month) return null;
@@ -66,19 +66,16 @@ async function monthSoFar(
 }
 
 /** GET /panel/v1/accounts/{accountId}/rate-limit. */
-export const readAccountRate = panelRoute(
-  operations.readAccountRate,
-  async ({ accountId }, { limitedAccounts, rateFill, sharedReads }) => {
-    const { accounts } = await sharedReads.get(accountId, 'limits', () => limitedAccounts.current());
-    const limited = accounts.find((account) => account.accountId === accountId);
-    const body: operations.AccountRate = {
-      most: LIMITS.requestsPerWindowMax,
-      fill: Math.min(1, Math.max(limited?.fill ?? 0, rateFill(accountId))),
-      refused: limited?.refused ?? 0,
-      refusedBy: (limited?.by ?? []).map(({ keyId, operation, refused }) => ({ keyId, operation, refused })),
-      limitedSince: limited?.since === undefined ? null : dateTime(limited.since),
-      liftsAt: limited?.liftsAt === undefined ? null : dateTime(limited.liftsAt),
-    };
-    return { status: 200, body };
-  },
-);
+export const readAccountRate = panelRoute(operations.readAccountRate, async ({ accountId }, { rateFill, watched }) => {
+  const { accounts } = await watched.limits(accountId);
+  const limited = accounts.find((account) => account.accountId === accountId);
+  const body: operations.AccountRate = {
+    most: LIMITS.requestsPerWindowMax,
+    fill: Math.min(1, Math.max(limited?.fill ?? 0, rateFill(accountId))),
+    refused: limited?.refused ?? 0,
+    refusedBy: (limited?.by ?? []).map(({ keyId, operation, refused }) => ({ keyId, operation, refused })),
+    limitedSince: limited?.since === undefined ? null : dateTime(limited.since),
+    liftsAt: limited?.liftsAt === undefined ? null : dateTime(limited.liftsAt),
+  };
+  return { status: 200, body };
+});

@@ -16,7 +16,7 @@ import { verifyAudit, verifyServiceAudit } from '../../operator/audit-verificati
 import { readKeys, rotateKeys } from '../../operator/keys.ts';
 import { readRateLimits } from '../../operator/rate-limits.ts';
 import { decideReview } from '../../operator/review-queue.ts';
-import { readRollout } from '../../operator/rollout.ts';
+import { rolloutBody } from '../../operator/rollout.ts';
 import type { OperatorRoute } from '../../operator/route.ts';
 import { readUsage } from '../../operator/usage.ts';
 import { changeUser, createUser, listUsers, resetUser } from '../../operator/users.ts';
@@ -65,10 +65,7 @@ export const changePanelUser = asOperator(operations.changePanelUser, changeUser
 export const resetPanelUser = asOperator(operations.resetPanelUser, resetUser);
 
 /** The rollout of an account: read once for all who watch it. */
-export const readAccountRollout = panelRoute(readAccountRolloutOperation, async (request, services) => ({
+export const readAccountRollout = panelRoute(readAccountRolloutOperation, async ({ accountId }, { watched }) => ({
   status: 200,
-  body: await services.sharedReads.get(request.accountId, 'rollout', async () => {
-    const { body } = await readRollout.handle(request, services);
-    return body as object;
-  }),
+  body: rolloutBody(await watched.rollout(accountId)),
 }));

@@ -45,13 +45,10 @@ function questionOf(query: URLSearchParams): AuditQuestion {
 export const listReviews = panelRoute(operations.listReviews, listReviewQueue.handle);
 
 /** GET /panel/v1/accounts/{accountId}/review-queue/counts. */
-export const countReviews = panelRoute(
-  operations.countReviews,
-  async ({ accountId }, { countReviews: count, sharedReads }) => ({
-    status: 200,
-    body: await sharedReads.get(accountId, 'reviews', () => count(accountId)),
-  }),
-);
+export const countReviews = panelRoute(operations.countReviews, async ({ accountId }, { watched }) => ({
+  status: 200,
+  body: await watched.reviews(accountId),
+}));
 
 /** GET /panel/v1/accounts/{accountId}/usage: shown as JSON, or downloaded, which the audit tells. */
 export const readAccountUsage = panelRoute(

@@ -5,7 +5,6 @@ import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import type { CountReviews } from '../../../domain/review-queue/review-counts.ts';
 import type { ReadServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
@@ -19,7 +18,6 @@ import type { SignIns } from '../../../domain/users/sign-ins.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig } from '../../../config/panel.ts';
-import type { Watched } from '../../contract/panel/live.ts';
 import {
   ACCOUNT_ID,
   APP_ID,
@@ -36,6 +34,7 @@ import type { OperatorRequest, OperatorServices } from '../../operator/route.ts'
 import type { Services as V1Services } from '../../v1/operations/route.ts';
 import type { CookieNames } from './cookies.ts';
 import type { SealedCookies } from './sealed-cookie.ts';
+import type { WatchedReads } from './shared-reads.ts';
 
 /** The services that the operations of the panel use. */
 export interface PanelServices extends OperatorServices, V1Services {
@@ -58,9 +57,8 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly sessions: Sessions;
   readonly sealedCookies: SealedCookies;
   readonly newestAudit: NewestAudit;
-  readonly countReviews: CountReviews;
   readonly serviceState: ReadServiceState;
-  readonly sharedReads: SharedReads;
+  readonly watched: WatchedReads;
   /** How full the window of an account is, as this replica knows it: 0 to 1. */
   readonly rateFill: (accountId: string) => number;
   readonly clock: Pick<Clock, 'now'>;
@@ -74,14 +72,6 @@ export interface PanelServices extends OperatorServices, V1Services {
 export interface SpentChallenges {
   /** @returns whether the challenge was not spent before */
   spend(challenge: string): boolean;
-}
-
-/** Reads what memory does not hold once for all viewers of an account, every few seconds at most. */
-export interface SharedReads {
-  /** The outcome of the last read, or of a new one. @throws whatever `read` throws; a failure is not kept */
-  get<T extends object>(accountId: string, what: Watched, read: () => Promise<T>): Promise<T>;
-  /** Forgets what was read of an account, after a change of it by this replica. */
-  forget(accountId: string): void;
 }
 
 /** The shapes of the ids in a path, by name; another shape is 404. */

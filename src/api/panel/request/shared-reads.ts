@@ -1,0 +1,98 @@
+import type { LimitedAccounts } from '../../../domain/limited-accounts/service.ts';
+import type { RateLimits } from '../../../domain/limited-accounts/limited-accounts.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import type { Usage, Usages } from '../../../domain/metering/usage.ts';
+import type { Rollout, Rollouts } from '../../../domain/otel-config/rollout.ts';
+import type { CountReviews, ReviewCounts } from '../../../domain/review-queue/review-counts.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { dayAt } from '../../../time/utc-days.ts';
+import type { Watched } from '../../contract/panel/live.ts';
+
+/** Accounts whose reads are kept; the one that was asked for longest ago is forgotten first. */
+const ACCOUNTS_KEPT_MAX = 500;
+
+interface Kept {
+  readonly at: number;
+  readonly value: Promise<object>;
+}
+
+/** What memory does not hold of an account: each is at most `LIMITS.watchedReadsEveryMs` old. */
+export interface WatchedReads extends Readonly<Record<Watched, (accountId: string) => Promise<object>>> {
+  /** @throws Refusal `not_found`; StoreUnavailable */
+  rollout(accountId: string): Promise<Rollout>;
+  /** @throws Refusal `not_found`; StoreUnavailable */
+  reviews(accountId: string): Promise<ReviewCounts>;
+  /** The usage of this month. @throws Refusal `not_found`; StoreUnavailable; BadRecord */
+  usage(accountId: string): Promise<Usage>;
+  /** Of all accounts. @throws StoreUnavailable; BadRecord */
+  limits(accountId: string): Promise<RateLimits>;
+  /** Forgets what was read of an account, after a change of it by this replica. */
+  forget(accountId: string): void;
+}
+
+interface WatchedReadsDeps {
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly rollouts: Rollouts;
+  readonly countReviews: CountReviews;
+  readonly usages: Usages;
+  readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
+}
+
+/** Reads for all viewers of an account together. */
+export function createWatchedReads(deps: WatchedReadsDeps): WatchedReads {
+  const { clock, rollouts, countReviews, usages, limitedAccounts } = deps;
+  const shared = createSharedReads(deps);
+  const monthOf = (): string => dayAt(clock.now()).slice(0, 7);
+  return {
+    rollout: (accountId) => shared.get(accountId, 'rollout', () => rollouts.of(accountId)),
+    reviews: (accountId) => shared.get(accountId, 'reviews', () => countReviews(accountId)),
+    usage: (accountId) =>
+      shared.get(accountId, 'usage', () =>
+        usages.read({ month: monthOf(), of: { accountId } }, async (work) => await work),
+      ),
+    limits: (accountId) => shared.get(accountId, 'limits', () => limitedAccounts.current()),
+    forget: (accountId) => shared.forget(accountId),
+  };
+}
+
+/** Reads that are shared for a while. */
+export interface SharedReads {
+  /** The outcome of the last read, or of a new one. @throws whatever `read` throws; a failure is not kept */
+  get<T extends object>(accountId: string, what: Watched, read: () => Promise<T>): Promise<T>;
+  forget(accountId: string): void;
+}
+
+/**
+ * What memory does not hold, read once for all viewers of an account: those who ask within `LIMITS.watchedReadsEveryMs`
+ * get the same outcome. A failure is not kept.
+ */
+export function createSharedReads({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }): SharedReads {
+  const byAccount = new Map<string, Map<Watched, Kept>>();
+
+  function keptOf(accountId: string): Map<Watched, Kept> {
+    const kept = byAccount.get(accountId) ?? new Map<Watched, Kept>();
+    byAccount.delete(accountId);
+    byAccount.set(accountId, kept);
+    const [oldest] = byAccount.keys();
+    if (byAccount.size > ACCOUNTS_KEPT_MAX && oldest !== undefined) byAccount.delete(oldest);
+    return kept;
+  }
+
+  return {
+    get<T extends object>(accountId: string, what: Watched, read: () => Promise<T>): Promise<T> {
+      const kept = keptOf(accountId);
+      const before = kept.get(what);
+      if (before && clock.monotonic() - before.at < LIMITS.watchedReadsEveryMs) return before.value as Promise<T>;
+      const value = read();
+      const now: Kept = { at: clock.monotonic(), value };
+      kept.set(what, now);
+      value.catch(() => {
+        if (kept.get(what) === now) kept.delete(what);
+      });
+      return value;
+    },
+    forget(accountId) {
+      byAccount.delete(accountId);
+    },
+  };
+}
