@@ -61,8 +61,23 @@ describeWithHelm('the product', () => {
       type: 'etcd',
       etcd: { endpoints: ['https://etcd:2379'], tls: { existingSecret: 'tls' }, auth: { existingSecret: 'user' } },
     },
-    tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' }, ops: { existingSecret: 'ops' } },
+    tls: {
+      api: { existingSecret: 'api' },
+      device: { existingSecret: 'device' },
+      ops: { existingSecret: 'ops' },
+      panel: { existingSecret: 'panel' },
+    },
     operator: { namespaceSelector: 'team' },
+    panel: {
+      enabled: true,
+      url: 'https://muster.example.com',
+      oidc: {
+        issuer: 'https://id.example.com',
+        clientId: 'muster',
+        existingSecret: 'oidc',
+        groups: ['operator platform'],
+      },
+    },
   };
 
   test('has no variable that the chart does not set', async () => {

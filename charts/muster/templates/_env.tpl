@@ -10,6 +10,7 @@
   value: {{ printf "%s:8081" .config.listenHost | quote }}
 - name: MUSTER_OPS_LISTEN
   value: {{ printf "%s:8082" .config.listenHost | quote }}
+{{ include "muster.panelEnv" (dict "root" $root "roles" $.roles) }}
 - name: MUSTER_OPERATOR_TOKEN_FILE
   value: /etc/muster/secrets/operator-token
 - name: MUSTER_KEY_FILE
@@ -24,8 +25,8 @@
       optional: true
 {{- end }}
 {{ include "muster.storeEnv" $root }}
-{{- range $name := list "api" "device" "ops" }}
-{{- if and (include "muster.tlsSecret" (dict "root" $root "name" $name)) (has $name (append $.roles "ops")) }}
+{{- range $name := fromYamlArray (include "muster.listenersOf" (dict "root" $root "roles" $.roles)) }}
+{{- if include "muster.tlsSecret" (dict "root" $root "name" $name) }}
 - name: MUSTER_{{ upper $name }}_TLS_CERT_FILE
   value: /etc/muster/tls-{{ $name }}/tls.crt
 - name: MUSTER_{{ upper $name }}_TLS_KEY_FILE
@@ -49,6 +50,51 @@
   value: {{ default (include "muster.deviceUrl" $root) .operator.deviceUrl | quote }}
 {{- end }}
 {{ include "muster.configEnv" $root }}
+{{- end }}
+{{- end }}
+
+{{/* Not empty where a pod signs people in at a provider: dict root, roles. */}}
+{{- define "muster.oidcOf" -}}
+{{- if and .root.Values.panel.enabled .root.Values.panel.oidc.issuer (has "api" .roles) }}yes{{ end -}}
+{{- end }}
+
+{{/* The environment of the panel: dict root, roles. Where it is not served it is off, and not on its default. */}}
+{{- define "muster.panelEnv" -}}
+{{- $values := .root.Values -}}
+{{- if and $values.panel.enabled (has "api" .roles) -}}
+- name: MUSTER_PANEL_LISTEN
+  value: {{ printf "%s:8083" $values.config.listenHost | quote }}
+- name: MUSTER_PANEL_URL
+  value: {{ $values.panel.url | quote }}
+- name: MUSTER_PANEL_PASSWORDS
+  value: {{ $values.panel.passwords | quote }}
+- name: MUSTER_PANEL_CONCURRENCY
+  value: {{ $values.panel.concurrency | int | quote }}
+- name: MUSTER_PANEL_CONNECTIONS_PER_ADDRESS
+  value: {{ $values.panel.connectionsPerAddress | int | quote }}
+{{- if include "muster.oidcOf" . }}
+{{- with $values.panel.oidc }}
+- name: MUSTER_OIDC_ISSUER
+  value: {{ .issuer | quote }}
+- name: MUSTER_OIDC_CLIENT_ID
+  value: {{ .clientId | quote }}
+- name: MUSTER_OIDC_CLIENT_SECRET_FILE
+  value: /etc/muster/oidc/client-secret
+- name: MUSTER_OIDC_SCOPES
+  value: {{ .scopes | quote }}
+- name: MUSTER_OIDC_GROUPS_CLAIM
+  value: {{ .groupsClaim | quote }}
+- name: MUSTER_OIDC_PROVIDER_NAME
+  value: {{ .providerName | quote }}
+{{- if .groups }}
+- name: MUSTER_OIDC_GROUPS_FILE
+  value: /etc/muster/panel/groups
+{{- end }}
+{{- end }}
+{{- end }}
+{{- else -}}
+- name: MUSTER_PANEL_LISTEN
+  value: "off"
 {{- end }}
 {{- end }}
 
@@ -152,8 +198,18 @@
 {{- with include "muster.etcdMounts" .root | trim }}
 {{ . }}
 {{- end }}
-{{- range $name := list "api" "device" "ops" }}
-{{- if and (include "muster.tlsSecret" (dict "root" $.root "name" $name)) (has $name (append $.roles "ops")) }}
+{{- if and (include "muster.oidcOf" .) .root.Values.panel.oidc.existingSecret }}
+- name: oidc
+  mountPath: /etc/muster/oidc
+  readOnly: true
+{{- end }}
+{{- if and (include "muster.oidcOf" .) .root.Values.panel.oidc.groups }}
+- name: panel
+  mountPath: /etc/muster/panel
+  readOnly: true
+{{- end }}
+{{- range $name := fromYamlArray (include "muster.listenersOf" .) }}
+{{- if include "muster.tlsSecret" (dict "root" $.root "name" $name) }}
 - name: tls-{{ $name }}
   mountPath: /etc/muster/tls-{{ $name }}
   readOnly: true
@@ -206,10 +262,27 @@
 {{- with include "muster.etcdVolumes" .root | trim }}
 {{ . }}
 {{- end }}
-{{- range $name := list "api" "device" "ops" }}
+{{- with $values.panel.oidc }}
+{{- if and (include "muster.oidcOf" $) .existingSecret }}
+- name: oidc
+  secret:
+    secretName: {{ .existingSecret | quote }}
+    # 0440, in the one spelling that all versions of YAML read alike.
+    defaultMode: 288
+    items:
+      - key: {{ .clientSecretKey | quote }}
+        path: client-secret
+{{- end }}
+{{- if and (include "muster.oidcOf" $) .groups }}
+- name: panel
+  configMap:
+    name: {{ printf "%s-panel" (include "muster.fullname" $.root) | quote }}
+{{- end }}
+{{- end }}
+{{- range $name := fromYamlArray (include "muster.listenersOf" .) }}
 {{- $tls := index $values.tls $name }}
 {{- $secret := include "muster.tlsSecret" (dict "root" $.root "name" $name) }}
-{{- if and $secret (has $name (append $.roles "ops")) }}
+{{- if $secret }}
 - name: tls-{{ $name }}
   secret:
     secretName: {{ $secret | quote }}

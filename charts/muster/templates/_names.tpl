@@ -88,6 +88,20 @@ imagePullSecrets:
 {{- end -}}
 {{- end }}
 
+{{/* The listeners, as a YAML list. */}}
+{{- define "muster.listeners" -}}
+{{- toYaml (concat (list "api" "device" "ops") (ternary (list "panel") list .Values.panel.enabled)) -}}
+{{- end }}
+
+{{/* The listeners of a pod: dict root, roles. The panel is served where the API is. */}}
+{{- define "muster.listenersOf" -}}
+{{- $names := list -}}
+{{- range $name := fromYamlArray (include "muster.listeners" .root) -}}
+{{- if has (ternary "api" $name (eq $name "panel")) (append $.roles "ops") }}{{ $names = append $names $name }}{{ end -}}
+{{- end -}}
+{{- toYaml $names -}}
+{{- end }}
+
 {{/* The name for which the certificate of the ops listener is. */}}
 {{- define "muster.opsServerName" -}}
 {{- default (printf "%s-ops.%s.svc" (include "muster.fullname" .) .Release.Namespace) .Values.tls.ops.serverName -}}
@@ -147,4 +161,11 @@ imagePullSecrets:
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
+{{- end }}
+
+{{/* The port of the provider at which people sign in. */}}
+{{- define "muster.issuerPort" -}}
+{{- $url := urlParse .Values.panel.oidc.issuer -}}
+{{- $port := regexFind ":[0-9]+$" $url.host -}}
+{{- default (ternary "443" "80" (eq $url.scheme "https")) (trimPrefix ":" $port) -}}
 {{- end }}

@@ -72,6 +72,10 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
     {{- end }}
     - name: ops
       containerPort: 8082
+    {{- if and $root.Values.panel.enabled (has "api" .component.roles) }}
+    - name: panel
+      containerPort: 8083
+    {{- end }}
   startupProbe:
     {{- include "muster.probe" (dict "root" $root "own" $root.Values.startupProbe "path" "/livez") | nindent 4 }}
   livenessProbe:

@@ -33,7 +33,25 @@
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- fail "metrics.podMonitor.enabled, metrics.serviceMonitor.enabled: set one of them, or every series comes twice" -}}
 {{- end -}}
-{{- range $name := list "api" "device" -}}
+{{- with .Values.panel -}}
+{{- if .enabled -}}
+{{- if empty .url -}}
+{{- fail "panel.url: name the address of the panel as browsers know it, such as https://muster.example.com" -}}
+{{- end -}}
+{{- if and (empty (include "muster.tlsSecret" (dict "root" $ "name" "panel"))) (empty $.Values.config.trustedProxies) -}}
+{{- fail "panel.enabled: sign-ins need TLS; set tls.panel.existingSecret, or config.trustedProxies where a proxy speaks TLS before the pods" -}}
+{{- end -}}
+{{- if and .oidc.issuer (or (empty .oidc.clientId) (empty .oidc.existingSecret)) -}}
+{{- fail "panel.oidc: clientId and existingSecret, the Secret with the client's secret, belong to the issuer" -}}
+{{- end -}}
+{{- if and (eq .passwords "off") (empty .oidc.issuer) -}}
+{{- fail "panel.passwords: without passwords nobody signs in; set panel.oidc.issuer" -}}
+{{- end -}}
+{{- else if or $.Values.ingress.panel.enabled $.Values.gateway.panel.enabled -}}
+{{- fail "panel.enabled: set it to true, or leave ingress.panel and gateway.panel out" -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := list "api" "device" "panel" -}}
 {{- $route := index $.Values.gateway $name -}}
 {{- if and $route.enabled (empty $route.parentRefs) -}}
 {{- fail (printf "gateway.%s.parentRefs: name the Gateway" $name) -}}
