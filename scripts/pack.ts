@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import * as z from 'zod';
+import { buildPages } from './build-web.ts';
 
 /*
- * `npm run pack [-- FOLDER]` makes the package @muster/muster: src and the client compiled to JavaScript, and the
- * command. It writes the tarball into the folder (dist-pack by default) and prints its path; nothing is published.
+ * `npm run pack [-- FOLDER]` makes the package @muster/muster: src and the client compiled to JavaScript, the pages
+ * of the panel, and the command. It writes the tarball into the folder (dist-pack by default) and prints its path; nothing is published.
  * test/system/packages/package.test.ts installs it.
  */
 
@@ -27,6 +28,8 @@ try {
   for (const name of ['CHANGELOG.md', 'LICENSE']) {
     if (existsSync(join(ROOT, name))) cpSync(join(ROOT, name), join(staged, name));
   }
+  await buildPages();
+  cpSync(join(ROOT, 'web/dist'), join(staged, 'dist/web/dist'), { recursive: true });
   writeJson(join(staged, 'package.json'), manifest());
   mkdirSync(destination, { recursive: true });
   process.stdout.write(`${join(destination, pack())}\n`);

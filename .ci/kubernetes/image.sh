@@ -9,7 +9,7 @@ cd "${1:-$scripts/../..}"
 
 contents=$({
   find .dockerignore deploy/Dockerfile package.json package-lock.json bin src clients/typescript/package.json \
-    clients/typescript/src -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+    clients/typescript/src tsconfig.json scripts/build-web.ts web -path web/dist -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
   sha256sum <"$scripts/base-image.sh"
 } | sha256sum | cut -c1-16)
 name=localhost/muster:$contents

@@ -100,7 +100,12 @@ describe('Muster', () => {
       const env = Object.fromEntries(
         Object.entries(environment).map(([name, value]) => [name, value.replace('/run/secrets', folder)]),
       );
-      const contents: Record<string, string> = { 'operator-token': OPERATOR_TOKEN, keys: KEY_FILE_TEXT };
+      const contents: Record<string, string> = {
+        'operator-token': OPERATOR_TOKEN,
+        keys: KEY_FILE_TEXT,
+        'panel-cert': 'certificate',
+        'panel-key': 'key',
+      };
       for (const secret of secrets) execFileSync('tee', [join(folder, secret)], { input: contents[secret] ?? '' });
       const config = readConfig(env);
       expect(config.store).toMatchObject({

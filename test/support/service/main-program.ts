@@ -62,5 +62,5 @@ export class MainProgram implements AsyncDisposable {
 function addresses(line: string): Addresses {
   const addresses = JSON.parse(line) as Record<keyof Addresses, { host: string; port: number }>;
   const url = (name: keyof Addresses): string => `http://${addresses[name].host}:${addresses[name].port}`;
-  return { api: url('api'), device: url('device'), ops: url('ops') };
+  return { api: url('api'), device: url('device'), ops: url('ops'), panel: url('panel') };
 }

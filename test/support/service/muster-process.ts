@@ -13,6 +13,8 @@ export interface Addresses {
   readonly api: string;
   readonly device: string;
   readonly ops: string;
+  /** Empty where it is off, as in an earlier version. */
+  readonly panel: string;
 }
 
 /** `node src/main.ts` as a process of its own, on ports that it chooses; killed with the block or with this process. */
@@ -20,13 +22,14 @@ export class MusterProcess implements Addresses, AsyncDisposable {
   readonly api: string;
   readonly device: string;
   readonly ops: string;
+  readonly panel: string;
   readonly logged: string[];
   readonly #child: ChildProcess;
 
   private constructor(child: ChildProcess, logged: string[], addresses: Addresses) {
     this.#child = child;
     this.logged = logged;
-    ({ api: this.api, device: this.device, ops: this.ops } = addresses);
+    ({ api: this.api, device: this.device, ops: this.ops, panel: this.panel } = addresses);
   }
 
   /**
@@ -102,7 +105,7 @@ export class MusterProcess implements Addresses, AsyncDisposable {
 
 function addressesIn(line: string): Addresses | undefined {
   if (!line.includes('muster is listening')) return undefined;
-  const { api, device, ops } = JSON.parse(line) as Record<keyof Addresses, { host: string; port: number }>;
-  const url = ({ host, port }: { host: string; port: number }): string => `http://${host}:${port}`;
-  return { api: url(api), device: url(device), ops: url(ops) };
+  const told = JSON.parse(line) as Partial<Record<keyof Addresses, { host: string; port: number }>>;
+  const url = (name: keyof Addresses): string => (told[name] ? `http://${told[name].host}:${told[name].port}` : '');
+  return { api: url('api'), device: url('device'), ops: url('ops'), panel: url('panel') };
 }

@@ -44,7 +44,13 @@ const STEPS = stepsOf('deploy/Dockerfile');
 const LET_IN = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
   .split('\n')
   .flatMap((line) => (line.startsWith('!') ? [join(ROOT, line.slice(1))] : []));
+/** And what it keeps out of that again. */
+const KEPT_OUT = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
+  .split('\n')
+  .filter((line) => /^[a-z]/.test(line))
+  .map((line) => join(ROOT, line));
 const isInContext = (path: string): boolean =>
+  !KEPT_OUT.some((one) => path === one || path.startsWith(`${one}/`)) &&
   LET_IN.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 
 /** Copies as COPY does: a folder's content, or a file into a folder. */
@@ -61,17 +67,18 @@ function copy(words: string, folder: string, from: string, filter: (path: string
 }
 
 beforeAll(async () => {
-  const [dependencies, stages] = [join(root, 'dependencies'), new Set(STEPS.map(({ stage }) => stage))];
-  expect([...stages]).toEqual(['dependencies', undefined]);
-  mkdirSync(dependencies);
-  mkdirSync(app);
+  const folderOf = (stage: string | undefined): string => (stage === undefined ? app : join(root, stage));
+  const stages = [...new Set(STEPS.map(({ stage }) => stage))];
+  expect(stages).toEqual(['dependencies', 'pages', undefined]);
+  for (const stage of stages) mkdirSync(folderOf(stage));
   for (const { stage, keyword, words } of STEPS) {
-    const folder = stage === 'dependencies' ? dependencies : app;
+    const folder = folderOf(stage);
     if (keyword === 'WORKDIR') expect(words).toBe('/app');
-    if (keyword === 'COPY' && words.startsWith('--from=dependencies ')) copy(words, folder, dependencies, () => true);
+    const from = /^--from=(\S+) /.exec(words)?.[1];
+    if (keyword === 'COPY' && from !== undefined) copy(words, folder, folderOf(from), () => true);
     else if (keyword === 'COPY') copy(words, folder, ROOT, isInContext);
     // Those of the image change its system, which here is the machine's.
-    if (keyword === 'RUN' && stage === 'dependencies') {
+    if (keyword === 'RUN' && stage !== undefined) {
       expect(words, 'it stays below its folder').not.toMatch(/(?:^|[\s'"=])(?:\/|\.\.|~|\$)/);
       await run('sh', ['-ec', words], { cwd: folder });
     }
@@ -97,7 +104,10 @@ test('what the image starts serves, and ends with 0 at SIGTERM', async () => {
   const program = [...entry.map((word) => word.replace(/^\/app\b/, app)), command];
   const env = { NODE_ENV: 'production', MUSTER_DATA_DIR: join(root, 'data') };
   await using muster = new MainProgram(env, [], program);
-  const { api, ops } = await muster.listening;
+  const { api, ops, panel } = await muster.listening;
+  const page = await (await fetch(panel)).text();
+  const [, script = ''] = /<script type="module"[^>]* src="([^"]+)"/.exec(page) ?? [];
+  expect([script, (await fetch(panel + script)).status]).toEqual([expect.stringMatching(/^\/assets\//), 200]);
   for (const path of ['/readyz', '/docs', '/docs/page.js', '/docs/swagger-ui.js', '/docs/swagger-ui.css']) {
     expect([path, (await fetch(ops + path)).status]).toEqual([path, 200]);
   }
