@@ -1,0 +1,214 @@
+import { useRef, useState } from 'preact/hooks';
+import { newIdempotencyKey } from '../../api/client.ts';
+import { account, type IssuedCode, type PanelAppDetail } from '../../api/panel.ts';
+import { useAction } from '../../hooks/use-action.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import { Link } from '../../shell/link.tsx';
+import type { PageProps } from '../../shell/pages.tsx';
+import { pathOfAccount } from '../../shell/router.ts';
+import { useIsOwner, useSession } from '../../shell/session.tsx';
+import { app as texts, apps } from '../../text/apps.ts';
+import { common } from '../../text/common.ts';
+import { Badge, Button } from '../../ui/controls.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { Card, Facts, Name, Page, Time } from '../../ui/page.tsx';
+import { Problem, Shown } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Timeline } from '../audit/timeline.tsx';
+import { AppStatus } from './apps.tsx';
+import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
+
+/** One app with all that is known of it, and what an owner may do. */
+export function AppPage({ accountId, appId }: PageProps) {
+  const detail = useResource(`app ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
+    of: accountId,
+    topics: ['apps', 'seen', 'config', 'reviews'],
+  });
+  const isOwner = useIsOwner(accountId);
+  const name = detail.data?.name ?? '';
+  return (
+    <Page
+      title={name === '' ? appId : name}
+      lead={<Link to={pathOfAccount(accountId, 'apps')}>{texts.back}</Link>}
+      actions={
+        isOwner && detail.data ? (
+          <Actions accountId={accountId} app={detail.data} onChanged={detail.reload} />
+        ) : undefined
+      }
+    >
+      <Shown of={detail}>
+        {(app) => (
+          <>
+            <div class="grid two">
+              <Card>
+                <AppFacts accountId={accountId} app={app} />
+              </Card>
+              <Card title={texts.codes}>
+                <Codes codes={app.codes} />
+              </Card>
+            </div>
+            <Card title={texts.timeline}>
+              <Timeline
+                key={app.statusAt}
+                empty={texts.noTimeline}
+                read={(before, signal) =>
+                  account(accountId).audit({ appId, limit: 20, ...(before !== undefined && { before }) }, { signal })
+                }
+              />
+            </Card>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function AppFacts({ accountId, app }: { accountId: string; app: PanelAppDetail }) {
+  const { facts } = texts;
+  return (
+    <Facts
+      facts={[
+        [facts.id, <code key="id">{app.appId}</code>],
+        [facts.status, <AppStatus key="status" status={app.status} />],
+        [facts.since, <Time key="since" at={app.statusAt} />],
+        [facts.lastSeen, <Time key="seen" at={app.lastSeenAt} />],
+        [facts.platform, <Name key="platform">{app.platform}</Name>],
+        [facts.version, <Name key="version">{app.agentVersion}</Name>],
+        [facts.connection, app.connection === 'cloud' ? facts.cloud : facts.private],
+        [facts.configuration, <Acknowledged key="acknowledged" of={app.acknowledged} />],
+        [
+          facts.reviews,
+          <Link key="reviews" to={pathOfAccount(accountId, 'reviews')}>
+            {texts.reviewsOf(app.reviews.entries, app.reviews.dropped)}
+          </Link>,
+        ],
+        [facts.created, <Time key="created" at={app.createdAt} />],
+        [facts.enrolled, <Time key="enrolled" at={app.enrolledAt} />],
+        [facts.managedBy, app.managedBy],
+      ]}
+    />
+  );
+}
+
+function Acknowledged({ of }: { of: PanelAppDetail['acknowledged'] }) {
+  const { acknowledged } = texts;
+  if (!of) return <span class="quiet">{acknowledged.nothing}</span>;
+  const { status, revision, current, error, at } = of;
+  return (
+    <div class="stack tight">
+      <span class="row">
+        <Badge tone={status === 'applied' ? 'good' : 'bad'} icon={status === 'applied' ? 'check' : 'cross'}>
+          {acknowledged[status]}
+        </Badge>
+        {acknowledged.revision(revision, current)} <Time at={at} />
+      </span>
+      {error !== undefined && <bdi class="mono">{error}</bdi>}
+    </div>
+  );
+}
+
+function Codes({ codes }: { codes: PanelAppDetail['codes'] }) {
+  if (codes.length === 0) return <p class="quiet">{texts.noCodes}</p>;
+  return (
+    <Table
+      caption={texts.codes}
+      rows={codes}
+      idOf={({ issuedAt, expiresAt }) => `${issuedAt} ${expiresAt}`}
+      columns={[
+        { name: texts.issued, names: true, cell: ({ issuedAt }) => <Time at={issuedAt} /> },
+        { name: texts.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+      ]}
+    />
+  );
+}
+
+function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelAppDetail; onChanged: () => void }) {
+  const { say, go } = useSession();
+  const [asked, setAsked] = useState<'revoke' | 'delete' | 'code'>();
+  const close = (): void => setAsked(undefined);
+  const api = account(accountId);
+  const typed = app.name === '' ? app.appId : app.name;
+  return (
+    <>
+      <Button onClick={() => setAsked('code')}>{texts.newCode}</Button>
+      {app.status !== 'revoked' && (
+        <Button kind="danger" onClick={() => setAsked('revoke')}>
+          {apps.revoke}
+        </Button>
+      )}
+      <Button kind="danger" onClick={() => setAsked('delete')}>
+        {apps.remove}
+      </Button>
+      {asked === 'code' && <NewCode accountId={accountId} appId={app.appId} onClose={close} onIssued={onChanged} />}
+      {asked === 'revoke' && (
+        <Confirm
+          title={texts.revokeTitle}
+          action={apps.revoke}
+          work={async () => {
+            await api.revokeApp(app.appId);
+            say(texts.revoked);
+            onChanged();
+          }}
+          onClose={close}
+        >
+          <p>{apps.revokeSays}</p>
+        </Confirm>
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title={texts.deleteTitle}
+          action={apps.remove}
+          typed={typed}
+          work={async () => {
+            await api.deleteApp(app.appId);
+            say(texts.deleted);
+            go(pathOfAccount(accountId, 'apps'), { replace: true });
+          }}
+          onClose={close}
+        >
+          <p>{apps.deleteSays}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+interface NewCodeProps {
+  readonly accountId: string;
+  readonly appId: string;
+  readonly onClose: () => void;
+  readonly onIssued: () => void;
+}
+
+function NewCode({ accountId, appId, onClose, onIssued }: NewCodeProps) {
+  const [code, setCode] = useState<IssuedCode>();
+  const key = useRef(newIdempotencyKey());
+  const { busy, error, run } = useAction(async () => {
+    setCode(await account(accountId).issueCode(appId, key.current));
+    onIssued();
+  });
+  return (
+    <Dialog title={texts.newCodeTitle} onClose={onClose} wide stays={code !== undefined}>
+      <p>{code ? common.shownOnce : texts.newCodeSays}</p>
+      {code && (
+        <>
+          <SecretText label={apps.dialog.code} secret={code.enrollCode} />
+          <EnrollmentLines appId={appId} code={code.enrollCode} />
+        </>
+      )}
+      <Problem error={error} />
+      <div class="actions">
+        {!code && <Button onClick={onClose}>{common.cancel}</Button>}
+        {code ? (
+          <Button kind="primary" onClick={onClose}>
+            {apps.dialog.kept}
+          </Button>
+        ) : (
+          <Button kind="primary" busy={busy} onClick={run}>
+            {texts.newCode}
+          </Button>
+        )}
+      </div>
+    </Dialog>
+  );
+}

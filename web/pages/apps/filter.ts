@@ -1,0 +1,51 @@
+import type { PanelApp } from '../../api/panel.ts';
+
+/** What is looked for among the apps. A platform or a version is `=` and its text; `''` is any. */
+export interface AppFilter {
+  readonly text: string;
+  readonly status: '' | PanelApp['status'];
+  readonly platform: string;
+  readonly version: string;
+  readonly silent: 'any' | 'hour' | 'day' | 'week' | 'never';
+}
+
+export const NO_FILTER: AppFilter = { text: '', status: '', platform: '', version: '', silent: 'any' };
+
+const HOUR_MS = 3_600_000;
+const SILENT_MS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS } as const;
+
+/** The apps that fit, in their order. @param now milliseconds since 1970 */
+export function shownApps(apps: readonly PanelApp[], filter: AppFilter, now: number): readonly PanelApp[] {
+  const text = filter.text.trim().toLowerCase();
+  const isAsked = (wanted: string, value: string): boolean => wanted === '' || wanted === `=${value}`;
+  return apps.filter(
+    (app) =>
+      (text === '' || app.name.toLowerCase().includes(text) || app.appId.includes(text)) &&
+      (filter.status === '' || app.status === filter.status) &&
+      isAsked(filter.platform, app.platform) &&
+      isAsked(filter.version, app.agentVersion) &&
+      isSilent(app, filter.silent, now),
+  );
+}
+
+function isSilent({ lastSeenAt }: PanelApp, silent: AppFilter['silent'], now: number): boolean {
+  if (silent === 'any') return true;
+  if (silent === 'never') return lastSeenAt === null;
+  return lastSeenAt !== null && now - Date.parse(lastSeenAt) >= SILENT_MS[silent];
+}
+
+/** Options of one list: more of them would not be looked through. */
+const OPTIONS_MAX = 100;
+
+/** The platforms and versions that the apps have. */
+export function optionsOf(apps: readonly PanelApp[]): {
+  readonly platforms: readonly string[];
+  readonly versions: readonly string[];
+} {
+  const distinct = (values: readonly string[]): readonly string[] =>
+    [...new Set(values)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).slice(0, OPTIONS_MAX);
+  return {
+    platforms: distinct(apps.map(({ platform }) => platform)),
+    versions: distinct(apps.map(({ agentVersion }) => agentVersion)),
+  };
+}

@@ -1,0 +1,226 @@
+import { useRef, useState } from 'preact/hooks';
+import { newIdempotencyKey } from '../api/client.ts';
+import { account, type CreatedApiKey, type ListedApiKey } from '../api/panel.ts';
+import { useAction } from '../hooks/use-action.ts';
+import { useNow } from '../hooks/use-now.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import type { PageProps } from '../shell/pages.tsx';
+import { useIsOwner, useSession } from '../shell/session.tsx';
+import { common } from '../text/common.ts';
+import { keys as texts } from '../text/keys.ts';
+import { Actor } from '../ui/actor.tsx';
+import { Badge, Button, Select, TextField } from '../ui/controls.tsx';
+import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { Card, Name, Page, Time } from '../ui/page.tsx';
+import { Empty, Problem, Shown } from '../ui/state.tsx';
+import { Table, type Column } from '../ui/table.tsx';
+import { SecretText } from './apps/enrollment-lines.tsx';
+
+/** The API keys of the account: created, shown once, revoked. */
+export function KeysPage({ accountId }: PageProps) {
+  const keys = useResource(`keys ${accountId}`, (signal) => account(accountId).keys({ signal }), {
+    of: accountId,
+    topics: ['keys'],
+  });
+  const isOwner = useIsOwner(accountId);
+  const [isCreating, setCreating] = useState(false);
+  const [revoked, setRevoked] = useState<ListedApiKey>();
+  const { say } = useSession();
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      {texts.create}
+    </Button>
+  );
+  return (
+    <Page title={texts.title} lead={texts.lead} actions={isOwner ? create : undefined}>
+      <Shown of={keys}>
+        {({ apiKeys }) => (
+          <Card flush>
+            {apiKeys.length === 0 ? (
+              <Empty title={texts.empty}>
+                <p class="quiet">{texts.emptyLead}</p>
+                {isOwner && create}
+              </Empty>
+            ) : (
+              <KeyTable keys={apiKeys} {...(isOwner && { onRevoke: setRevoked })} />
+            )}
+          </Card>
+        )}
+      </Shown>
+      {isCreating && <CreateKey accountId={accountId} onClose={() => setCreating(false)} onCreated={keys.reload} />}
+      {revoked && (
+        <Confirm
+          title={texts.revokeTitle}
+          action={texts.revoke}
+          typed={revoked.name === '' ? revoked.keyId : revoked.name}
+          work={async () => {
+            await account(accountId).revokeKey(revoked.keyId);
+            say(texts.revoked);
+            keys.reload();
+          }}
+          onClose={() => setRevoked(undefined)}
+        >
+          <p>{texts.revokeSays}</p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const SOON_MS = 14 * DAY_MS;
+
+function KeyTable({ keys, onRevoke }: { keys: readonly ListedApiKey[]; onRevoke?: (key: ListedApiKey) => void }) {
+  const now = useNow(60_000);
+  const { columns } = texts;
+  const expiry = ({ expiresAt }: ListedApiKey) => {
+    if (expiresAt === null) return <span class="quiet">{common.never}</span>;
+    const leftMs = Date.parse(expiresAt) - now;
+    return (
+      <span class="row">
+        <Time at={expiresAt} />
+        {leftMs <= 0 ? (
+          <Badge tone="bad">{texts.expired}</Badge>
+        ) : (
+          leftMs < SOON_MS && <Badge tone="warn">{texts.soon}</Badge>
+        )}
+      </span>
+    );
+  };
+  const actions: Column<ListedApiKey> = {
+    name: columns.actions,
+    unseen: true,
+    cell: (key) => (
+      <Button
+        small
+        kind="danger"
+        aria-label={texts.revokeOne(key.name === '' ? key.keyId : key.name)}
+        onClick={() => onRevoke?.(key)}
+      >
+        {texts.revoke}
+      </Button>
+    ),
+  };
+  return (
+    <Table
+      caption={texts.caption}
+      rows={keys}
+      idOf={({ keyId }) => keyId}
+      columns={[
+        {
+          name: columns.name,
+          names: true,
+          by: ({ name }) => name,
+          cell: ({ name }) => <Name otherwise={texts.unnamed}>{name}</Name>,
+        },
+        { name: columns.id, cell: ({ keyId }) => <code>{keyId}</code> },
+        { name: columns.created, by: ({ createdAt }) => createdAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { name: columns.by, cell: ({ createdBy }) => (createdBy === undefined ? '—' : <Actor of={createdBy} />) },
+        { name: columns.expires, by: ({ expiresAt }) => expiresAt ?? '~', cell: expiry },
+        {
+          name: columns.lastUsed,
+          by: ({ lastUsedAt }) => lastUsedAt ?? '',
+          cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+        },
+        ...(onRevoke ? [actions] : []),
+      ]}
+    />
+  );
+}
+
+type Expiry = keyof typeof texts.dialog.expiryOptions;
+
+/** The instant at which the key ends; null for never, undefined where the date is none yet, or is past. */
+function expiresAt(expiry: Expiry, date: string): string | null | undefined {
+  if (expiry === 'never') return null;
+  const at = expiry === 'date' ? new Date(`${date}T23:59:59`).getTime() : Date.now() + Number(expiry) * DAY_MS;
+  return Number.isFinite(at) && at > Date.now() ? new Date(at).toISOString() : undefined;
+}
+
+interface CreateKeyProps {
+  readonly accountId: string;
+  readonly onClose: () => void;
+  readonly onCreated: () => void;
+}
+
+function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
+  const { dialog } = texts;
+  const [name, setName] = useState('');
+  const [expiry, setExpiry] = useState<Expiry>('90');
+  const [date, setDate] = useState('');
+  const [created, setCreated] = useState<CreatedApiKey>();
+  // What was sent once is sent again: the same key with another content would be refused.
+  const wanted = useRef<{ key: string; name: string; expiresAt: string | null }>(undefined);
+  const ends = expiresAt(expiry, date);
+  const { busy, error, run } = useAction(async () => {
+    if (ends === undefined) return;
+    wanted.current ??= { key: newIdempotencyKey(), name: name.trim(), expiresAt: ends };
+    const { key, ...body } = wanted.current;
+    setCreated(await account(accountId).createKey(body, key));
+    onCreated();
+  });
+  if (created) {
+    return (
+      <Dialog title={dialog.created} onClose={onClose} wide stays>
+        <p>{common.shownOnce}</p>
+        <SecretText label={dialog.key} secret={created.apiKey} />
+        <h3>{dialog.use}</h3>
+        <pre
+          tabIndex={0}
+        >{`printf '%s' '${created.apiKey}' > muster-api-key; chmod 600 muster-api-key\nMUSTER_API_KEY_FILE=muster-api-key muster apps list`}</pre>
+        <div class="actions">
+          <Button kind="primary" onClick={onClose}>
+            {dialog.kept}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  }
+  const isSent = wanted.current !== undefined;
+  return (
+    <Dialog title={dialog.title} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run();
+        }}
+      >
+        <TextField
+          label={dialog.name}
+          hint={dialog.nameHint}
+          maxLength={200}
+          value={name}
+          onValue={setName}
+          disabled={isSent}
+          autofocus
+          autocomplete="off"
+        />
+        <Select
+          label={dialog.expires}
+          value={expiry}
+          options={Object.entries(dialog.expiryOptions) as [Expiry, string][]}
+          onValue={setExpiry}
+          disabled={isSent}
+        />
+        {expiry === 'date' && (
+          <TextField
+            label={dialog.date}
+            type="date"
+            value={date}
+            onValue={setDate}
+            disabled={isSent}
+            fault={date !== '' && ends === undefined ? dialog.pastDate : undefined}
+          />
+        )}
+        <Problem error={error} />
+        <div class="actions">
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" kind="primary" busy={busy} disabled={ends === undefined}>
+            {dialog.create}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
