@@ -1,0 +1,250 @@
+import { useEffect, useId, useState } from 'preact/hooks';
+import { ApiError } from '../../api/client.ts';
+import { account, type Configuration } from '../../api/panel.ts';
+import { useAction } from '../../hooks/use-action.ts';
+import { useSession } from '../../shell/session.tsx';
+import { common } from '../../text/common.ts';
+import { configuration as texts } from '../../text/configuration.ts';
+import { Button, Check, Select, TextField } from '../../ui/controls.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+import { changedBetween, changeOf, differencesOf, draftOf, faultsOf, type Difference, type Draft } from './draft.ts';
+
+interface FormProps {
+  readonly accountId: string;
+  readonly stored: Configuration;
+  readonly isOwner: boolean;
+  readonly onStored: () => void;
+}
+
+/** The form: it judges while one types, and asks before it saves. */
+export function ConfigurationForm({ accountId, stored, isOwner, onStored }: FormProps) {
+  const [base, setBase] = useState(stored);
+  const [draft, setDraft] = useState(() => draftOf(stored));
+  const [isAsking, setAsking] = useState(false);
+  const [others, setOthers] = useState<readonly Difference[]>([]);
+  const differences = differencesOf(draft, base);
+  const isTouched = differences.length > 0 || draft.header !== 'keep';
+  const faults = faultsOf(draft);
+  const isSound = faults.endpoint === undefined && faults.header === undefined;
+  useEffect(() => {
+    if (stored.tag === base.tag) return;
+    // What somebody else stores is shown at once where nothing is typed, and beside it where something is.
+    if (isTouched) setOthers(changedBetween(base, stored));
+    else setDraft(draftOf(stored));
+    setBase(stored);
+  }, [stored.tag]);
+  useEffect(() => {
+    if (!isTouched) return undefined;
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [isTouched]);
+  const set = (part: Partial<Draft>): void => setDraft({ ...draft, ...part });
+  const discard = (): void => {
+    setDraft(draftOf(stored));
+    setOthers([]);
+  };
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isSound && differences.length > 0) setAsking(true);
+      }}
+    >
+      {others.length > 0 && <ChangedMeanwhile others={others} />}
+      <Fields draft={draft} set={set} faults={faults} stored={base} isOwner={isOwner} />
+      {isOwner && (
+        <div class="row between">
+          <span class="quiet">{isTouched ? texts.unsaved : texts.nothing}</span>
+          <span class="row">
+            {isTouched && (
+              <Button kind="quiet" onClick={discard}>
+                {texts.discard}
+              </Button>
+            )}
+            <Button type="submit" kind="primary" disabled={!isSound || differences.length === 0}>
+              {texts.review}
+            </Button>
+          </span>
+        </div>
+      )}
+      {isAsking && (
+        <SaveDialog
+          accountId={accountId}
+          draft={draft}
+          base={base}
+          differences={differences}
+          onClose={() => setAsking(false)}
+          onChangedMeanwhile={onStored}
+          onSaved={(now) => {
+            setBase(now);
+            setDraft(draftOf(now));
+            setOthers([]);
+            onStored();
+          }}
+        />
+      )}
+    </form>
+  );
+}
+
+const ChangedMeanwhile = ({ others }: { others: readonly Difference[] }) => (
+  <div class="note warn" role="alert">
+    <div class="grow">
+      <p>{texts.meanwhile}</p>
+      <Differences rows={others} />
+    </div>
+  </div>
+);
+
+const Differences = ({ rows }: { rows: readonly Difference[] }) => (
+  <Table
+    caption={texts.dialog.what}
+    rows={rows}
+    idOf={({ what }) => what}
+    columns={[
+      { name: texts.dialog.what, names: true, cell: ({ what }) => what },
+      { name: texts.dialog.before, cell: ({ before }) => <bdi>{before}</bdi> },
+      { name: texts.dialog.after, cell: ({ after }) => <bdi>{after}</bdi> },
+    ]}
+  />
+);
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly set: (part: Partial<Draft>) => void;
+  readonly faults: ReturnType<typeof faultsOf>;
+  readonly stored: Configuration;
+  readonly isOwner: boolean;
+}
+
+function Fields({ draft, set, faults, stored, isOwner }: FieldsProps) {
+  return (
+    <>
+      <Check
+        label={texts.enabled}
+        checked={draft.enabled}
+        disabled={!isOwner}
+        onValue={(enabled) => set({ enabled })}
+      />
+      <TextField
+        label={texts.endpoint}
+        hint={texts.endpointHint}
+        fault={faults.endpoint}
+        type="text"
+        inputMode="url"
+        spellcheck={false}
+        autocomplete="off"
+        disabled={!isOwner}
+        value={draft.endpoint}
+        onValue={(endpoint) => set({ endpoint: endpoint.trim() })}
+      />
+      {isOwner ? (
+        <HeaderField draft={draft} set={set} fault={faults.header} isStored={stored.authHeaderSet} />
+      ) : (
+        <p>{stored.authHeaderSet ? texts.headerSet : texts.headerUnset}</p>
+      )}
+      <Select
+        label={texts.evidence}
+        value={draft.evidenceLevel}
+        disabled={!isOwner}
+        options={Object.entries(texts.evidenceOptions) as [Draft['evidenceLevel'], string][]}
+        onValue={(evidenceLevel) => set({ evidenceLevel })}
+      />
+    </>
+  );
+}
+
+interface HeaderFieldProps {
+  readonly draft: Draft;
+  readonly set: (part: Partial<Draft>) => void;
+  readonly fault: string | undefined;
+  readonly isStored: boolean;
+}
+
+/** What is stored is never shown: it is kept, replaced or deleted. */
+function HeaderField({ draft, set, fault, isStored }: HeaderFieldProps) {
+  const [isShown, setShown] = useState(false);
+  const id = useId();
+  const choices = [
+    ['keep', texts.headerKeep],
+    ['replace', texts.headerReplace],
+    ...(isStored ? ([['remove', texts.headerRemove]] as const) : []),
+  ] as const;
+  return (
+    <fieldset>
+      <legend>{texts.header}</legend>
+      <span class="quiet small">{isStored ? texts.headerSet : texts.headerUnset}</span>
+      {choices.map(([value, label]) => (
+        <div class="check" key={value}>
+          <input
+            type="radio"
+            id={`${id}-${value}`}
+            name={id}
+            checked={draft.header === value}
+            onChange={() => set({ header: value, headerValue: '' })}
+          />
+          <label for={`${id}-${value}`}>{label}</label>
+        </div>
+      ))}
+      {draft.header === 'replace' && (
+        <>
+          <TextField
+            label={texts.headerValue}
+            hint={texts.headerHint}
+            fault={fault === '' ? undefined : fault}
+            type={isShown ? 'text' : 'password'}
+            autocomplete="off"
+            spellcheck={false}
+            value={draft.headerValue}
+            onValue={(headerValue) => set({ headerValue })}
+          />
+          <Check label={texts.show} checked={isShown} onValue={setShown} />
+        </>
+      )}
+    </fieldset>
+  );
+}
+
+interface SaveDialogProps {
+  readonly accountId: string;
+  readonly draft: Draft;
+  readonly base: Configuration;
+  readonly differences: readonly Difference[];
+  readonly onClose: () => void;
+  readonly onSaved: (now: Configuration) => void;
+  readonly onChangedMeanwhile: () => void;
+}
+
+function SaveDialog({ accountId, draft, base, differences, onClose, onSaved, onChangedMeanwhile }: SaveDialogProps) {
+  const { say } = useSession();
+  const { dialog } = texts;
+  const { busy, error, run } = useAction(async () => {
+    try {
+      const now = await account(accountId).storeConfiguration(changeOf(draft, base));
+      say(texts.saved);
+      onSaved(now);
+      onClose();
+    } catch (fault) {
+      if (!(fault instanceof ApiError && fault.code === 'changed_meanwhile')) throw fault;
+      onChangedMeanwhile();
+      onClose();
+    }
+  });
+  return (
+    <Dialog title={dialog.title} onClose={onClose} wide>
+      <Differences rows={differences} />
+      <p>{dialog.devices(base.devices)}</p>
+      <Problem error={error} />
+      <div class="actions">
+        <Button onClick={onClose}>{common.cancel}</Button>
+        <Button kind="primary" busy={busy} onClick={run}>
+          {dialog.save}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,87 @@
+import { account, type Rollout } from '../../api/panel.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import { Link } from '../../shell/link.tsx';
+import { pathOfApp } from '../../shell/router.ts';
+import { configuration as texts } from '../../text/configuration.ts';
+import { Shares, Time } from '../../ui/page.tsx';
+import { Shown } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const useRollout = (accountId: string) =>
+  useResource(`rollout ${accountId}`, (signal) => account(accountId).rollout({ signal }), {
+    of: accountId,
+    topics: ['rollout', 'config', 'apps'],
+  });
+
+function Bar({ rollout }: { rollout: Rollout }) {
+  const { devices, applied, failed, pending, stale, revision } = rollout;
+  if (devices === 0) return <p class="quiet">{texts.noDevices}</p>;
+  const { parts } = texts;
+  return (
+    <div class="stack tight" role="status">
+      <span class="quiet">{texts.revision(revision)}</span>
+      <Shares
+        label={texts.rollout}
+        parts={[
+          { name: parts.applied, value: applied, tone: 'good' },
+          { name: parts.failed, value: failed, tone: 'bad' },
+          { name: parts.pending, value: pending, tone: 'accent' },
+          { name: parts.stale, value: stale, tone: 'warn' },
+        ]}
+      />
+    </div>
+  );
+}
+
+/** How far the configuration has come, as a bar. */
+export function RolloutBar({ accountId }: { accountId: string }) {
+  return (
+    <Shown of={useRollout(accountId)} lines={3}>
+      {(rollout) => <Bar rollout={rollout} />}
+    </Shown>
+  );
+}
+
+/** The same with the failures. */
+export function RolloutDetail({ accountId }: { accountId: string }) {
+  return (
+    <Shown of={useRollout(accountId)} lines={4}>
+      {(rollout) => (
+        <div class="stack">
+          <Bar rollout={rollout} />
+          {rollout.failuresByError.length > 0 && (
+            <Table
+              caption={texts.failures}
+              rows={rollout.failuresByError}
+              idOf={({ error }) => error}
+              columns={[
+                { name: texts.failureColumns.error, names: true, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
+                { name: texts.failureColumns.devices, number: true, cell: ({ devices }) => devices },
+              ]}
+            />
+          )}
+          {rollout.failures.length > 0 && (
+            <Table
+              caption={texts.latest}
+              rows={rollout.failures}
+              idOf={({ appId }) => appId}
+              columns={[
+                {
+                  name: texts.latestColumns.app,
+                  names: true,
+                  cell: ({ appId }) => (
+                    <Link to={pathOfApp(accountId, appId)} class="mono">
+                      {appId}
+                    </Link>
+                  ),
+                },
+                { name: texts.latestColumns.error, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
+                { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
+              ]}
+            />
+          )}
+        </div>
+      )}
+    </Shown>
+  );
+}

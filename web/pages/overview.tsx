@@ -1,0 +1,200 @@
+import { account, type AccountRate, type Overview, type ReviewCounts } from '../api/panel.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { Link } from '../shell/link.tsx';
+import type { PageProps } from '../shell/pages.tsx';
+import { pathOfAccount } from '../shell/router.ts';
+import { overview as texts } from '../text/overview.ts';
+import { formatAmount, formatCount, formatMonth } from '../text/format.ts';
+import { Badge } from '../ui/controls.tsx';
+import { Card, Figure, Page, Shares, Time } from '../ui/page.tsx';
+import { Shown } from '../ui/state.tsx';
+import { Table } from '../ui/table.tsx';
+import { Entry } from './audit/timeline.tsx';
+import { RolloutBar } from './configuration/rollout.tsx';
+
+/** The account at a glance. Each card reads by itself: a failure of one hides no other. */
+export function OverviewPage({ accountId }: PageProps) {
+  const overview = useResource(`overview ${accountId}`, (signal) => account(accountId).overview({ signal }), {
+    of: accountId,
+    topics: ['account', 'apps', 'seen', 'usage'],
+  });
+  return (
+    <Page title={texts.title} lead={overview.data?.name}>
+      <Shown of={overview} lines={4}>
+        {(data) => <Figures accountId={accountId} data={data} />}
+      </Shown>
+      <div class="grid two">
+        <RateCard accountId={accountId} />
+        <Card
+          title={texts.rollout}
+          actions={<Link to={pathOfAccount(accountId, 'configuration')}>{texts.toConfiguration}</Link>}
+        >
+          <RolloutBar accountId={accountId} />
+        </Card>
+        <ReviewsCard accountId={accountId} />
+        <EventsCard accountId={accountId} />
+      </div>
+    </Page>
+  );
+}
+
+function Figures({ accountId, data }: { accountId: string; data: Overview }) {
+  const { apps, month, disabled, managedBy } = data;
+  return (
+    <>
+      {disabled && <div class="note bad">{texts.disabled}</div>}
+      {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}
+      <div class="grid">
+        <Card title={texts.apps} actions={<Link to={pathOfAccount(accountId, 'apps')}>{texts.appsAll}</Link>}>
+          <div class="stack">
+            <Figure label={texts.appsOf(apps.total, apps.most)} value={formatCount(apps.total)} />
+            <Shares
+              label={texts.apps}
+              parts={[
+                { name: texts.statuses.active, value: apps.active, tone: 'good' },
+                { name: texts.statuses.pending, value: apps.pending, tone: 'warn' },
+                { name: texts.statuses.revoked, value: apps.revoked, tone: 'bad' },
+              ]}
+            />
+            {apps.silent > 0 && (
+              <Badge tone="warn" icon="clock">
+                {texts.silent(apps.silent)}
+              </Badge>
+            )}
+          </div>
+        </Card>
+        <Card title={texts.tonight}>
+          <Figure label={texts.tonightNote} value={formatCount(apps.active)} />
+        </Card>
+        <Card title={texts.month} actions={month && <span class="quiet">{formatMonth(month.month)}</span>}>
+          {month ? <Month month={month} /> : <p class="quiet">{texts.noMonth}</p>}
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Month({ month }: { month: NonNullable<Overview['month']> }) {
+  const { amountMinor, currency, pricePerDaemonMonth, nights, daemonNights, complete } = month;
+  return (
+    <div class="stack tight">
+      <Figure
+        label={texts.nights(nights, daemonNights)}
+        value={formatAmount(amountMinor, currency)}
+        note={pricePerDaemonMonth === null ? texts.prices : texts.price(pricePerDaemonMonth, currency)}
+      />
+      {!complete && <Badge tone="warn">{texts.incomplete}</Badge>}
+    </div>
+  );
+}
+
+function RateCard({ accountId }: { accountId: string }) {
+  const rate = useResource(`rate ${accountId}`, (signal) => account(accountId).rate({ signal }), {
+    of: accountId,
+    topics: ['limits'],
+  });
+  return (
+    <Card title={texts.rate}>
+      <Shown of={rate} lines={3}>
+        {(data) => <Rate rate={data} />}
+      </Shown>
+    </Card>
+  );
+}
+
+function Rate({ rate }: { rate: AccountRate }) {
+  const used = Math.round(rate.fill * rate.most);
+  const tone = rate.fill >= 1 ? 'bad' : rate.fill >= 0.75 ? 'warn' : 'accent';
+  return (
+    <div class="stack">
+      <Figure label={texts.rateOf(used, rate.most)} value={formatCount(used)} />
+      <div
+        class="meter"
+        role="meter"
+        aria-label={texts.rate}
+        aria-valuemin={0}
+        aria-valuemax={rate.most}
+        aria-valuenow={used}
+      >
+        <span class={tone} style={{ width: `${Math.min(100, rate.fill * 100)}%` }} />
+      </div>
+      {rate.limitedSince !== null && (
+        <p role="status">
+          {texts.limited}{' '}
+          {rate.liftsAt !== null && (
+            <>
+              {texts.lifts} <Time at={rate.liftsAt} />.
+            </>
+          )}
+        </p>
+      )}
+      {rate.refusedBy.length > 0 && (
+        <Table
+          caption={`${texts.refusedBy}: ${texts.refused(rate.refused)}`}
+          rows={rate.refusedBy}
+          idOf={({ keyId, operation }) => `${keyId} ${operation}`}
+          columns={[
+            { name: texts.refusedColumns.key, names: true, cell: ({ keyId }) => <code>{keyId}</code> },
+            { name: texts.refusedColumns.operation, cell: ({ operation }) => <code>{operation}</code> },
+            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => refused },
+          ]}
+        />
+      )}
+    </div>
+  );
+}
+
+const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
+const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
+
+function ReviewsCard({ accountId }: { accountId: string }) {
+  const counts = useResource(`counts ${accountId}`, (signal) => account(accountId).reviewCounts({ signal }), {
+    of: accountId,
+    topics: ['reviews'],
+  });
+  const isEmpty = ({ open }: ReviewCounts): boolean => SEVERITIES.every((severity) => open[severity] === 0);
+  return (
+    <Card title={texts.reviews} actions={<Link to={pathOfAccount(accountId, 'reviews')}>{texts.toReviews}</Link>}>
+      <Shown of={counts} lines={3}>
+        {(data) =>
+          isEmpty(data) ? (
+            <p class="quiet">{texts.noReviews}</p>
+          ) : (
+            <Shares
+              label={texts.reviews}
+              parts={SEVERITIES.map((severity) => ({
+                name: texts.severities[severity],
+                value: data.open[severity],
+                tone: TONES[severity],
+              }))}
+            />
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function EventsCard({ accountId }: { accountId: string }) {
+  const events = useResource(`events ${accountId}`, (signal) => account(accountId).audit({ limit: 8 }, { signal }), {
+    of: accountId,
+    topics: ['apps', 'config', 'keys', 'members', 'account'],
+  });
+  return (
+    <Card title={texts.events} actions={<Link to={pathOfAccount(accountId, 'audit')}>{texts.toAudit}</Link>}>
+      <Shown of={events} lines={5}>
+        {({ entries }) =>
+          entries.length === 0 ? (
+            <p class="quiet">{texts.noEvents}</p>
+          ) : (
+            <ol class="timeline">
+              {entries.map((entry, index) => (
+                <Entry key={`${entry.at} ${index}`} entry={entry} accountId={accountId} />
+              ))}
+            </ol>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
