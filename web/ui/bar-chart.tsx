@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import type uPlot from 'uplot';
 
 interface BarChartProps {
   /** Says what it shows, for those who do not see it. */
@@ -28,12 +29,12 @@ export function BarChart({ label, names, values }: BarChartProps) {
   return <div ref={place} class="chart" role="img" aria-label={label} />;
 }
 
-type Plot = typeof import('uplot').default;
+type Plot = typeof uPlot;
 
 /** Draws it, and again when the width or the colours change. @returns a function that ends it */
 function drawn(Plot: Plot, element: HTMLElement, names: readonly string[], values: readonly number[]): () => void {
   const scheme = matchMedia('(prefers-color-scheme: dark)');
-  let plot: InstanceType<Plot> | undefined;
+  let plot: uPlot | undefined;
   const draw = (): void => {
     plot?.destroy();
     const indexes = names.map((_, index) => index);
@@ -60,7 +61,7 @@ function colourOf(element: HTMLElement, token: string): string {
   return color;
 }
 
-function optionsOf(Plot: Plot, element: HTMLElement, names: readonly string[]): ConstructorParameters<Plot>[0] {
+function optionsOf(Plot: Plot, element: HTMLElement, names: readonly string[]): uPlot.Options {
   const [accent, quiet, line] = ['--accent', '--quiet', '--line'].map((token) => colourOf(element, token));
   const axis = { stroke: quiet ?? '', grid: { stroke: line ?? '', width: 1 }, ticks: { show: false } };
   const bars = Plot.paths.bars?.({ size: [0.7, 40] });

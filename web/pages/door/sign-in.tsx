@@ -1,0 +1,143 @@
+import { useEffect, useState } from 'preact/hooks';
+import { signIn, type SignInMethods, type SignInStep } from '../../api/panel.ts';
+import { usePasskey } from '../../hooks/use-passkey.ts';
+import { useAction } from '../../hooks/use-action.ts';
+import { door as texts } from '../../text/door.ts';
+import { Button, TextField } from '../../ui/controls.tsx';
+import { Failed, Loading, Problem } from '../../ui/state.tsx';
+import { Door } from './door.tsx';
+
+/** Leaves for the panel, with nothing of this page in memory. */
+const enter = (): void => location.replace('/');
+
+/** Why a sign-in at the provider failed; it is taken out of the address. */
+function takeProblem(): string | undefined {
+  const code = new URLSearchParams(location.search).get('problem');
+  if (code === null) return undefined;
+  history.replaceState(null, '', '/sign-in');
+  return texts.problems[code] ?? texts.problem;
+}
+
+/** The ways to sign in that this installation has. */
+export function SignInPage() {
+  const [problem] = useState(takeProblem);
+  const [methods, setMethods] = useState<SignInMethods>();
+  const [fault, setFault] = useState<unknown>();
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    setFault(undefined);
+    signIn.methods().then(setMethods, setFault);
+  }, [round]);
+  if (fault !== undefined)
+    return (
+      <Door title={texts.signIn}>
+        <Failed error={fault} onRetry={() => setRound(round + 1)} />
+      </Door>
+    );
+  if (!methods)
+    return (
+      <Door title={texts.signIn}>
+        <Loading lines={3} />
+      </Door>
+    );
+  const { password, provider } = methods;
+  return (
+    <Door title={texts.signIn}>
+      {problem !== undefined && (
+        <div class="note bad" role="alert">
+          {problem}
+        </div>
+      )}
+      {provider !== undefined && (
+        <a class="button primary" href={signIn.providerAddress}>
+          {texts.provider(provider)}
+        </a>
+      )}
+      {provider !== undefined && <span class="or">{texts.or}</span>}
+      {password && <PasswordForm />}
+      {password && <span class="or">{texts.or}</span>}
+      <PasskeyButton />
+    </Door>
+  );
+}
+
+function PasswordForm() {
+  const [login, setLogin] = useState('');
+  const [password, setPassword] = useState('');
+  const [step, setStep] = useState<SignInStep>();
+  const { busy, error, run } = useAction(async () => {
+    const next = await signIn.password(login.trim(), password);
+    setPassword('');
+    if (next.next === 'signed-in') enter();
+    else setStep(next);
+  });
+  if (step?.options) return <SecondStep options={step.options} />;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        run();
+      }}
+    >
+      <TextField
+        label={texts.login}
+        value={login}
+        onValue={setLogin}
+        autocomplete="username"
+        required
+        autofocus
+        spellcheck={false}
+        maxLength={254}
+      />
+      <TextField
+        label={texts.password}
+        type="password"
+        value={password}
+        onValue={setPassword}
+        autocomplete="current-password"
+        required
+        maxLength={512}
+      />
+      <Problem error={error} />
+      <Button type="submit" kind="primary" busy={busy}>
+        {texts.signIn}
+      </Button>
+    </form>
+  );
+}
+
+function SecondStep({ options }: { options: object }) {
+  const passkey = usePasskey();
+  const { busy, error, run } = useAction(async (given: object | undefined) => {
+    const asked = given ?? (await signIn.passkeyOptions()).options;
+    await signIn.passkey(await passkey.answer(asked));
+    enter();
+  });
+  useEffect(() => run(options), []);
+  return (
+    <div class="stack" role="status">
+      <p>{texts.passkeyToo}</p>
+      <Problem error={error} />
+      <Button busy={busy} onClick={() => location.reload()}>
+        {texts.passkeyAgain}
+      </Button>
+    </div>
+  );
+}
+
+function PasskeyButton() {
+  const passkey = usePasskey();
+  const { busy, error, run } = useAction(async () => {
+    const { options } = await signIn.passkeyOptions();
+    await signIn.passkey(await passkey.answer(options));
+    enter();
+  });
+  return (
+    <>
+      <Button icon="keys" busy={busy} onClick={run}>
+        {texts.passkey}
+      </Button>
+      <Problem error={error} />
+    </>
+  );
+}
