@@ -1,0 +1,198 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { newIdempotencyKey } from '../../api/client.ts';
+import { operator, type Account } from '../../api/panel.ts';
+import { useAction } from '../../hooks/use-action.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import { Link } from '../../shell/link.tsx';
+import { pathOfAccount, pathOfApp } from '../../shell/router.ts';
+import { useSession } from '../../shell/session.tsx';
+import { common } from '../../text/common.ts';
+import { accounts as texts } from '../../text/operator.ts';
+import { Badge, Button, Select, TextField } from '../../ui/controls.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Card, Name, Page, Time } from '../../ui/page.tsx';
+import { Empty, Problem, Shown } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const PAGE = 200;
+
+/** All accounts, page by page, and a search over them. */
+export function AccountsPage() {
+  const [text, setText] = useState('');
+  const [isCreating, setCreating] = useState(false);
+  const [after, setAfter] = useState<readonly string[]>([]);
+  const place = after.at(-1);
+  const accounts = useResource(
+    `accounts ${place ?? ''}`,
+    (signal) => operator.accounts({ limit: PAGE, ...(place !== undefined && { after: place }) }, { signal }),
+    { topics: ['account'] },
+  );
+  return (
+    <Page
+      title={texts.title}
+      lead={texts.lead}
+      actions={
+        <Button kind="primary" onClick={() => setCreating(true)}>
+          {texts.create}
+        </Button>
+      }
+    >
+      <div class="toolbar" role="search">
+        <TextField label={texts.search} hint={texts.searchHint} type="search" grow value={text} onValue={setText} />
+      </div>
+      {text.trim() !== '' && <Search text={text.trim()} />}
+      <Shown of={accounts}>
+        {({ accounts: list, next }) => (
+          <Card flush>
+            {list.length === 0 && place === undefined ? (
+              <Empty title={texts.empty} />
+            ) : (
+              <AccountTable accounts={list} />
+            )}
+            <div class="row between">
+              {place !== undefined && <Button onClick={() => setAfter(after.slice(0, -1))}>←</Button>}
+              {next !== undefined && <Button onClick={() => setAfter([...after, next])}>{common.more}</Button>}
+            </div>
+          </Card>
+        )}
+      </Shown>
+      {isCreating && <CreateAccount onClose={() => setCreating(false)} onCreated={accounts.reload} />}
+    </Page>
+  );
+}
+
+function AccountTable({ accounts }: { accounts: readonly Account[] }) {
+  const { columns } = texts;
+  return (
+    <Table
+      caption={texts.caption}
+      rows={accounts}
+      idOf={({ accountId }) => accountId}
+      long={accounts.length > 60}
+      columns={[
+        {
+          name: columns.name,
+          names: true,
+          by: ({ name }) => name.toLowerCase(),
+          cell: ({ accountId, name }) => (
+            <Link to={pathOfAccount(accountId)}>
+              <Name>{name}</Name>
+            </Link>
+          ),
+        },
+        { name: columns.id, cell: ({ accountId }) => <code>{accountId}</code> },
+        {
+          name: columns.entitlement,
+          by: ({ entitlement }) => entitlement,
+          cell: ({ entitlement }) => <Badge>{entitlement}</Badge>,
+        },
+        {
+          name: columns.state,
+          cell: ({ disabled, managedBy }) => (
+            <span class="row">
+              <Badge tone={disabled ? 'bad' : 'good'}>{disabled ? texts.disabled : texts.active}</Badge>
+              {managedBy !== undefined && <Badge>{texts.managed}</Badge>}
+            </span>
+          ),
+        },
+        { name: columns.created, by: ({ createdAt }) => createdAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          name: columns.actions,
+          unseen: true,
+          cell: ({ accountId }) => <Link to={pathOfAccount(accountId, 'settings')}>{texts.settings}</Link>,
+        },
+      ]}
+    />
+  );
+}
+
+const PAUSE_MS = 250;
+
+/** Asks a moment after the last letter. */
+function Search({ text }: { text: string }) {
+  const [asked, setAsked] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const found = useResource(`find ${asked}`, (signal) => operator.find(asked, { signal }));
+  return (
+    <Card title={texts.found}>
+      <Shown of={found} lines={2}>
+        {({ accounts, app }) => (
+          <div role="status">
+            {accounts.length === 0 && app === null && <p class="quiet">{texts.nothing}</p>}
+            <ul>
+              {app && (
+                <li>
+                  {texts.app} <Link to={pathOfApp(app.accountId, app.appId)}>{app.appId}</Link>
+                </li>
+              )}
+              {accounts.map(({ accountId, name }) => (
+                <li key={accountId}>
+                  <Link to={pathOfAccount(accountId)}>
+                    <Name>{name}</Name>
+                  </Link>{' '}
+                  <code>{accountId}</code>
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </Shown>
+    </Card>
+  );
+}
+
+function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+  const { say, go } = useSession();
+  const [name, setName] = useState('');
+  const [entitlement, setEntitlement] = useState<Account['entitlement']>('standard');
+  const wanted = useRef<{ name: string; entitlement: Account['entitlement']; key: string }>(undefined);
+  const { busy, error, run } = useAction(async () => {
+    wanted.current ??= { name: name.trim(), entitlement, key: newIdempotencyKey() };
+    const { key, ...body } = wanted.current;
+    const { accountId } = await operator.createAccount(body, key);
+    say(texts.created);
+    onCreated();
+    onClose();
+    go(pathOfAccount(accountId));
+  });
+  const isSent = wanted.current !== undefined;
+  return (
+    <Dialog title={texts.create} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run();
+        }}
+      >
+        <TextField
+          label={texts.name}
+          value={name}
+          onValue={setName}
+          maxLength={200}
+          required
+          autofocus
+          disabled={isSent}
+          autocomplete="off"
+        />
+        <Select
+          label={texts.entitlement}
+          value={entitlement}
+          options={Object.entries(texts.entitlements) as [Account['entitlement'], string][]}
+          onValue={setEntitlement}
+          disabled={isSent}
+        />
+        <Problem error={error} />
+        <div class="actions">
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" kind="primary" busy={busy} disabled={name.trim() === ''}>
+            {texts.create}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,111 @@
+import { useEffect, useState } from 'preact/hooks';
+import { operator, type KeyStatus } from '../../api/panel.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import { useSession } from '../../shell/session.tsx';
+import { encryption as texts } from '../../text/operator.ts';
+import { Badge, Button } from '../../ui/controls.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Card, Facts, Page } from '../../ui/page.tsx';
+import { Shown } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const AGAIN_MS = 3000;
+
+const underOlder = ({ sealedUnder, writing }: KeyStatus): number =>
+  Object.entries(sealedUnder).reduce((sum, [key, count]) => (Number(key) < writing ? sum + count : sum), 0);
+
+/** The key-encryption keys, and a rotation with its progress. */
+export function EncryptionPage() {
+  const { say } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const keys = useResource('encryption', (signal) => operator.keys({ signal }));
+  const left = keys.data ? underOlder(keys.data) : 0;
+  useEffect(() => {
+    if (left === 0) return undefined;
+    const timer = setInterval(keys.reload, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [left, keys.reload]);
+  return (
+    <Page
+      title={texts.title}
+      lead={texts.lead}
+      actions={<Button onClick={() => setAsking(true)}>{texts.rotate}</Button>}
+    >
+      <Shown of={keys}>
+        {(status) => (
+          <div class="grid two">
+            <Sealed status={status} left={left} />
+            <Card title={texts.replicas}>
+              <Table
+                caption={texts.replicas}
+                rows={status.replicas}
+                idOf={({ replicaId }) => replicaId}
+                columns={[
+                  {
+                    name: texts.replicaColumns.id,
+                    names: true,
+                    cell: ({ replicaId }) => <code>{replicaId.slice(0, 12)}</code>,
+                  },
+                  { name: texts.replicaColumns.keys, cell: ({ keyNumbers }) => keyNumbers.join(', ') },
+                ]}
+              />
+            </Card>
+          </div>
+        )}
+      </Shown>
+      {isAsking && (
+        <Confirm
+          title={texts.rotateTitle}
+          action={texts.rotate}
+          danger={false}
+          work={async () => {
+            await operator.rotateKeys();
+            say(texts.rotated);
+            keys.reload();
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>{texts.rotateSays}</p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function Sealed({ status, left }: { status: KeyStatus; left: number }) {
+  const { writing, known, sealedUnder, awaitingRetirement, removable } = status;
+  const numbers = [...new Set([...known, ...Object.keys(sealedUnder).map(Number), writing])].sort((a, b) => a - b);
+  const { sealedColumns: columns } = texts;
+  return (
+    <Card title={texts.sealed}>
+      <div class="stack">
+        <Facts
+          facts={[
+            [texts.active, writing],
+            [texts.known, known.join(', ')],
+          ]}
+        />
+        <p role="status">{left === 0 ? texts.done : texts.progress(left)}</p>
+        <Table
+          caption={texts.sealed}
+          rows={numbers}
+          idOf={String}
+          columns={[
+            { name: columns.key, names: true, cell: (number) => number },
+            { name: columns.count, number: true, cell: (number) => sealedUnder[number] ?? 0 },
+            { name: columns.waiting, number: true, cell: (number) => awaitingRetirement[number] ?? 0 },
+            {
+              name: columns.state,
+              cell: (number) =>
+                number === writing ? (
+                  <Badge tone="good">{texts.writing}</Badge>
+                ) : (
+                  <Badge>{removable.includes(number) ? texts.removable : texts.inUse}</Badge>
+                ),
+            },
+          ]}
+        />
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,153 @@
+import { useEffect } from 'preact/hooks';
+import { operator, type ServiceState } from '../../api/panel.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import { formatCount, formatShare } from '../../text/format.ts';
+import { service as texts } from '../../text/operator.ts';
+import { Badge } from '../../ui/controls.tsx';
+import { Card, Facts, Page, Time } from '../../ui/page.tsx';
+import { Shown } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const AGAIN_MS = 10_000;
+
+/** The state of the service; it reads again every few seconds. */
+export function ServicePage() {
+  const state = useResource('service', (signal) => operator.service({ signal }));
+  useEffect(() => {
+    const timer = setInterval(state.reload, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [state.reload]);
+  return (
+    <Page title={texts.title} lead={texts.lead}>
+      <Shown of={state}>
+        {(data) => (
+          <div class="grid two">
+            <Replicas state={data} />
+            <StoreCard state={data} />
+            <Nights state={data} />
+            <Keeping state={data} />
+          </div>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Replicas({ state }: { state: ServiceState }) {
+  const { replicaColumns: columns } = texts;
+  return (
+    <Card title={texts.replicas}>
+      <Table
+        caption={texts.replicas}
+        rows={state.replicas}
+        idOf={({ replicaId }) => replicaId}
+        columns={[
+          {
+            name: columns.id,
+            names: true,
+            cell: ({ replicaId, self }) => (
+              <span class="row">
+                <code>{replicaId.slice(0, 12)}</code> {self && <Badge>{texts.self}</Badge>}
+              </span>
+            ),
+          },
+          { name: columns.version, cell: ({ version }) => version },
+          {
+            name: columns.role,
+            cell: ({ leader }) => (
+              <Badge tone={leader ? 'good' : 'calm'}>{leader ? texts.leader : texts.follower}</Badge>
+            ),
+          },
+          { name: columns.started, cell: ({ startedAt }) => <Time at={startedAt} /> },
+          {
+            name: columns.clock,
+            cell: ({ clockSkewMs }) => (clockSkewMs === null ? texts.unknown : texts.skew(clockSkewMs)),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function StoreCard({ state }: { state: ServiceState }) {
+  const { facts } = texts;
+  return (
+    <Card title={texts.store}>
+      <Facts
+        facts={[
+          [facts.version, state.version],
+          [facts.kind, state.store],
+          [facts.fullness, state.fullness === null ? texts.unknown : formatShare(state.fullness)],
+          [facts.accounts, formatCount(state.accounts)],
+          [facts.apps, formatCount(state.apps)],
+          [facts.users, formatCount(state.users)],
+          [facts.leaderSince, state.leaderSince === null ? texts.unknown : <Time key="since" at={state.leaderSince} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Nights({ state: { nights } }: { state: ServiceState }) {
+  const { nightColumns: columns } = texts;
+  const isBehind = nights.meteredThrough !== null && nights.meteredThrough < nights.due;
+  return (
+    <Card title={texts.nights}>
+      <div class="stack">
+        <Badge tone={isBehind ? 'warn' : 'good'}>{isBehind ? texts.behind : texts.upToDate}</Badge>
+        <Facts
+          facts={[
+            [texts.metered, nights.meteredThrough ?? '—'],
+            [texts.due, nights.due],
+          ]}
+        />
+        {nights.days.length > 0 && (
+          <Table
+            caption={texts.nights}
+            rows={nights.days.toReversed()}
+            idOf={({ day }) => day}
+            columns={[
+              { name: columns.day, names: true, cell: ({ day }) => day },
+              { name: columns.daemons, number: true, cell: ({ activeDaemons }) => formatCount(activeDaemons) },
+              {
+                name: columns.late,
+                cell: ({ late }) => (late ? <Badge tone="warn">{texts.late}</Badge> : texts.onTime),
+              },
+            ]}
+          />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Keeping({ state: { purges, lastBackupAt } }: { state: ServiceState }) {
+  return (
+    <Card title={`${texts.purges}, ${texts.backup}`}>
+      <div class="stack">
+        {purges.waiting === 0 ? (
+          <p>{texts.noPurges}</p>
+        ) : (
+          <p>
+            {texts.waiting(purges.waiting)}. {texts.oldest} <Time at={purges.oldestAt} />.
+          </p>
+        )}
+        <p>
+          {lastBackupAt === null ? (
+            texts.noBackup
+          ) : (
+            <>
+              {texts.lastBackup} <Time at={lastBackupAt} />.
+            </>
+          )}
+        </p>
+        <p class="note warn">{texts.backupSays}</p>
+        <div>
+          <a class="button" href={operator.backupAddress} download="muster.backup">
+            {texts.download}
+          </a>
+        </div>
+      </div>
+    </Card>
+  );
+}
