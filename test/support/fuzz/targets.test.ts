@@ -17,7 +17,7 @@ test('what the fuzzer is told of exists, though the service fails and answers ar
     reported.add(authorization);
     return 502;
   };
-  const { v1, operator } = await targets({ api: api.url, device: device.url, ops: muster.ops });
+  const { v1, operator } = await targets({ api: api.url, device: device.url, ops: muster.ops, panel: '' });
   expect(new Set(v1.ids['appId']).size).toBe(59);
   expect(new Set(operator.ids['entryId']).size).toBe(5);
   expect(operator.ids['entryId']).not.toContain('');

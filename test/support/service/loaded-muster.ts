@@ -29,7 +29,7 @@ export async function load(muster: Muster): Promise<{ ledger: Ledger; stop: () =
   const ledger = new Ledger();
   const stopping = new AbortController();
   const accounts = await Promise.all(Array.from({ length: 4 }, () => tenant(muster)));
-  const addresses = { api: muster.api, device: muster.device, ops: muster.ops };
+  const addresses = { api: muster.api, device: muster.device, ops: muster.ops, panel: muster.panel };
   const work = accounts.flatMap((account) =>
     Array.from({ length: 3 }, () => ledger.work(addresses, account, stopping.signal)),
   );

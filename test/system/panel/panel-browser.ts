@@ -1,0 +1,42 @@
+import { expect } from 'vitest';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { userLink, type Where } from '../../support/panel/seeded-panel.ts';
+import { press, visit, type Visit } from '../browser/chromium.ts';
+
+/* One person in a browser before the panel. */
+
+export const PASSWORD = 'four plain words, kept';
+
+/** Signs a new user in by the link that the operator sends. The address of the panel is that of its link. */
+export async function signInByLink(visited: Visit, where: Where, login: string, isOperator = true): Promise<void> {
+  const { page } = visited;
+  await page.goto(atPanel(where, await userLink(where, login, isOperator)));
+  await page.getByLabel('Password').fill(PASSWORD);
+  await press(page.getByRole('button', { name: 'Continue' }));
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** The service is reached by its port alone, whatever name its links have. */
+export function atPanel({ panel }: Pick<Where, 'panel'>, url: string): string {
+  const { pathname, hash } = new URL(url);
+  return `${panel.replace('127.0.0.1', 'localhost')}${pathname}${hash}`;
+}
+
+/** A page, once it has read what it shows. */
+export async function openPage(page: Page, where: Pick<Where, 'panel'>, path: string, shows: RegExp): Promise<void> {
+  await page.goto(atPanel(where, `http://panel${path}`));
+  await expect.poll(async () => await page.locator('main').innerText()).toMatch(shows);
+  await expect.poll(async () => await page.locator('.skeleton').count()).toBe(0);
+}
+
+/** A signed-in operator in a profile of his own. */
+export async function operatorVisit(
+  browser: Browser,
+  where: Where,
+  login: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const visited = await visit(browser, options);
+  await signInByLink(visited, where, login);
+  return visited;
+}
