@@ -13,6 +13,7 @@ export const LOOP_NAMES = [
   'key-file',
   'key-uses',
   'session-uses',
+  'mapped-roles',
   'metering',
   'prices',
   'purge',

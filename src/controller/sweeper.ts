@@ -1,5 +1,11 @@
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { attemptNotesSweep, idempotencyRecordsSweep, refusalNotesSweep } from '../domain/cleanup/expired-records.ts';
+import { endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
+import {
+  attemptNotesSweep,
+  idempotencyRecordsSweep,
+  linksSweep,
+  refusalNotesSweep,
+} from '../domain/cleanup/expired-records.ts';
 import { auditSweep } from '../domain/cleanup/old-audit.ts';
 import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
 import type { Sweep } from '../domain/cleanup/sweep.ts';
@@ -50,6 +56,9 @@ export function sweepReconciler(
     refusalNotesSweep(deps),
     attemptNotesSweep(deps),
     pastCredentialsSweep(deps, fleet.memory),
+    linksSweep(deps),
+    endedSessionsSweep(deps, fleet.memory),
+    signInNotesSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 

@@ -92,6 +92,8 @@ export const LIMITS = {
   /** A session of the provider ends this long after its roles could be renewed last. */
   mappedRolesMs: 60 * MINUTE_MS,
   groupsMax: 500,
+  /** The time of a request that asks the provider: discovery and tokens take 5 s each at most. */
+  providerDeadlineMs: 15 * SECOND_MS,
   membersPerAccountMax: 200,
   operatorsMax: 100,
   sessionsPerUserMax: 20,

@@ -58,6 +58,8 @@ const POOLS: ReadonlyMap<string, Pool> = new Map<string, Pool>([
 export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {
   /** The certificates of the TLS listeners, to be read again from time to time. */
   readonly certificates: readonly CertificateFiles[];
+  /** One round of the renewal of mapped roles; undefined where nobody signs in at a provider here. */
+  readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 };
 
 /** The addresses of the listeners; port 0 where this process does not have the role. */
@@ -177,6 +179,7 @@ export async function openListeners(
     ops: opened.use(await open('ops', ops)),
     panel: panel && serves('api') ? opened.use(await open('panel', panel)) : undefined,
     certificates,
+    renewRoles: panelParts?.renewRoles,
   };
   panelPort = listeners.panel?.port ?? 0;
   return listeners;

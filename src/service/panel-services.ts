@@ -1,20 +1,28 @@
 import { builtPages } from '../api/panel/pages/built-pages.ts';
 import { createLiveHub } from '../api/panel/live/live-hub.ts';
+import { linkBody } from '../api/operator/users.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
 import { createSpentChallenges } from '../api/panel/request/flows.ts';
 import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
 import { createWatchedReads } from '../api/panel/request/shared-reads.ts';
 import { ConfigError } from '../config/config-error.ts';
-import type { PanelConfig } from '../config/panel.ts';
+import type { ListenAddress } from '../config/config.ts';
+import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
 import { createNewestAudit } from '../domain/audit/newest.ts';
+import { generateMarker } from '../domain/credentials/random-ids.ts';
+import { Secret } from '../domain/credentials/secret.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { argon2IsThere, createPasswords } from '../domain/passwords/password-hash.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { createReviewCounts } from '../domain/review-queue/review-counts.ts';
 import { createServiceState } from '../domain/service-state/service-state.ts';
+import { createRefreshTokens } from '../domain/sessions/refresh-tokens.ts';
 import { createAcceptLink } from '../domain/users/accept-link.ts';
 import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
+import { createProviderUsers } from '../domain/users/provider-users.ts';
 import { createSignIns } from '../domain/users/sign-ins.ts';
+import { createProviderClient } from '../oidc/provider-client.ts';
+import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createPanelRate, createSignInRate } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DomainServices } from './domain-services.ts';
@@ -34,6 +42,29 @@ export function panelUrlOf({ config }: Pick<Core, 'config'>, port: number): stri
   return config.panel?.url ?? `${scheme}://localhost:${port || (config.listen.panel?.port ?? 0)}`;
 }
 
+/** Makes the link for the first operator (`Service.firstLink`). @param address of the panel's listener */
+export async function firstLink(
+  core: Core,
+  { links }: Pick<DomainServices, 'links'>,
+  { host, port }: ListenAddress,
+): Promise<Secret | undefined> {
+  if (port === 0 || !isLoopbackHost(host)) return undefined;
+  const { clock, random, deadlines } = core;
+  const made = await links.forFirstOperator({
+    actor: 'muster',
+    requestId: generateMarker(random),
+    at: clock.now(),
+    deadline: clock.monotonic() + deadlines.requestMs,
+  });
+  return made && new Secret(linkBody(made, panelUrlOf(core, port)).url);
+}
+
+/** What the panel's listener is made of. */
+export interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'live' | 'isTls' | 'rate'> {
+  /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
+  readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
+}
+
 /** The services and settings of the panel's listener. @param port of the listener, once the system has chosen it */
 export function panelDeps(
   core: Core,
@@ -45,8 +76,8 @@ export function panelDeps(
   },
   panel: PanelConfig,
   port: () => number,
-): Pick<PanelDeps, 'services' | 'pages' | 'live' | 'isTls' | 'rate'> {
-  const { config, fleet, keyRing, random, clock, store } = core;
+): PanelParts {
+  const { config, fleet, keyRing, random, clock, store, log } = core;
   const isTls = config.tls.panel !== undefined;
   if (panel.passwords && !argon2IsThere()) {
     throw new ConfigError('MUSTER_PANEL_PASSWORDS: this Node has no Argon2 (24.7 and newer have); set it to off');
@@ -60,7 +91,15 @@ export function panelDeps(
     limitedAccounts: shared.limitedAccounts,
   });
   const url = (): string => panelUrlOf(core, port());
+  const providerUsers = createProviderUsers(mutations);
+  const refreshTokens = createRefreshTokens(core);
+  const settings = panel.provider;
+  const provider = settings && { client: createProviderClient({ provider: settings, panelUrl: url, clock }), settings };
+  const { sessions } = shared.domain;
   return {
+    renewRoles:
+      provider &&
+      createRenewRoles({ ...core, ...provider, ...provider.settings, refreshTokens, providerUsers, sessions }),
     services: {
       ...shared.domain,
       fleet,
@@ -74,9 +113,13 @@ export function panelDeps(
       passkeys: createPasskeys(mutations),
       signIns: createSignIns(core),
       acceptLink: createAcceptLink({ ...mutations, links }),
-      setPassword: (...change) => setPassword(mutations, ...change),
+      setPassword: (origin, change) => setPassword(mutations, origin, change),
       signInRate: createSignInRate({ clock }),
       spentChallenges: createSpentChallenges(),
+      provider,
+      providerUsers,
+      refreshTokens,
+      log,
       panelUrl: url,
       newestAudit: createNewestAudit(core),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),

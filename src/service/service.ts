@@ -2,6 +2,7 @@ import type { ListenAddress } from '../config/config.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { runLoop } from '../controller/loop.ts';
 import { KEY_USES_EVERY_MS } from '../domain/accounts/key-uses.ts';
+import type { Secret } from '../domain/credentials/secret.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
@@ -13,6 +14,7 @@ import { openCore, type Core, type CoreOptions } from './core.ts';
 import { createRateServices } from './admission-services.ts';
 import { createDeviceServices, createDomainServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
+import { firstLink } from './panel-services.ts';
 import {
   addressesOf,
   inFlightOf,
@@ -35,6 +37,12 @@ export interface Service {
    * knows: the process must end then. Never rejects.
    */
   readonly outdated: Promise<number>;
+  /**
+   * Makes the link for the first operator, and voids those of earlier starts. Its address is a secret for the terminal.
+   * @returns undefined where the panel is off or not on a loopback address, or there is an operator
+   * @throws StoreUnavailable; Busy
+   */
+  firstLink(): Promise<Secret | undefined>;
   /**
    * Leaves the rotation, lets requests in flight complete, writes what is in memory, and closes. Idempotent.
    * @param atOnce without the delay in which the replica is not ready and still serves
@@ -116,6 +124,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
       stopping.signal,
     ),
+    ...(listeners.renewRoles
+      ? [
+          runLoop(
+            core,
+            { name: 'mapped-roles', everyMs: MAPPED_ROLES_EVERY_MS, reconcile: listeners.renewRoles },
+            stopping.signal,
+          ),
+        ]
+      : []),
     ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
     // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
     // replica stays, and purges until the end must leave the history in time (O10).
@@ -159,6 +176,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return {
     ...addressesOf(listeners),
     outdated: outdated.promise,
+    firstLink: () => firstLink(core, domain, addressesOf(listeners).panel),
     stop: (atOnce = false) => (closing ??= close(atOnce)),
   };
 }
@@ -175,6 +193,9 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
     storeRevisionLag: () => core.watchCache.lag,
   });
 }
+
+/** Roles that the provider's groups give are looked at so often. */
+const MAPPED_ROLES_EVERY_MS = 60_000;
 
 /** Mounted files may change while the service runs. */
 const FILES_EVERY_MS = 10_000;

@@ -35,6 +35,8 @@ export interface MadePasskey {
 }
 
 const PRODUCT = 'Muster';
+/** EdDSA, ES256 and RS256 (COSE): by default the library tries what Node calls experimental, and Node warns of it. */
+const ALGORITHMS = [-8, -7, -257];
 const TIMEOUT_MS = 300_000;
 
 /** A challenge for a new passkey of a user; one that he has already is refused by the browser. */
@@ -56,6 +58,7 @@ export async function beginRegistration(
     userDisplayName: user.name,
     timeout: TIMEOUT_MS,
     attestationType: 'none',
+    supportedAlgorithmIDs: ALGORITHMS,
     excludeCredentials: user.passkeys.map((id) => ({ id })),
     // The passkey is to be a sign-in by itself: it is found without a name, and asks who uses it.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -77,6 +80,7 @@ export async function endRegistration(
       expectedOrigin: origin,
       expectedRPID: host,
       requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
     });
     if (!verified) return undefined;
     const { id, publicKey, transports = [], counter } = registrationInfo.credential;

@@ -58,7 +58,14 @@ const RANKS: readonly (readonly string[])[] = [
   ['api/contract'],
   ['api/contract/v1', 'api/contract/device', 'api/contract/operator'],
   ['api/contract/panel'],
-  ['domain/review-queue', 'domain/key-rotation', 'domain/service-state', 'api/v1/operations', 'controller/kubernetes/runtime'],
+  [
+    'domain/review-queue',
+    'domain/key-rotation',
+    'domain/service-state',
+    'oidc',
+    'api/v1/operations',
+    'controller/kubernetes/runtime',
+  ],
   [
     'api/v1',
     'api/device',
@@ -118,6 +125,8 @@ describe('the floors', () => {
 const LARGE_ROOMS: Readonly<Record<string, string>> = {
   'src/domain/rate-window/shared':
     'one protocol: its rules are pure functions of one situation, small enough to simulate',
+  'src/api/operator': 'one file an operation of the operator, with the probes and the scrape beside them',
+  'src/service': 'the composition root, with what opens and closes the process',
   'test/api/operator': 'one file an operation of the operator, beside the probes and the scrape of one listener',
   'test/cluster': 'one file a promise of the chart and of each custom resource, on one control plane that they share',
   'test/service': 'what one service promises through its doors',
@@ -197,6 +206,8 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   '@kubernetes/client-node': {
     from: ['cli/commands/kubernetes', 'controller/kubernetes/client'],
   },
+  // Loaded when somebody first uses a passkey.
+  '@simplewebauthn/server': { from: ['webauthn'] },
   '@bomb.sh/tab': { from: ['cli/commands/completion'] },
   'cli-progress': { from: ['cli/terminal'] },
   commander: {

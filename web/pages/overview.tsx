@@ -120,7 +120,7 @@ function Rate({ rate }: { rate: AccountRate }) {
       </div>
       {rate.limitedSince !== null && (
         <p role="status">
-          {texts.limited}{' '}
+          {texts.limited} {texts.limitedSince} <Time at={rate.limitedSince} />.{' '}
           {rate.liftsAt !== null && (
             <>
               {texts.lifts} <Time at={rate.liftsAt} />.
@@ -178,7 +178,7 @@ function ReviewsCard({ accountId }: { accountId: string }) {
 function EventsCard({ accountId }: { accountId: string }) {
   const events = useResource(`events ${accountId}`, (signal) => account(accountId).audit({ limit: 8 }, { signal }), {
     of: accountId,
-    topics: ['apps', 'config', 'keys', 'members', 'account'],
+    topics: ['apps', 'config', 'keys', 'members', 'account', 'reviews'],
   });
   return (
     <Card title={texts.events} actions={<Link to={pathOfAccount(accountId, 'audit')}>{texts.toAudit}</Link>}>

@@ -19,6 +19,7 @@ export const overview = {
   rate: 'Requests of the last minute',
   rateOf: (used: number, most: number) => `${used} of ${most}`,
   limited: 'The account is limited: further requests are refused with 429.',
+  limitedSince: 'Limited since',
   lifts: 'Free again',
   refused: (count: number) => `${count} refused in the last minute`,
   refusedBy: 'Refused by key and operation',

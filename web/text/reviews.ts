@@ -13,6 +13,7 @@ export const reviews = {
   dropped: (count: number) => `${count} older entries made room for newer ones`,
   incomplete: 'There are more than were counted.',
   list: 'Entries',
+  entries: 'entries',
   empty: 'Nothing waits for a decision.',
   nothing: 'There are no entries here.',
   more: 'There are more entries: decide on these first.',
@@ -41,5 +42,11 @@ export const reviews = {
     ['n', 'write a note'],
     ['?', 'this help'],
   ] as readonly (readonly [string, string])[],
+  keysOn: 'Single keys work on this page',
+  keysOnHint: 'Turn them off where you speak to your computer, or press keys by accident. Every key has a button.',
+  noted: (rule: string) => `${rule}: the note is saved`,
+  noteGone:
+    'The entry has left this list: somebody has decided on it. Choose its status above, and write the note there.',
+  takenBack: (rule: string) => `The decision on “${rule}” is taken back.`,
   decided: (rule: string, status: string) => `${rule}: ${status}`,
 };

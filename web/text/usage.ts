@@ -16,6 +16,7 @@ export const usage = {
   empty: 'No night of this month is metered.',
   columns: { day: 'Night', daemons: 'Active daemons', late: 'Metered' },
   late: 'late',
+  lateNights: (count: number) => (count === 1 ? '1 night was metered late' : `${count} nights were metered late`),
   onTime: 'on time',
   csv: 'CSV',
   events: 'CloudEvents',

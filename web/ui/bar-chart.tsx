@@ -18,9 +18,13 @@ export function BarChart({ label, names, values }: BarChartProps) {
     if (!element) return undefined;
     let end = (): void => undefined;
     let isWanted = true;
-    void Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(([{ default: Plot }]) => {
-      if (isWanted) end = drawn(Plot, element, names, values);
-    });
+    void Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(
+      ([{ default: Plot }]) => {
+        if (isWanted) end = drawn(Plot, element, names, values);
+        // Without the library there is no chart; the table has the numbers all the same.
+      },
+      () => undefined,
+    );
     return () => {
       isWanted = false;
       end();
@@ -75,7 +79,7 @@ function optionsOf(Plot: Plot, element: HTMLElement, names: readonly string[]): 
       y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, values: (_plot, marks) => marks.map((mark) => names[mark] ?? '') },
+      { ...axis, size: 28, grid: { show: false }, values: (_plot, marks) => marks.map((mark) => names[mark] ?? '') },
       { ...axis, size: 56, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
     ],
     series: [{}, { fill: accent ?? '', ...(bars && { paths: bars }), points: { show: false } }],

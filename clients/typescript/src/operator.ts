@@ -45,6 +45,7 @@ import {
   type UsageText,
 } from './pages.ts';
 import { Transport, type Operation } from './transport.ts';
+import { UserOperations } from './users.ts';
 
 export interface OperatorClientOptions extends ClientOptions {
   /** The operator's token. */
@@ -59,14 +60,17 @@ const ACCOUNTS = '/operator/v1/accounts';
 const USAGE = '/operator/v1/usage';
 
 /** The API of the platform team, `/operator/v1`, on the ops listener. Every method throws MusterError. */
-export class OperatorClient {
+export class OperatorClient extends UserOperations {
   readonly #connection: Connection;
   readonly #transport: Transport;
 
   /** @throws MusterError `invalid_argument` */
   constructor({ url, token, ...options }: OperatorClientOptions) {
-    this.#connection = new Connection(url, 'operator token', token);
-    this.#transport = new Transport(this.#connection, options);
+    const connection = new Connection(url, 'operator token', token);
+    const transport = new Transport(connection, options);
+    super(transport);
+    this.#connection = connection;
+    this.#transport = transport;
   }
 
   async createAccount(body: CreateAccountRequest, options: CreateOptions = {}): Promise<Account> {
@@ -259,7 +263,7 @@ export class OperatorClient {
   }
 
   /** The address alone. */
-  toString(): string {
+  override toString(): string {
     return `OperatorClient(${this.#connection.base})`;
   }
 

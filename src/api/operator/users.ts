@@ -30,8 +30,7 @@ function panelUrlOf({ panelUrl }: OperatorServices): string {
 export const createUser = route(operations.createUser, async ({ origin, body }, services) => {
   const url = panelUrlOf(services);
   const { name, login, operator = false } = body;
-  const user = await services.users.create(origin, { name, login, operator });
-  const link = await services.links.forUser(origin, user.userId, 'first');
+  const { user, link } = await services.links.forNewUser(origin, { name, login, operator });
   return { status: 201, body: { user: userBody(user), link: linkBody(link, url) } };
 });
 
@@ -50,5 +49,5 @@ export const changeUser = route(operations.changeUser, async ({ origin, userId, 
 /** POST /operator/v1/users/{userId}/reset. */
 export const resetUser = route(operations.resetUser, async ({ origin, userId }, services) => {
   const url = panelUrlOf(services);
-  return { status: 201, body: linkBody(await services.links.forUser(origin, userId, 'reset'), url) };
+  return { status: 201, body: linkBody(await services.links.forReset(origin, userId), url) };
 });

@@ -51,6 +51,13 @@ import {
   withdrawInvitation,
 } from './operations/members.ts';
 import { addPasskey, beginPasskey, changePassword, listPasskeys, removePasskey } from './operations/own-sign-in.ts';
+import {
+  endProviderSignIn,
+  linkProvider,
+  signInByProvider,
+  signOutByProvider,
+  unlinkProvider,
+} from './operations/provider.ts';
 import { endUserSession, findAccounts, listUserSessions, readServiceState } from './operations/service.ts';
 import { beginPasskeySignIn, readSignIn, signInByPasskey, signInByPassword } from './operations/sign-in.ts';
 
@@ -60,6 +67,9 @@ export const ROUTES = [
   signInByPassword,
   beginPasskeySignIn,
   signInByPasskey,
+  signInByProvider,
+  endProviderSignIn,
+  signOutByProvider,
   readLink,
   acceptLink,
   readMe,
@@ -72,6 +82,8 @@ export const ROUTES = [
   beginPasskey,
   addPasskey,
   removePasskey,
+  linkProvider,
+  unlinkProvider,
   readOverview,
   readAccountRate,
   listPanelApps,

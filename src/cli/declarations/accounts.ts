@@ -3,17 +3,19 @@ import type { AdoptAccountOptions } from '../commands/accounts/adopt.ts';
 import type { CreateAccountOptions, UpdateAccountOptions } from '../commands/accounts/accounts.ts';
 import type { CreateApiKeyOptions } from '../commands/accounts/api-keys.ts';
 import type { DecideOptions, ListReviewOptions } from '../commands/accounts/review.ts';
+import type { CreateUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
 import { addGlobals, CONNECTED, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
-/** `muster accounts …`, `muster api-keys …` and `muster review …`: what an operator does with single accounts. */
+/** `muster accounts …`, `muster api-keys …`, `muster review …` and `muster users …`: what an operator does. */
 export function addAccountNouns(program: Command, env: Environment): void {
   addAccounts(program.command('accounts').description('the owners of apps'), env);
   addApiKeys(program.command('api-keys').description('what opens /v1 to an account'), env);
   addReview(program.command('review').description("the detections of an account's daemons"), env);
+  addUsers(program.command('users').description('the people who use the panel'), env);
 }
 
 const entitlement = (command: Command): Option =>
@@ -175,4 +177,48 @@ function addReview(review: Command, env: Environment): void {
       await decideReview(invocation(env, options), entryId, status, options);
     });
   }
+}
+
+function addUsers(users: Command, env: Environment): void {
+  addGlobals(
+    users
+      .command('create')
+      .description('create a user, and print the link for the first sign-in, which no other command shows')
+      .requiredOption('-n, --name <name>', 'the name by which others see the user')
+      .requiredOption('-l, --login <login>', 'the name to sign in with, such as an e-mail address')
+      .option('--operator', 'make the user an operator'),
+    ONE,
+  ).action(async (options: CreateUserOptions & GlobalOptions) => {
+    const { createUser } = await import('../commands/accounts/users.ts');
+    await createUser(invocation(env, options), options);
+  });
+  addGlobals(users.command('list').description('list the users'), LIST).action(async (options: GlobalOptions) => {
+    const { listUsers } = await import('../commands/accounts/users.ts');
+    await listUsers(invocation(env, options));
+  });
+  addGlobals(
+    users
+      .command('update')
+      .description('change a user')
+      .argument('<user>', 'the id or the login')
+      .option('-n, --name <name>', 'the new name')
+      .option('--operator', 'make the user an operator')
+      .option('--no-operator', 'take the role of an operator away')
+      .addOption(users.createOption('--disable', 'refuse the user, and end all sessions').conflicts('enable'))
+      .option('--enable', 'let the user sign in again'),
+    [...ONE, 'yes'],
+  ).action(async (user: string, options: UpdateUserOptions & GlobalOptions) => {
+    const { updateUser } = await import('../commands/accounts/users.ts');
+    await updateUser(invocation(env, options), user, options);
+  });
+  addGlobals(
+    users
+      .command('reset')
+      .description('print a link by which a user sets a new password; it is valid for an hour')
+      .argument('<user>', 'the id or the login'),
+    ONE,
+  ).action(async (user: string, options: GlobalOptions) => {
+    const { resetUser } = await import('../commands/accounts/users.ts');
+    await resetUser(invocation(env, options), user);
+  });
 }

@@ -5,6 +5,7 @@ import { attemptedSchema } from '../records/attempt-records.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema, idempotencySlotSchema, noteSchema } from '../records/records.ts';
+import { linkSchema } from '../records/user-records.ts';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
@@ -117,6 +118,15 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
     what: 'refusal_notes',
     prefix: KEYS.refusalNotes,
     isExpired: (entry, now) => now >= parseRecord(noteSchema, entry).record.at + HOUR_MS + EXPIRY_MARGIN_MS,
+    companion: none,
+  });
+
+/** Removes links that nobody has used in time. */
+export const linksSweep = (deps: SweepDeps): Sweep =>
+  recordSweep(deps, {
+    what: 'links',
+    prefix: KEYS.links,
+    isExpired: (entry, now) => now >= parseRecord(linkSchema, entry).record.expiresAt + EXPIRY_MARGIN_MS,
     companion: none,
   });
 

@@ -17,6 +17,9 @@ export const CLEANED = [
   'attempt_notes',
   'past_credentials',
   'audit_entries',
+  'links',
+  'sessions',
+  'sign_in_notes',
 ] as const;
 /** A kind of records that the clean-up removes. */
 export type Cleaned = (typeof CLEANED)[number];

@@ -23,7 +23,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'login/*': 'by commit',
   'identity/*': 'by commit',
   'passkey/*': 'by commit',
-  'link/*': 'by commit',
+  'link/*/*': 'by commit',
   'refresh/*': 'by commit',
   'key/*': 'by commit',
   'cred/*': 'by commit',

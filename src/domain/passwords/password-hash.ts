@@ -1,4 +1,4 @@
-import * as crypto from 'node:crypto';
+import crypto from 'node:crypto';
 import { Slots } from '../../concurrency/slots.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';

@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits.ts';
+import { COMMON_WORDS, ROWS } from './common-parts.ts';
 
 /*
  * Which passwords are refused (NIST SP 800-63B, 5.1.1.2): those that are short, and those that an attacker tries first.
@@ -18,46 +19,39 @@ const FAULTS = {
   short: `password must have at least ${LIMITS.passwordCharactersMin} characters; a few words make a good one.`,
   long: `password must have at most ${LIMITS.passwordCharactersMax} characters.`,
   repeated: 'password repeats itself; choose one that does not.',
-  run: 'password is a run of neighbouring characters; choose another one.',
-  common: 'password is among those that are tried first; choose another one.',
   own: 'password is little more than your own name; choose another one.',
+  common: 'password is among those that are tried first; choose another one.',
 } as const;
 
+/** A password of so few known parts and single characters together is tried soon; more parts make a phrase. */
+const PARTS_MAX = 4;
+/** A longer text is a phrase, whatever its parts are, and its parts would take long to find. */
+const JUDGED_MAX = 64;
+
 /** @returns undefined where the password is acceptable, else a sentence that never repeats it */
-export function passwordFault(password: string, about: About): string | undefined {
-  const text = comparablePassword(password);
-  const length = [...text].length;
+export function passwordFault(password: string, { login, name }: About): string | undefined {
+  const text = comparablePassword(password).toLowerCase();
+  const { length } = Array.from(text);
   if (length < LIMITS.passwordCharactersMin) return FAULTS.short;
   if (password.length > LIMITS.passwordCharactersMax) return FAULTS.long;
-  const plain = text.toLowerCase();
-  if (isRepeated(plain)) return FAULTS.repeated;
-  if (isRun(plain)) return FAULTS.run;
-  const bare = withoutOrnaments(plain);
-  if (isOwn(plain, bare, about)) return FAULTS.own;
-  return isCommon(bare) ? FAULTS.common : undefined;
+  if (isRepeated(text)) return FAULTS.repeated;
+  if (length > JUDGED_MAX) return undefined;
+  // Dates and the numbers of telephones.
+  if (/^\p{N}+$/u.test(text)) return FAULTS.common;
+  if (partsOf(text, COMMON_WORDS) <= PARTS_MAX) return FAULTS.common;
+  return partsOf(text, [...COMMON_WORDS, ...ownWords(login, name)]) <= PARTS_MAX ? FAULTS.own : undefined;
 }
 
-/** One piece of up to four characters over and over, such as `abcabcabcabc`. */
-const isRepeated = (text: string): boolean => /^(.{1,4}?)\1+.{0,3}$/u.test(text) && new Set(text).size <= 4;
-
-const RUNS = [
-  'abcdefghijklmnopqrstuvwxyz',
-  '01234567890123456789',
-  'qwertyuiopasdfghjklzxcvbnm',
-  '1qaz2wsx3edc4rfv5tgb6yhn7ujm',
-];
-
-/** Part of an alphabet, of the digits or of a keyboard, forwards or backwards, once or twice. */
-function isRun(text: string): boolean {
-  const rows = RUNS.flatMap((row) => [row, [...row].toReversed().join('')]);
-  const isPart = (part: string): boolean => part.length >= 4 && rows.some((row) => row.includes(part));
-  for (let cut = 0; cut <= text.length; cut += 1) {
-    const [head, tail] = [text.slice(0, cut), text.slice(cut)];
-    if ((head === '' || isPart(head)) && (tail === '' || isPart(tail))) return true;
-  }
-  return false;
+/** The words of a login and a name that are long enough to be told from chance. */
+function ownWords(login: string, name: string): readonly string[] {
+  const words = [login, name, ...login.split(/[^\p{L}\p{N}]+/u), ...name.split(/\s+/)];
+  return words.map((word) => comparablePassword(word).toLowerCase()).filter((word) => Array.from(word).length >= 3);
 }
 
+/** One piece over and over, such as `abcabcabcabc` or `passphrasepassphrase`; or hardly any character but a few. */
+const isRepeated = (text: string): boolean => new Set(text).size <= 3 || /^(.+?)\1+$/su.test(text);
+
+/** How a letter is often written with a digit or a sign. */
 const LEET: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'i',
@@ -70,52 +64,49 @@ const LEET: Readonly<Record<string, string>> = {
   '!': 'i',
 };
 
-/** Without the digits and signs around it, and with letters where some are written as digits. */
-function withoutOrnaments(text: string): string {
-  const letters = text.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
-  return [...letters]
-    .map((character) => LEET[character] ?? character)
-    .join('')
-    .replaceAll(/[^\p{L}]/gu, '');
-}
+const BOTH_WAYS = ROWS.flatMap((row) => [row, Array.from(row).toReversed().join('')]);
+const ROW_PIECE_MIN = 3;
+const SAME_MIN = 3;
 
-function isOwn(plain: string, bare: string, { login, name }: About): boolean {
-  const own = [login, login.split('@')[0] ?? '', name, ...name.split(/\s+/)].map((part) => part.toLowerCase());
-  const isShort = (rest: string): boolean => [...rest].length < 6;
-  return own.some((part) => {
-    if ([...part].length < 3) return false;
-    const letters = withoutOrnaments(part);
-    return isShort(plain.replaceAll(part, '')) || (letters.length >= 3 && isShort(bare.replaceAll(letters, '')));
-  });
-}
-
-/** Words that stand in most of the passwords that are found first, alone, doubled or with one another. */
-const COMMON = [
-  'password passwort passwd letmein letmeinn welcome willkommen admin administrator root superuser operator muster',
-  'changeme changeit secret secrets geheim hello iloveyou loveyou princess sunshine dragon monkey football baseball',
-  'basketball superman batman starwars pokemon master login guest user test testing tester default qwerty qwertyuiop',
-  'azerty asdfgh asdfghjkl zxcvbn zxcvbnm trustno freedom whatever shadow michael jordan jennifer charlie access',
-  'correcthorsebatterystaple correct horse battery staple abc def abcdef abcdefg summer winter spring autumn company',
-  'server service cloud docker kubernetes postgres mysql oracle cisco ubuntu debian linux windows apple google',
-  'january february march april may june july august september october november december monday friday',
-  'my your the is this new old me and for you i love happy birthday computer internet keyboard security secure',
-  'pass word pwd please enter open sesame opensesame temp temporary demo example sample',
-].flatMap((line) => line.split(' '));
-const COMMON_WORDS = new Set(COMMON);
-const LONGEST = Math.max(...COMMON.map((word) => word.length));
-/** So many of the common words together are still tried; more make a phrase. */
-const WORDS_MAX = 3;
-
-/** Whether the letters are one to three common words in a row. */
-function isCommon(bare: string): boolean {
-  const made = (rest: string, words: number): boolean => {
-    if (rest === '') return true;
-    if (words === WORDS_MAX) return false;
-    for (let length = Math.min(LONGEST, rest.length); length > 0; length -= 1) {
-      if (COMMON_WORDS.has(rest.slice(0, length)) && made(rest.slice(length), words + 1)) return true;
+/**
+ * The least number of parts that make up the text: words, pieces of rows, runs of one character, years, and single
+ * characters.
+ */
+function partsOf(text: string, words: readonly string[]): number {
+  const characters = Array.from(text);
+  /** By how many of the first characters are covered. */
+  const fewest = Array.from({ length: characters.length + 1 }, () => Number.POSITIVE_INFINITY);
+  fewest[0] = 0;
+  for (const start of characters.keys()) {
+    const parts = (fewest[start] ?? 0) + 1;
+    for (const length of lengthsAt(characters, start, words)) {
+      fewest[start + length] = Math.min(fewest[start + length] ?? 0, parts);
     }
-    return false;
-  };
-  // Digits and signs alone have no letters.
-  return bare.length < 3 || made(bare, 0);
+  }
+  return fewest[characters.length] ?? 0;
+}
+
+/** The lengths of the parts that begin at a place; shorter pieces of a run help as well, where a word follows. */
+function* lengthsAt(characters: readonly string[], start: number, words: readonly string[]): Iterable<number> {
+  yield 1;
+  const rest = characters.slice(start);
+  for (const word of words) if (beginsWith(rest, Array.from(word))) yield Array.from(word).length;
+  const row = longestInRows(rest.join(''));
+  for (let length = ROW_PIECE_MIN; length <= row; length += 1) yield length;
+  const other = rest.findIndex((character) => character !== rest[0]);
+  const same = other === -1 ? rest.length : other;
+  for (let length = SAME_MIN; length <= same; length += 1) yield length;
+  if (/^(?:19|20)\d\d/.test(rest.slice(0, 4).join(''))) yield 4;
+}
+
+const beginsWith = (rest: readonly string[], word: readonly string[]): boolean =>
+  word.length <= rest.length &&
+  word.every((letter, index) => letter === rest[index] || letter === LEET[rest[index] ?? '']);
+
+function longestInRows(rest: string): number {
+  let longest = 0;
+  for (const row of BOTH_WAYS) {
+    while (longest < rest.length && row.includes(rest.slice(0, longest + 1))) longest += 1;
+  }
+  return longest;
 }

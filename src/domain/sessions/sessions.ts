@@ -53,9 +53,15 @@ export interface Sessions {
   /**
    * Begins a session by itself.
    * @param holds whether the user, as each attempt reads him, is still the one who was let in, such as by his password
+   * @returns the user as the commit relied on him
    * @throws Refusal `sign_in_failed` where it does not hold, or the user is gone or disabled; StoreUnavailable; Busy
    */
-  begin(origin: Origin, session: NewSession, holds: (user: UserEntry) => boolean, replaced?: string): Promise<void>;
+  begin(
+    origin: Origin,
+    session: NewSession,
+    holds: (user: UserEntry) => boolean,
+    replaced?: string,
+  ): Promise<UserEntry>;
   /** Ends a session of a user; it is unknown from then on. @throws Refusal `not_found`; StoreUnavailable; Busy */
   end(origin: Origin, userId: string, sessionId: string): Promise<void>;
   /** Ends every session of a user but one. @throws StoreUnavailable; Busy */
@@ -82,7 +88,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       if (!TOKEN.test(token)) throw new Refusal('invalid_session');
       const reader = await fleet.current();
       const live = await liveSession(reader, tokenHash(token));
-      if (clock.now() >= live.session.record.expiresAt || (await uses.isIdle(live.session))) {
+      if (isOver(live, clock.now()) || (await uses.isIdle(live.session))) {
         throw new Refusal('invalid_session');
       }
       uses.used(live.session);
@@ -95,10 +101,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     beginning,
     async begin(origin, session, holds, replaced) {
-      await mutate(deps, origin, async (reader) => {
+      return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
-        return await beginning(session, user, replaced);
+        return { ...(await beginning(session, user, replaced)), result: user };
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),
@@ -113,6 +119,16 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return listed.filter(({ expiresAt }) => expiresAt > clock.now()).sort((a, b) => b.lastUsedAt - a.lastUsedAt);
     },
   };
+}
+
+/**
+ * Whether the session has expired. One that began at the provider lasts as long as its user's roles were computed within
+ * the hour: whoever left the provider's directory is out by then, also where nothing else tells so.
+ */
+function isOver({ session, user }: LiveSession, now: number): boolean {
+  const { expiresAt, method, createdAt } = session.record;
+  if (now >= expiresAt) return true;
+  return method === 'provider' && now - (user.record.mapped?.at ?? createdAt) > LIMITS.mappedRolesMs;
 }
 
 async function beginningStep(

@@ -1,6 +1,7 @@
 import type { Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
-import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { LeadingStep, MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -8,7 +9,8 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import type { Links, ValidLink } from './links.ts';
+import type { ValidLink } from './link-validity.ts';
+import { voidedLinks, type Links } from './links.ts';
 import { joiningStep, newMemberStep } from './members.ts';
 import { loginKey, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, operatorGrant, refuseManyUsers } from './users.ts';
@@ -45,18 +47,19 @@ export function createAcceptLink(deps: MutationDeps & { readonly links: Pick<Lin
     const userId = seen.record.userId ?? answer.signedIn?.id ?? newId;
     const origin = originOf(`user:${userId}`);
     if (userId === newId) await refuseManyUsers(deps);
-    return await mutate<LetIn>(deps, origin, async (reader) => {
+    const letIn = await mutate<LetIn>(deps, origin, async (reader) => {
       const link = await deps.links.read(reader, answer.token);
-      const used = { expect: [{ key: link.key, revision: link.revision }], write: [{ remove: link.key }] };
       const step = await stepOf({ deps, reader, origin, link, answer, userId });
       return {
         ...step,
-        expect: [...step.expect, ...used.expect],
-        write: [...step.write, ...used.write],
+        expect: [...step.expect, { key: link.key, revision: link.revision }, ...link.relied],
+        write: [...step.write, { remove: link.key }],
         detail: { ...step.detail, linkId: link.record.linkId },
         result: { userId, accountId: link.record.accountId },
       };
     });
+    if (seen.record.kind === 'reset') await tellOthers(deps, origin, userId);
+    return letIn;
   };
 }
 
@@ -119,14 +122,15 @@ async function founding(accepting: Accepting): Promise<Step<unknown>> {
 }
 
 /** The first sign-in of a user whom an operator made. */
-async function entering({ reader, userId, answer, origin }: Accepting): Promise<Step<unknown>> {
+async function entering({ deps, reader, userId, answer, origin, link }: Accepting): Promise<Step<unknown>> {
   const user = await existingUser(reader, userId);
+  const voided = await voidedLinks(deps, userId, link.key);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'link.used',
     detail: { userId, kind: 'first' },
     expect: [{ key: KEYS.user(userId), revision: user.revision }],
-    write: [put(KEYS.user(userId), withPassword(user.record, answer, origin.at))],
+    write: [put(KEYS.user(userId), withPassword(user.record, answer, origin.at)), ...voided],
     result: undefined,
   };
 }
@@ -137,28 +141,62 @@ function withPassword(record: UserRecord, { hashed, name }: LinkAnswer, at: numb
 }
 
 /** Accounts whose audits one commit tells; a commit has at most 127 operations. */
-const TOLD_MAX = 40;
+const TOLD_MAX = 30;
 
-/** The passkeys go as well: whoever lost them could not sign in by the password alone. Every session ends. */
-async function resetting({ deps, reader, userId, answer, origin }: Accepting): Promise<LeadingStep<unknown>> {
+/** The accounts of a user, by invitation and by the provider's groups, in the order of their ids. */
+function accountsOf(memory: FleetMemory, { id, record: { mapped } }: UserEntry): readonly AccountReader[] {
+  const byGroups = (mapped?.accounts ?? []).flatMap(({ accountId }) => memory.account(accountId) ?? []);
+  const all = new Map([...memory.accountsOfMember(id), ...byGroups].map((account) => [account.id, account]));
+  return [...all.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const toldStep = (account: AccountReader, userId: string): Step<void> => ({
+  accountId: account.id,
+  action: 'user.reset',
+  detail: { userId },
+  expect: [{ key: KEYS.account(account.id), revision: account.revision }],
+  write: [],
+  result: undefined,
+});
+
+/** The audits of further accounts are told by commits of their own, right after the reset. */
+async function tellOthers(deps: MutationDeps, origin: Origin, userId: string): Promise<void> {
+  for (let from = TOLD_MAX; ; from += TOLD_MAX) {
+    const more = await mutate<boolean>(deps, origin, async (reader) => {
+      const accounts = accountsOf(await deps.fleet.whole(), await existingUser(reader, userId));
+      const [last, ...first] = accounts.slice(from, from + TOLD_MAX).map((account) => toldStep(account, userId));
+      return last ? { ...last, first, result: true } : { unchanged: false };
+    });
+    if (!more) return;
+  }
+}
+
+/**
+ * The passkeys go as well: whoever lost them could not sign in by the password alone. Every session ends, no browser is
+ * known any more, and without a new password there is none.
+ */
+async function resetting({ deps, reader, userId, answer, origin, link }: Accepting): Promise<LeadingStep<unknown>> {
   const user = await existingUser(reader, userId);
   const memory = await deps.fleet.whole();
-  const record = { ...withPassword(user.record, answer, origin.at), passkeys: [] };
+  const { password: _old, ...kept } = user.record;
+  const record = { ...withPassword(kept, answer, origin.at), passkeys: [] };
   const passkeys: Write[] = user.record.passkeys.map(({ id }) => ({ remove: passkeyKey(id) }));
-  const told = [...memory.accountsOfMember(userId)].slice(0, TOLD_MAX).map((account): Step<void> => ({
-    accountId: account.id,
-    action: 'user.reset',
-    detail: { userId },
-    expect: [{ key: KEYS.account(account.id), revision: account.revision }],
-    write: [],
-    result: undefined,
-  }));
+  const told = accountsOf(memory, user)
+    .slice(0, TOLD_MAX)
+    .map((account) => toldStep(account, userId));
+  const voided = await voidedLinks(deps, userId, link.key);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.reset',
     detail: { userId },
     expect: [{ key: KEYS.user(userId), revision: user.revision }],
-    write: [put(KEYS.user(userId), record), ...passkeys, ...endings(memory, userId)],
+    write: [
+      put(KEYS.user(userId), record),
+      { remove: KEYS.signIns(userId) },
+      ...passkeys,
+      ...endings(memory, userId),
+      ...voided,
+    ],
     first: told,
     result: undefined,
   };

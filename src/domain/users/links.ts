@@ -1,18 +1,19 @@
-import { generateKeyId } from '../credentials/random-ids.ts';
+import { generateAccountId, generateKeyId } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin } from '../mutation/step.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { linkSchema, type LinkKind, type LinkRecord, type MemberRole } from '../records/user-records.ts';
+import { linkSchema, type LinkRecord, type MemberRole } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { ABSENT, PAGE_ENTRIES_MAX } from '../../store/port.ts';
+import { pagesOf } from '../../store/pages.ts';
+import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Write } from '../../store/port.ts';
 import { drawLinkToken, linkKeyOf } from './link-token.ts';
-import { accountRight, operatorRight } from './roles.ts';
-import { existingUser } from './users.ts';
+import { hasOperator, validLink, type ValidLink } from './link-validity.ts';
+import { creationStep, existingUser, refuseManyUsers, type CreatedUser, type User } from './users.ts';
 
 /** A link that was made. Its token is in this result alone. */
 export interface MadeLink {
@@ -26,11 +27,6 @@ export interface Invitation extends Pick<LinkRecord, 'linkId' | 'createdAt' | 'e
   readonly role: MemberRole;
 }
 
-/** A link that is valid now, with the key of its record. */
-export interface ValidLink extends Versioned<LinkRecord> {
-  readonly key: string;
-}
-
 /** Makes, lists and reads links of a single use; `accept-link.ts` uses them. */
 export interface Links {
   /**
@@ -42,8 +38,14 @@ export interface Links {
   invitations(accountId: string): Promise<readonly Invitation[]>;
   /** Voids an invitation. @throws Refusal `not_found`; StoreUnavailable; Busy */
   withdraw(origin: Origin, accountId: string, linkId: string): Promise<void>;
-  /** Makes a link for a user: his first sign-in, or a reset. @throws Refusal `not_found`; StoreUnavailable; Busy */
-  forUser(origin: Origin, userId: string, kind: 'first' | 'reset'): Promise<MadeLink>;
+  /**
+   * Makes a user with a link for his first sign-in, in one commit.
+   * @throws Refusal `invalid_request` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
+   * Busy
+   */
+  forNewUser(origin: Origin, user: Omit<CreatedUser, 'createdAt'>): Promise<{ user: User; link: MadeLink }>;
+  /** Makes a link that resets a user, and voids his others. @throws Refusal `not_found`; StoreUnavailable; Busy */
+  forReset(origin: Origin, userId: string): Promise<MadeLink>;
   /**
    * Makes the link for the first operator, and voids those of earlier starts.
    * @returns undefined where there is an operator
@@ -57,17 +59,16 @@ export interface Links {
   read(reader: FleetReader, token: string): Promise<ValidLink>;
 }
 
-const INVALID = 'This link is not valid: it was used, withdrawn, or is too old. Ask for another one.';
-
 /** Creates the operations on links; see `Links`. */
 export function createLinks(deps: MutationDeps): Links {
   return {
     invite: (origin, accountId, role) => invite(deps, origin, accountId, role),
     invitations: (accountId) => invitations(deps, accountId),
     withdraw: (origin, accountId, linkId) => withdraw(deps, origin, accountId, linkId),
-    forUser: (origin, userId, kind) => forUser(deps, origin, userId, kind),
+    forNewUser: (origin, user) => forNewUser(deps, origin, user),
+    forReset: (origin, userId) => forReset(deps, origin, userId),
     forFirstOperator: (origin) => forFirstOperator(deps, origin),
-    read: (reader, token) => read(deps, reader, token),
+    read: (reader, token) => validLink(deps, reader, token),
   };
 }
 
@@ -135,15 +136,20 @@ interface Listed extends Versioned<LinkRecord> {
 
 /** The links of a scope that can be read, expired ones as well. */
 async function linksOf({ store }: Pick<MutationDeps, 'store'>, scope: string): Promise<readonly Listed[]> {
-  const { entries } = await store.list({ prefix: KEYS.linksOf(scope), limit: PAGE_ENTRIES_MAX });
-  return entries.flatMap((entry) => {
-    try {
-      return [{ key: entry.key, ...parseRecord(linkSchema, entry) }];
-    } catch (error) {
-      if (error instanceof BadRecord) return [];
-      throw error;
-    }
-  });
+  const links: Listed[] = [];
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.linksOf(scope), limit: PAGE_ENTRIES_MAX })) {
+    links.push(...entries.flatMap(readable));
+  }
+  return links;
+}
+
+function readable(entry: Entry): readonly Listed[] {
+  try {
+    return [{ key: entry.key, ...parseRecord(linkSchema, entry) }];
+  } catch (error) {
+    if (error instanceof BadRecord) return [];
+    throw error;
+  }
 }
 
 async function invitations(deps: MutationDeps, accountId: string): Promise<readonly Invitation[]> {
@@ -175,72 +181,72 @@ async function withdraw(deps: MutationDeps, origin: Origin, accountId: string, l
   });
 }
 
-async function forUser(
+/** The step that puts a link of the service's own audit. */
+const creation = ({ key, record }: Drawn): Step<void> => ({
+  accountId: OPERATOR_AUDIT,
+  action: 'link.created',
+  detail: detailOf(record),
+  expect: [{ key, revision: ABSENT }],
+  write: [put(key, record)],
+  result: undefined,
+});
+
+async function forNewUser(
   deps: MutationDeps,
   origin: Origin,
+  wanted: Omit<CreatedUser, 'createdAt'>,
+): Promise<{ user: User; link: MadeLink }> {
+  const userId = generateAccountId(deps.random);
+  const drawn = draw(deps, origin, { kind: 'first', userId });
+  await refuseManyUsers(deps);
+  return await mutate<{ user: User; link: MadeLink }>(deps, origin, async (reader) => {
+    const created = await creationStep(deps, reader, userId, { ...wanted, createdAt: origin.at });
+    return { ...creation(drawn), first: [created], result: { user: created.result, link: made(drawn) } };
+  });
+}
+
+/** Links that one commit voids; more of them expire by themselves. */
+const VOIDED_MAX = 20;
+
+/** The writes that void the links of a user, such as earlier resets. @throws StoreUnavailable */
+export async function voidedLinks(
+  deps: Pick<MutationDeps, 'store'>,
   userId: string,
-  kind: Exclude<LinkKind, 'invitation'>,
-): Promise<MadeLink> {
-  const drawn = draw(deps, origin, { kind, userId });
+  except?: string,
+): Promise<readonly Write[]> {
+  const own = (await linksOf(deps, OPERATOR_AUDIT)).filter(
+    ({ key, record }) => record.userId === userId && key !== except,
+  );
+  return own.slice(0, VOIDED_MAX).map(({ key }) => ({ remove: key }));
+}
+
+async function forReset(deps: MutationDeps, origin: Origin, userId: string): Promise<MadeLink> {
+  const drawn = draw(deps, origin, { kind: 'reset', userId });
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
+    const step = creation(drawn);
     return {
-      accountId: OPERATOR_AUDIT,
-      action: 'link.created',
-      detail: detailOf(drawn.record),
-      expect: [
-        { key: KEYS.user(userId), revision: user.revision },
-        { key: drawn.key, revision: ABSENT },
-      ],
-      write: [put(drawn.key, drawn.record)],
-      result: undefined,
+      ...step,
+      expect: [...step.expect, { key: KEYS.user(userId), revision: user.revision }],
+      write: [...step.write, ...(await voidedLinks(deps, userId))],
     };
   });
   return made(drawn);
 }
 
-/** Links of earlier starts that one commit voids; more of them expire by themselves. */
-const VOIDED_MAX = 50;
-
 async function forFirstOperator(deps: MutationDeps, origin: Origin): Promise<MadeLink | undefined> {
   const drawn = draw(deps, origin, { kind: 'first' });
   return await mutate<MadeLink | undefined>(deps, origin, async (reader) => {
     const operators = await reader.operators();
-    if (operators.record.members.length > 0) return { unchanged: undefined };
+    if (hasOperator(await deps.fleet.whole(), operators.record)) return { unchanged: undefined };
     const isEarlier = ({ record }: Listed): boolean => record.kind === 'first' && record.userId === undefined;
     const earlier = (await linksOf(deps, OPERATOR_AUDIT)).filter(isEarlier).slice(0, VOIDED_MAX);
+    const step = creation(drawn);
     return {
-      accountId: OPERATOR_AUDIT,
-      action: 'link.created',
-      detail: detailOf(drawn.record),
-      expect: [
-        { key: KEYS.operators, revision: operators.revision },
-        { key: drawn.key, revision: ABSENT },
-        ...earlier.map(({ key, revision }) => ({ key, revision })),
-      ],
-      write: [put(drawn.key, drawn.record), ...earlier.map(({ key }) => ({ remove: key }))],
+      ...step,
+      expect: [...step.expect, { key: KEYS.operators, revision: operators.revision }],
+      write: [...step.write, ...earlier.map(({ key }) => ({ remove: key }))],
       result: made(drawn),
     };
   });
-}
-
-async function read(deps: MutationDeps, reader: FleetReader, token: string): Promise<ValidLink> {
-  const key = linkKeyOf(token);
-  const entry = key === undefined ? undefined : await deps.store.get(key);
-  if (key === undefined || !entry) throw new Refusal('invalid_request', INVALID);
-  const { record, revision } = parseRecord(linkSchema, entry);
-  if (deps.clock.now() >= record.expiresAt || !(await mayStill(reader, record))) {
-    throw new Refusal('invalid_request', INVALID);
-  }
-  return { key, record, revision };
-}
-
-/** Whoever lost the right to make a link takes the links with him that he made. */
-async function mayStill(reader: FleetReader, { kind, userId, accountId, by }: LinkRecord): Promise<boolean> {
-  if (kind === 'first' && userId === undefined) return (await reader.operators()).record.members.length === 0;
-  if (!by.startsWith('user:')) return true;
-  const maker = await reader.user(by.slice('user:'.length));
-  if (!maker || maker.record.disabled) return false;
-  if (accountId === undefined) return (await operatorRight(reader, maker)) !== undefined;
-  return (await accountRight(reader, maker, accountId))?.role === 'owner';
 }

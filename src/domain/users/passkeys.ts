@@ -10,7 +10,7 @@ import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { passkeyKey } from './user-state.ts';
-import { existingUser } from './users.ts';
+import { endings, existingUser } from './users.ts';
 
 /** The passkeys of users: credentials of WebAuthn, each of one user. */
 export interface Passkeys {
@@ -100,14 +100,23 @@ export function refuseLastWay({ password, passkeys, identities }: UserRecord): v
   throw new Refusal('invalid_request', 'This is the last way in which you can sign in: add another one first.');
 }
 
-/** Sets the password of a user. @param hashed as it is stored @throws Refusal `not_found`; StoreUnavailable; Busy */
-export async function setPassword(
-  deps: MutationDeps,
-  origin: Origin,
-  userId: string,
-  hashed: string,
-  holds: (user: UserEntry) => boolean,
-): Promise<void> {
+/** Another password of a user. */
+export interface PasswordChange {
+  readonly userId: string;
+  /** As it is stored. */
+  readonly hashed: string;
+  /** Whether the user, as each attempt reads him, is still the one who was judged. */
+  readonly holds: (user: UserEntry) => boolean;
+  /** The session that makes the change; every other one ends. */
+  readonly keptSession: string;
+}
+
+/**
+ * Sets the password of a user, and ends his other sessions in the same commit.
+ * @throws Refusal `not_found`, `sign_in_failed` where it does not hold; StoreUnavailable; Busy
+ */
+export async function setPassword(deps: MutationDeps, origin: Origin, change: PasswordChange): Promise<void> {
+  const { userId, hashed, holds, keptSession } = change;
   await mutate<void>(deps, origin, async (reader: FleetReader) => {
     const user = await existingUser(reader, userId);
     // Two changes at once: the second one was judged by a password that is none any more.
@@ -116,7 +125,8 @@ export async function setPassword(
     return {
       ...userStep(user, { password: 'set' }),
       expect: [{ key: KEYS.user(userId), revision: user.revision }],
-      write: [put(KEYS.user(userId), record)],
+      write: [put(KEYS.user(userId), record), ...endings(await deps.fleet.whole(), userId, keptSession)],
+      withdraws: true,
     };
   });
 }

@@ -2,11 +2,19 @@ import { hash } from 'node:crypto';
 import { ABSENT, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Log } from '../../log.ts';
+import type { UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { signInsSchema, type SignInsRecord } from '../records/user-records.ts';
 import { comparableLogin } from './user-state.ts';
+
+/** An attempt to sign in with a secret that somebody may guess. */
+export interface Attempt {
+  readonly login: string;
+  /** Undefined where nobody has this login. */
+  readonly userId: string | undefined;
+}
 
 /**
  * The attempts to sign in as somebody. From `LIMITS.slowFromFailures` on each further one must wait longer, but for a
@@ -16,20 +24,24 @@ import { comparableLogin } from './user-state.ts';
  */
 export interface SignIns {
   /**
-   * @param userId undefined where nobody has this login
+   * Counts an attempt as a failure before its secret is compared, so that many at once are slowed down as well.
    * @param mark of the browser, as its cookie has it
-   * @returns seconds to wait before the next attempt; undefined where one may be made now
+   * @returns seconds to wait before the next attempt, and then this one is not counted; undefined where it may be made
    * @throws StoreUnavailable; BadRecord
    */
-  waitSeconds(login: string, userId: string | undefined, mark: string | undefined): Promise<number | undefined>;
-  /** Notes a failure. Never throws: the refusal does not depend on it. */
-  failed(login: string, userId: string | undefined): Promise<void>;
-  /** Notes a success from a browser. Never throws. */
-  succeeded(userId: string, mark: string): Promise<void>;
-  /** The signature counter of a passkey at its last use. @throws StoreUnavailable; BadRecord */
-  counterOf(userId: string, passkeyId: string): Promise<number>;
-  /** Notes the counter of a passkey. @returns false where it went back or stood still: a copy of it is in use */
-  count(userId: string, passkeyId: string, counter: number): Promise<boolean>;
+  charge(attempt: Attempt, mark: string | undefined): Promise<number | undefined>;
+  /** Takes back the count of an attempt whose secret was not compared. */
+  release(attempt: Attempt): void;
+  /** Writes the failures of a user, behind the answer: its time does not tell that there is such a user. */
+  failed(attempt: Attempt): void;
+  /** Notes a success from a browser, and forgets the failures. Never throws. */
+  succeeded(user: UserEntry, mark: string): Promise<void>;
+  /**
+   * Notes the signature counter of a passkey.
+   * @returns false where it went back or stood still: a copy of the passkey is in use
+   * @throws StoreUnavailable; BadRecord
+   */
+  count(user: UserEntry, passkeyId: string, counter: number): Promise<boolean>;
 }
 
 export interface SignInsDeps {
@@ -38,9 +50,11 @@ export interface SignInsDeps {
   readonly log: Log;
 }
 
-interface Failures {
-  readonly failures: number;
-  readonly failedAt: number;
+/** Failures that are in no record yet, or never will be. */
+interface Remembered {
+  failures: number;
+  failedAt: number;
+  writtenAt: number;
 }
 
 const NONE: SignInsRecord = { failures: 0, failedAt: 0, counters: {}, browsers: [] };
@@ -49,20 +63,23 @@ const FIRST_DELAY_MS = 1000;
 /** Names that this replica remembers failures of; the oldest are forgotten first. */
 const REMEMBERED_MAX = 10_000;
 const COMMIT_ATTEMPTS_MAX = 5;
+/** Nobody has this id: the attempts of a name that nobody has read as much as those of a user. */
+const NOBODY = '-';
 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
+const nameOf = ({ login, userId }: Attempt): string => userId ?? digest(comparableLogin(login));
 
 /** Creates the notes of attempts; see `SignIns`. */
-export function createSignIns(deps: SignInsDeps): SignIns {
-  const { store, clock, log } = deps;
-  /** Failures that are in no record yet, or never will be, by login. */
-  const remembered = new Map<string, Failures & { readonly writtenAt: number }>();
+export function createSignIns({ store, clock, log }: SignInsDeps): SignIns {
+  const remembered = new Map<string, Remembered>();
 
-  function remember(key: string, failures: Failures & { readonly writtenAt: number }): void {
-    remembered.delete(key);
-    remembered.set(key, failures);
+  function remember(name: string): Remembered {
+    const here = remembered.get(name) ?? { failures: 0, failedAt: 0, writtenAt: 0 };
+    remembered.delete(name);
+    remembered.set(name, here);
     const [oldest] = remembered.keys();
     if (remembered.size > REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest);
+    return here;
   }
 
   async function read(userId: string): Promise<Versioned<SignInsRecord>> {
@@ -93,54 +110,73 @@ export function createSignIns(deps: SignInsDeps): SignIns {
     }
   }
 
+  /** What is not written now is written with the next failure. */
+  async function writeFailures(userId: string, here: Remembered): Promise<void> {
+    const { failures, failedAt } = here;
+    const isWritten = await write(userId, (record) => ({
+      ...record,
+      failures: record.failures + failures,
+      failedAt: Math.max(record.failedAt, failedAt),
+    }));
+    if (isWritten) here.failures = Math.max(0, here.failures - failures);
+  }
+
   return {
-    async waitSeconds(login, userId, mark) {
-      const key = digest(comparableLogin(login));
-      const here = remembered.get(key);
-      const record = userId === undefined ? NONE : (await read(userId)).record;
-      if (mark !== undefined && record.browsers.includes(digest(mark))) return undefined;
-      const failures = record.failures + (here?.failures ?? 0);
-      return waitOf({ failures, failedAt: Math.max(record.failedAt, here?.failedAt ?? 0) }, clock.now());
-    },
-    async failed(login, userId) {
-      const key = digest(comparableLogin(login));
-      const here = remembered.get(key) ?? { failures: 0, failedAt: 0, writtenAt: 0 };
+    async charge(attempt, mark) {
+      const { record } = await read(attempt.userId ?? NOBODY);
+      const here = remember(nameOf(attempt));
       const now = clock.now();
-      const failures = here.failures + 1;
-      if (userId === undefined || now - here.writtenAt < WRITE_EVERY_MS) {
-        return remember(key, { ...here, failures, failedAt: now });
+      if (mark === undefined || !record.browsers.includes(digest(mark))) {
+        const failedAt = Math.max(record.failedAt, here.failedAt);
+        const seconds = waitOf(record.failures + here.failures, failedAt, now);
+        if (seconds !== undefined) return seconds;
       }
-      remember(key, { failures: 0, failedAt: now, writtenAt: now });
-      await noted('a failed sign-in could not be noted', () =>
-        write(userId, (record) => ({ ...record, failures: record.failures + failures, failedAt: now })),
-      );
+      here.failures += 1;
+      here.failedAt = now;
+      return undefined;
     },
-    async succeeded(userId, mark) {
+    release(attempt) {
+      const here = remembered.get(nameOf(attempt));
+      if (here) here.failures = Math.max(0, here.failures - 1);
+    },
+    failed(attempt) {
+      const { userId } = attempt;
+      const here = remember(nameOf(attempt));
+      const now = clock.now();
+      if (userId === undefined || now - here.writtenAt < WRITE_EVERY_MS) return;
+      here.writtenAt = now;
+      void noted('a failed sign-in could not be noted', () => writeFailures(userId, here));
+    },
+    async succeeded({ id, record: { passkeys } }, mark) {
+      remembered.delete(id);
       await noted('a sign-in could not be noted', () =>
-        write(userId, (record) => {
-          const browsers = [...record.browsers.filter((known) => known !== digest(mark)), digest(mark)];
-          return { ...record, failures: 0, browsers: browsers.slice(-LIMITS.knownBrowsersPerUserMax) };
+        write(id, (record) => {
+          const others = record.browsers.filter((known) => known !== digest(mark));
+          const browsers = [...others, digest(mark)].slice(-LIMITS.knownBrowsersPerUserMax);
+          return { ...record, failures: 0, counters: countersOf(record, passkeys), browsers };
         }),
       );
     },
-    async counterOf(userId, passkeyId) {
-      return (await read(userId)).record.counters[passkeyId] ?? 0;
-    },
-    count: (userId, passkeyId, counter) =>
-      write(userId, (record) => {
+    count: ({ id, record: { passkeys } }, passkeyId, counter) =>
+      write(id, (record) => {
         const before = record.counters[passkeyId] ?? 0;
         // Passkeys that are kept in several places do not count: their counter stays 0 (WebAuthn, 6.1.1).
         if (counter <= before && (counter !== 0 || before !== 0)) return undefined;
-        return { ...record, counters: { ...record.counters, [passkeyId]: counter } };
+        return { ...record, counters: { ...countersOf(record, passkeys), [passkeyId]: counter } };
       }),
   };
 }
 
-/** Each failure from the bound on doubles the wait, up to the longest. */
-function waitOf({ failures, failedAt }: Failures, now: number): number | undefined {
+/** The counters of the passkeys that the user still has. */
+function countersOf({ counters }: SignInsRecord, passkeys: readonly { readonly id: string }[]): Record<string, number> {
+  return Object.fromEntries(Object.entries(counters).filter(([id]) => passkeys.some((passkey) => passkey.id === id)));
+}
+
+/** Each failure from the bound on doubles the wait, up to the longest. A clock that was ahead makes no wait longer. */
+function waitOf(failures: number, failedAt: number, now: number): number | undefined {
   const beyond = failures - LIMITS.slowFromFailures;
   if (beyond < 0) return undefined;
   const delayMs = Math.min(LIMITS.signInDelayMsMax, FIRST_DELAY_MS * 2 ** Math.min(beyond, 10));
-  const leftMs = failedAt + delayMs - now;
+  const leftMs = Math.min(failedAt, now) + delayMs - now;
   return leftMs <= 0 ? undefined : Math.ceil(leftMs / 1000);
 }

@@ -116,21 +116,42 @@ async function create(
 ): Promise<User> {
   const userId = generateAccountId(deps.random);
   await refuseManyUsers(deps);
-  return await mutate<User>(deps, origin, async (reader) => {
-    if (login !== '' && (await deps.store.get(loginKey(login)))) {
-      throw new Refusal('invalid_request', 'login: another user has this name to sign in with.');
-    }
-    const { record, expect, write } = userCreation(userId, { name, login, createdAt: origin.at });
-    const granted = operator ? await operatorGrant(reader, userId) : undefined;
-    return {
-      accountId: OPERATOR_AUDIT,
-      action: 'user.created',
-      detail: { userId, operator },
-      expect: [...expect, ...(granted?.expect ?? [])],
-      write: [...write, ...(granted?.write ?? [])],
-      result: view({ id: userId, record, revision: 0 }, { members: operator ? [userId] : [] }),
-    };
-  });
+  return await mutate<User>(deps, origin, (reader) =>
+    creationStep(deps, reader, userId, { name, login, operator, createdAt: origin.at }),
+  );
+}
+
+/** The fields of a user whom an operator makes. */
+export interface CreatedUser {
+  readonly name: string;
+  readonly login: string;
+  readonly operator: boolean;
+  readonly createdAt: number;
+}
+
+/**
+ * The step that makes a user. @param userId drawn before the first attempt
+ * @throws Refusal `invalid_request` where the login is taken; StoreUnavailable
+ */
+export async function creationStep(
+  { store }: Pick<MutationDeps, 'store'>,
+  reader: FleetReader,
+  userId: string,
+  { name, login, operator, createdAt }: CreatedUser,
+): Promise<Step<User>> {
+  if (login !== '' && (await store.get(loginKey(login)))) {
+    throw new Refusal('invalid_request', 'login: another user has this name to sign in with.');
+  }
+  const { record, expect, write } = userCreation(userId, { name, login, createdAt });
+  const granted = operator ? await operatorGrant(reader, userId) : undefined;
+  return {
+    accountId: OPERATOR_AUDIT,
+    action: 'user.created',
+    detail: { userId, operator },
+    expect: [...expect, ...(granted?.expect ?? [])],
+    write: [...write, ...(granted?.write ?? [])],
+    result: view({ id: userId, record, revision: 0 }, { members: operator ? [userId] : [] }),
+  };
 }
 
 /**
@@ -202,6 +223,9 @@ async function refuseWithoutOperator(reader: FleetReader, { members }: Operators
   throw new Refusal('invalid_request', 'This is the last operator: make somebody else an operator first.');
 }
 
-/** The writes that end every session of a user. */
-export const endings = (memory: Pick<FleetMemory, 'sessionsOf'>, userId: string): readonly Write[] =>
-  memory.sessionsOf(userId).flatMap(({ id }) => [{ remove: KEYS.session(id) }, { remove: KEYS.refresh(id) }]);
+/** The writes that end every session of a user. @param except one that goes on */
+export const endings = (memory: Pick<FleetMemory, 'sessionsOf'>, userId: string, except?: string): readonly Write[] =>
+  memory
+    .sessionsOf(userId)
+    .filter(({ id }) => id !== except)
+    .flatMap(({ id }) => [{ remove: KEYS.session(id) }, { remove: KEYS.refresh(id) }]);

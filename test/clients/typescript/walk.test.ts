@@ -138,6 +138,15 @@ describe('the operator', () => {
     expect(await codeOf(operator().changeAccount(accountId, { name: '' }))).toBe('invalid_request 400');
   });
 
+  test('creates, lists, changes and resets users', async () => {
+    const { user, link } = await operator().createUser({ name: 'Ann', login: 'ann@example.com' });
+    expect(link.url).toMatch(/\/link#mst_link_operator_/);
+    expect((await operator().listUsers()).users).toEqual([user]);
+    expect(await operator().changeUser(user.userId, { name: 'Ann Example' })).toEqual({ ...user, name: 'Ann Example' });
+    expect((await operator().resetUser(user.userId)).linkId).not.toBe(link.linkId);
+    expect(await codeOf(operator().resetUser('a'.repeat(16)))).toBe('not_found 404');
+  });
+
   test('reads audits, reviews, keys, usage and limits', async () => {
     const { owner, accountId } = await owned();
     const { appId, enrollCode } = await owner.createApp();

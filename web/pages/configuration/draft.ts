@@ -90,3 +90,20 @@ export function changedBetween(before: Configuration, now: Configuration): reado
     before,
   );
 }
+
+/** Whether the form holds anything that is not stored. */
+export const isChangedBy = (draft: Draft, stored: Configuration): boolean =>
+  draft.header === 'replace' || differencesOf(draft, stored).length > 0;
+
+/** Whether the stored header would go to an endpoint that it was not stored for. */
+export const isHeaderMoved = (draft: Draft, { authHeaderSet, endpoint }: Configuration): boolean =>
+  authHeaderSet && draft.header === 'keep' && draft.endpoint !== endpoint && draft.endpoint !== '';
+
+/** The draft on top of what somebody else has stored since: what was typed stays, and nothing else undoes the change. */
+export const rebased = (draft: Draft, base: Configuration, stored: Configuration): Draft => ({
+  enabled: draft.enabled === base.enabled ? stored.enabled : draft.enabled,
+  endpoint: draft.endpoint === base.endpoint ? stored.endpoint : draft.endpoint,
+  evidenceLevel: draft.evidenceLevel === base.evidenceLevel ? stored.evidenceLevel : draft.evidenceLevel,
+  header: draft.header === 'remove' && !stored.authHeaderSet ? 'keep' : draft.header,
+  headerValue: draft.headerValue,
+});

@@ -9,7 +9,18 @@ import { Button, Check, Select, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
-import { changedBetween, changeOf, differencesOf, draftOf, faultsOf, type Difference, type Draft } from './draft.ts';
+import {
+  changedBetween,
+  changeOf,
+  differencesOf,
+  draftOf,
+  faultsOf,
+  isChangedBy,
+  isHeaderMoved,
+  rebased,
+  type Difference,
+  type Draft,
+} from './draft.ts';
 
 interface FormProps {
   readonly accountId: string;
@@ -22,17 +33,26 @@ interface FormProps {
 export function ConfigurationForm({ accountId, stored, isOwner, onStored }: FormProps) {
   const [base, setBase] = useState(stored);
   const [draft, setDraft] = useState(() => draftOf(stored));
-  const [isAsking, setAsking] = useState(false);
-  const [others, setOthers] = useState<readonly Difference[]>([]);
+  const [asked, setAsked] = useState<Asked>();
+  // What the form began with, where somebody else has stored something since.
+  const [since, setSince] = useState<Configuration>();
   const differences = differencesOf(draft, base);
-  const isTouched = differences.length > 0 || draft.header !== 'keep';
+  const isTouched = isChangedBy(draft, base);
   const faults = faultsOf(draft);
   const isSound = faults.endpoint === undefined && faults.header === undefined;
+  const startFrom = (now: Configuration): void => {
+    setDraft(draftOf(now));
+    setSince(undefined);
+  };
   useEffect(() => {
     if (stored.tag === base.tag) return;
-    // What somebody else stores is shown at once where nothing is typed, and beside it where something is.
-    if (isTouched) setOthers(changedBetween(base, stored));
-    else setDraft(draftOf(stored));
+    // What somebody else stores is shown at once where nothing is typed, and beside it where something is. What is
+    // stored as it is typed is one's own change, whose answer comes later or was lost.
+    const ours = rebased(draft, base, stored);
+    if (isTouched && isChangedBy(ours, stored)) {
+      setSince(since ?? base);
+      setDraft(ours);
+    } else startFrom(stored);
     setBase(stored);
   }, [stored.tag]);
   useEffect(() => {
@@ -42,26 +62,22 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
     return () => removeEventListener('beforeunload', ask);
   }, [isTouched]);
   const set = (part: Partial<Draft>): void => setDraft({ ...draft, ...part });
-  const discard = (): void => {
-    setDraft(draftOf(stored));
-    setOthers([]);
-  };
   return (
     <form
       class="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isSound && differences.length > 0) setAsking(true);
+        if (isSound && differences.length > 0) setAsked({ draft, base, differences });
       }}
     >
-      {others.length > 0 && <ChangedMeanwhile others={others} />}
+      {since && <ChangedMeanwhile others={changedBetween(since, base)} />}
       <Fields draft={draft} set={set} faults={faults} stored={base} isOwner={isOwner} />
       {isOwner && (
         <div class="row between">
           <span class="quiet">{isTouched ? texts.unsaved : texts.nothing}</span>
           <span class="row">
             {isTouched && (
-              <Button kind="quiet" onClick={discard}>
+              <Button kind="quiet" onClick={() => startFrom(base)}>
                 {texts.discard}
               </Button>
             )}
@@ -71,18 +87,16 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
           </span>
         </div>
       )}
-      {isAsking && (
+      {asked && (
         <SaveDialog
           accountId={accountId}
-          draft={draft}
-          base={base}
-          differences={differences}
-          onClose={() => setAsking(false)}
+          asked={asked}
+          devices={stored.devices}
+          onClose={() => setAsked(undefined)}
           onChangedMeanwhile={onStored}
           onSaved={(now) => {
             setBase(now);
-            setDraft(draftOf(now));
-            setOthers([]);
+            startFrom(now);
             onStored();
           }}
         />
@@ -91,18 +105,25 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
   );
 }
 
+/** The change that the dialog asks about: another that arrives meanwhile is not slipped under it. */
+interface Asked {
+  readonly draft: Draft;
+  readonly base: Configuration;
+  readonly differences: readonly Difference[];
+}
+
 const ChangedMeanwhile = ({ others }: { others: readonly Difference[] }) => (
   <div class="note warn" role="alert">
     <div class="grow">
       <p>{texts.meanwhile}</p>
-      <Differences rows={others} />
+      {others.length === 0 ? <p>{texts.meanwhileUnseen}</p> : <Differences rows={others} />}
     </div>
   </div>
 );
 
 const Differences = ({ rows }: { rows: readonly Difference[] }) => (
   <Table
-    caption={texts.dialog.what}
+    caption={texts.dialog.changes}
     rows={rows}
     idOf={({ what }) => what}
     columns={[
@@ -149,6 +170,7 @@ function Fields({ draft, set, faults, stored, isOwner }: FieldsProps) {
       )}
       <Select
         label={texts.evidence}
+        hint={texts.evidenceHint}
         value={draft.evidenceLevel}
         disabled={!isOwner}
         options={Object.entries(texts.evidenceOptions) as [Draft['evidenceLevel'], string][]}
@@ -211,15 +233,16 @@ function HeaderField({ draft, set, fault, isStored }: HeaderFieldProps) {
 
 interface SaveDialogProps {
   readonly accountId: string;
-  readonly draft: Draft;
-  readonly base: Configuration;
-  readonly differences: readonly Difference[];
+  readonly asked: Asked;
+  /** How many daemons it concerns. */
+  readonly devices: number;
   readonly onClose: () => void;
   readonly onSaved: (now: Configuration) => void;
   readonly onChangedMeanwhile: () => void;
 }
 
-function SaveDialog({ accountId, draft, base, differences, onClose, onSaved, onChangedMeanwhile }: SaveDialogProps) {
+function SaveDialog({ accountId, asked, devices, onClose, onSaved, onChangedMeanwhile }: SaveDialogProps) {
+  const { draft, base, differences } = asked;
   const { say } = useSession();
   const { dialog } = texts;
   const { busy, error, run } = useAction(async () => {
@@ -237,7 +260,8 @@ function SaveDialog({ accountId, draft, base, differences, onClose, onSaved, onC
   return (
     <Dialog title={dialog.title} onClose={onClose} wide>
       <Differences rows={differences} />
-      <p>{dialog.devices(base.devices)}</p>
+      <p>{dialog.devices(devices)}</p>
+      {isHeaderMoved(draft, base) && <p class="note warn">{dialog.headerMoves}</p>}
       <Problem error={error} />
       <div class="actions">
         <Button onClick={onClose}>{common.cancel}</Button>

@@ -71,21 +71,21 @@ export function Review({ accountId, entry, isChosen, position, size, onFocus, on
       {onDecide && (
         <div class="row">
           {status !== 'confirmed' && (
-            <Button small onClick={() => onDecide('confirmed')}>
+            <Button small aria-keyshortcuts={isChosen ? 'c' : undefined} onClick={() => onDecide('confirmed')}>
               {texts.confirm}
             </Button>
           )}
           {status !== 'dismissed' && (
-            <Button small onClick={() => onDecide('dismissed')}>
+            <Button small aria-keyshortcuts={isChosen ? 'd' : undefined} onClick={() => onDecide('dismissed')}>
               {texts.dismiss}
             </Button>
           )}
           {status !== 'open' && (
-            <Button small onClick={() => onDecide('open')}>
+            <Button small aria-keyshortcuts={isChosen ? 'u' : undefined} onClick={() => onDecide('open')}>
               {texts.reopen}
             </Button>
           )}
-          <Button small kind="quiet" onClick={() => onNote?.()}>
+          <Button small kind="quiet" aria-keyshortcuts={isChosen ? 'n' : undefined} onClick={() => onNote?.()}>
             {texts.addNote}
           </Button>
         </div>

@@ -58,6 +58,7 @@ function Month({ usage, isCurrent }: { usage: Usage; isCurrent: boolean }) {
   const [own] = usage.accounts;
   const nights = own?.nights ?? [];
   const names = useMemo(() => nights.map(({ day }) => String(Number(day.slice(8)))), [nights]);
+  const late = nights.filter((night) => night.late).length;
   const values = useMemo(() => nights.map(({ activeDaemons }) => activeDaemons), [nights]);
   const { currency, pricePerDaemonMonth, complete } = usage;
   return (
@@ -86,6 +87,13 @@ function Month({ usage, isCurrent }: { usage: Usage; isCurrent: boolean }) {
         ) : (
           <div class="stack">
             <BarChart label={texts.chart(formatMonth(usage.month))} names={names} values={values} />
+            {late > 0 && (
+              <div>
+                <Badge tone="warn" icon="clock">
+                  {texts.lateNights(late)}
+                </Badge>
+              </div>
+            )}
             <details>
               <summary>{texts.table}</summary>
               <Table

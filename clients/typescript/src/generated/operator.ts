@@ -60,6 +60,8 @@ export interface ApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
+  /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+  readonly createdBy?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
 }
@@ -74,7 +76,7 @@ export interface ApiKeyList {
 export interface AuditEntry {
   /** When it happened. UTC with milliseconds. */
   readonly at: string;
-  /** Who did it: `key:ID`, `operator`, `operator:NAME`, `device:ID` or the service. */
+  /** Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `device:ID` or the service. */
   readonly actor: string;
   /** What was done. */
   readonly action: string;
@@ -152,6 +154,16 @@ export interface ChangeAccountRequest {
   readonly adoptableBy?: string | null | undefined;
 }
 
+/** The fields to change. */
+export interface ChangeUserRequest {
+  /** The name by which others see the user, 1 to 100 characters. */
+  readonly name?: string | undefined;
+  /** Whether the user is refused. */
+  readonly disabled?: boolean | undefined;
+  /** Whether the user is an operator. */
+  readonly operator?: boolean | undefined;
+}
+
 /** An account to create. */
 export interface CreateAccountRequest {
   /** A name for people, 1 to 200 characters; it need not be unique. */
@@ -168,6 +180,16 @@ export interface CreateApiKeyRequest {
   readonly expiresAt?: string | null | undefined;
 }
 
+/** A user to create. */
+export interface CreateUserRequest {
+  /** The name by which others see the user, 1 to 100 characters. */
+  readonly name: string;
+  /** The name to sign in with, such as an e-mail address; unique. */
+  readonly login: string;
+  /** Whether the user is an operator. */
+  readonly operator?: boolean | undefined;
+}
+
 /** A new API key with its text. */
 export interface CreatedApiKey {
   /** The id of the API key; it is no secret. */
@@ -180,6 +202,14 @@ export interface CreatedApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
+}
+
+/** A new user with his first link. */
+export interface CreatedUser {
+  /** The new user. */
+  readonly user: User;
+  /** The link for his first sign-in. */
+  readonly link: UserLink;
 }
 
 /** A decision on a detection. */
@@ -322,6 +352,13 @@ export interface Rollout {
     /** When it said so. UTC with milliseconds. */
     readonly at: string;
   }[];
+  /** The failures by what was said, the most frequent first, at most 20. */
+  readonly failuresByError: readonly {
+    /** What daemons said. */
+    readonly error: string;
+    /** Daemons that said so. */
+    readonly devices: number;
+  }[];
 }
 
 /** The usage of a month. */
@@ -363,4 +400,44 @@ export interface Usage {
   };
   /** The value of `after` for the next page; absent on the last one. */
   readonly next?: string | undefined;
+}
+
+/** A person who uses the panel. */
+export interface User {
+  /** The id of the user. */
+  readonly userId: string;
+  /** The name by which others see the user. */
+  readonly name: string;
+  /** The name to sign in with; empty where there is none. */
+  readonly login: string;
+  /** When the user was made. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** Whether the user is refused. */
+  readonly disabled: boolean;
+  /** Whether the user is an operator. */
+  readonly operator: boolean;
+  /** Whether the provider’s groups make the user an operator. */
+  readonly mappedOperator: boolean;
+  /** Whether the user has a password. */
+  readonly hasPassword: boolean;
+  /** The number of passkeys. */
+  readonly passkeys: number;
+  /** The number of identities at the provider. */
+  readonly identities: number;
+}
+
+/** A link of a single use for a user. */
+export interface UserLink {
+  /** The id of the link; it is no secret. */
+  readonly linkId: string;
+  /** The address to send to the person, a secret: whoever opens it first is let in. */
+  readonly url: string;
+  /** When the link ends to be valid. UTC with milliseconds. */
+  readonly expiresAt: string;
+}
+
+/** The users of the panel. */
+export interface UserList {
+  /** The users, by name. */
+  readonly users: readonly User[];
 }

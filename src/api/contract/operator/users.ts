@@ -43,11 +43,20 @@ const link = z
     url: described(
       z.string(),
       'The address to send to the person, a secret: whoever opens it first is let in.',
-      `https://muster.example.com/link#mst_link_${'0'.repeat(43)}`,
+      `https://muster.example.com/link#mst_link_operator_${'0'.repeat(43)}`,
     ),
     expiresAt: instant('When the link ends to be valid.'),
   })
   .meta({ id: 'UserLink', description: 'A link of a single use for a user.' });
+
+/** A schema of its own in a field: a reference beside which the document has the description alone. */
+const part = <Schema extends z.ZodType>(schema: Schema, description: string): Schema =>
+  schema.meta({
+    description,
+    override: ({ jsonSchema }: { jsonSchema: { additionalProperties?: unknown } }) => {
+      delete jsonSchema.additionalProperties;
+    },
+  });
 
 export const createUser = operation({
   id: 'createUser',
@@ -65,7 +74,12 @@ export const createUser = operation({
     {
       status: 201,
       description: 'The user was created.',
-      schema: z.object({ user, link }).meta({ id: 'CreatedUser', description: 'A new user with his first link.' }),
+      schema: z
+        .object({
+          user: part(user, 'The new user.'),
+          link: part(link, 'The link for his first sign-in.'),
+        })
+        .meta({ id: 'CreatedUser', description: 'A new user with his first link.' }),
     },
   ],
   command: 'users create --name {name} --login {login}',
@@ -112,7 +126,8 @@ export const resetUser = operation({
   summary: 'Make a link that resets a user’s sign-in',
   description:
     'Makes a link that is valid for an hour. Who uses it sets a new password; the passkeys of the user go, and all his ' +
-    'sessions end. The answer alone has the link.',
+    'sessions end. Earlier links of the user are void at once. The answer alone has the link.',
+  errors: ['invalid_request'],
   answers: [{ status: 201, description: 'The link.', schema: link }],
   command: 'users reset {userId}',
 });

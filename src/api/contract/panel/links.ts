@@ -10,7 +10,7 @@ import { login, newPassword } from './sign-in.ts';
 const token = described(
   z.string().max(200),
   'The token of the link, a secret: the part of its address after the `#`.',
-  `mst_link_${'0'.repeat(43)}`,
+  `mst_link_operator_${'0'.repeat(43)}`,
 );
 const kind = described(
   z.enum(LINK_KINDS),
@@ -25,7 +25,7 @@ export const madeLink = z
     url: described(
       z.string(),
       'The address to send to the person, a secret: whoever opens it first is let in.',
-      `https://muster.example.com/link#mst_link_${'0'.repeat(43)}`,
+      `https://muster.example.com/link#mst_link_operator_${'0'.repeat(43)}`,
     ),
     expiresAt: instant('When the link ends to be valid.'),
   })

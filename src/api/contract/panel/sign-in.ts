@@ -21,7 +21,7 @@ const password = described(
 export const newPassword = described(
   z.string().max(LIMITS.passwordCharactersMax),
   `A password of at least ${LIMITS.passwordCharactersMin} characters that is none of the common ones.`,
-  'correct horse battery staple',
+  'otter lamp quietly folds maps',
 );
 
 /** What WebAuthn exchanges with the browser; the library that judges it knows its shape. */

@@ -64,11 +64,19 @@ export const changeMe = panelRoute(operations.changeMe, async (request, services
 });
 
 /** POST /panel/v1/sign-out. */
-export const signOut = panelRoute(operations.signOut, async ({ origin, signedIn, cookies }, { sessions }) => {
-  const { user, session } = signedIn;
-  await sessions.end(origin, user.id, session.id);
-  return { status: 200, headers: setCookie(cookies, cookies.session, '', 0), body: {} };
-});
+export const signOut = panelRoute(
+  operations.signOut,
+  async ({ origin, signedIn, cookies }, { sessions, provider }) => {
+    const { user, session } = signedIn;
+    await sessions.end(origin, user.id, session.id);
+    const isOfProvider = session.record.method === 'provider';
+    // Where the provider is away, one is signed out here all the same.
+    const providerUrl = isOfProvider ? await provider?.client.endSessionUrl().catch(() => undefined) : undefined;
+    const headers = setCookie(cookies, cookies.session, '', 0);
+    return { status: 200, headers, body: providerUrl === undefined ? {} : { providerUrl } };
+  },
+  LIMITS.providerDeadlineMs,
+);
 
 /** The body of a list of sessions. @param current the id of the session that asks */
 export const sessionBodies = (sessions: readonly ListedSession[], current: string): operations.OwnSession[] =>

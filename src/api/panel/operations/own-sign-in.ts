@@ -11,30 +11,35 @@ import { setCookie } from '../request/cookies.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
 import { panelRoute } from '../request/route.ts';
 
-/** PUT /panel/v1/me/password. */
+const WRONG_CURRENT = 'current: this is not the password so far.';
+
+/** PUT /panel/v1/me/password. All other sessions end with it. */
 export const changePassword = panelRoute(operations.changePassword, async (request, services) => {
   const { signedIn, origin, body } = request;
   const { panel, passwords, signIns } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
   const { id, record } = signedIn.user;
+  if (record.login === '')
+    throw new Refusal('invalid_request', 'Without a name to sign in with, a password is no use.');
   const stored = record.password?.hash;
   if (stored !== undefined) {
-    const seconds = await signIns.waitSeconds(record.login, id, undefined);
+    const attempt = { login: record.login, userId: id };
+    const seconds = await signIns.charge(attempt, undefined);
     if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
     const isRight = await passwords.matches(new Secret(body.current ?? ''), stored);
-    if (isRight === undefined) throw new HttpRefusal('overloaded');
     if (!isRight) {
-      await signIns.failed(record.login, id);
-      throw new Refusal('sign_in_failed', 'current: this is not the password so far.');
+      if (isRight === undefined) signIns.release(attempt);
+      else signIns.failed(attempt);
+      throw isRight === undefined ? new HttpRefusal('overloaded') : new Refusal('sign_in_failed', WRONG_CURRENT);
     }
+    signIns.release(attempt);
   }
   const fault = passwordFault(body.password, record);
   if (fault !== undefined) throw new Refusal('invalid_request', fault);
   const hashed = await passwords.hash(new Secret(body.password));
   if (hashed === undefined) throw new HttpRefusal('overloaded');
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
-  await services.setPassword(origin, id, hashed, holds);
-  await services.sessions.endAll(origin, id, signedIn.session.id);
+  await services.setPassword(origin, { userId: id, hashed, holds, keptSession: signedIn.session.id });
   return { status: 204 };
 });
 

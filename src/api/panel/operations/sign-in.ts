@@ -1,4 +1,5 @@
 import { Secret } from '../../../domain/credentials/secret.ts';
+import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { beginAuthentication, endAuthentication, placeOf } from '../../../webauthn/webauthn.ts';
@@ -30,13 +31,17 @@ export const signInByPassword = openRoute(operations.signInByPassword, async (re
   chargeAddress(request, services);
   const { login, password } = request.body;
   const user = await users.byLogin(login);
-  const seconds = await signIns.waitSeconds(login, user?.id, browserMark(request));
+  const attempt = { login, userId: user?.id };
+  const seconds = await signIns.charge(attempt, browserMark(request));
   if (seconds !== undefined) throw tooMany(seconds);
   const stored = user?.record.password?.hash;
   const isRight = await passwords.matches(new Secret(password), stored);
-  if (isRight === undefined) throw new HttpRefusal('overloaded');
+  if (isRight === undefined) {
+    signIns.release(attempt);
+    throw new HttpRefusal('overloaded');
+  }
   if (!isRight || !user || user.record.disabled || stored === undefined) {
-    await signIns.failed(login, user?.id);
+    signIns.failed(attempt);
     throw new Refusal('sign_in_failed');
   }
   if (user.record.passkeys.length > 0) return await askForPasskey(request, services, user, stored);
@@ -54,7 +59,7 @@ async function askForPasskey(
 ): Promise<Reply> {
   const allowed = record.passkeys.map(({ id }) => id);
   const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin), allowed);
-  const headers = keepFlow(request, services, 'passkey sign-in', { challenge, userId, hashed });
+  const headers = keepFlow(request, services, 'passkey sign-in', { challenge, userId, hashed: tokenHash(hashed) });
   return { status: 200, headers, body: { next: 'passkey', options } };
 }
 
@@ -78,12 +83,12 @@ export const signInByPasskey = openRoute(operations.signInByPasskey, async (requ
   if (!flow || !user || !known || user.record.disabled) throw new Refusal('sign_in_failed', NO_PASSKEY);
   if (flow.userId !== undefined && flow.userId !== user.id) throw new Refusal('sign_in_failed', NO_PASSKEY);
   const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, response, known);
-  if (counter === undefined || !(await services.signIns.count(user.id, passkeyId, counter))) {
+  if (counter === undefined || !(await services.signIns.count(user, passkeyId, counter))) {
     throw new Refusal('sign_in_failed', NO_PASSKEY);
   }
   const holds = ({ record }: UserEntry): boolean =>
     record.passkeys.some(({ id }) => id === passkeyId) &&
-    (flow.hashed === undefined || record.password?.hash === flow.hashed);
+    (flow.hashed === undefined || tokenHash(record.password?.hash ?? '') === flow.hashed);
   const headers = await beginSession(request, services, { userId: user.id, method: 'passkey' }, holds);
   return { status: 200, headers, body: { next: 'signed-in' } };
 });

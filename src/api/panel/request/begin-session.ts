@@ -17,6 +17,7 @@ export function browserMark({ cookie, cookies }: Pick<OpenRequest<unknown>, 'coo
 /**
  * Begins a session in the request's browser, in the place of one that it had.
  * @param holds whether the user, as the commit reads him, is still the one who was let in
+ * @param begun is called with the id of the session, once it has begun
  * @returns the headers that give the browser the session, and forget the sign-in that was under way
  * @throws Refusal `sign_in_failed`; StoreUnavailable; Busy
  */
@@ -25,15 +26,16 @@ export async function beginSession(
   { sessions, signIns, random }: PanelServices,
   { userId, method, identity }: Pick<SessionRecord, 'userId' | 'method' | 'identity'>,
   holds: (user: UserEntry) => boolean,
+  begun: (sessionId: string) => Promise<void> = async () => undefined,
 ): Promise<readonly string[]> {
   const { cookies, browser } = request;
   const origin = request.originOf(`user:${userId}`);
   const drawn = sessions.draw({ userId, method, browser, ...(identity && { identity }) }, origin.at);
   const before = await request.optionalSession();
-  const replaced = before?.user.id === userId ? before.session.id : undefined;
-  await sessions.begin(origin, drawn, holds, replaced);
+  const user = await sessions.begin(origin, drawn, holds, before?.session.id);
+  await begun(drawn.sessionId);
   const mark = browserMark(request) ?? generateSecretWord(random);
-  await signIns.succeeded(userId, mark);
+  await signIns.succeeded(user, mark);
   return [
     ...setCookie(cookies, cookies.session, drawn.token, Math.floor(LIMITS.sessionMs / 1000)),
     ...setCookie(cookies, cookies.browser, mark, BROWSER_SECONDS),

@@ -29,7 +29,7 @@ const passkeyFlow = z.object({
   challenge: z.string(),
   /** The user whose password was right, or who adds a passkey; absent where any passkey will do. */
   userId: z.string().optional(),
-  /** The hash of the password that was right, so that a new one ends the sign-in. */
+  /** A digest of the stored password that was right, so that a new one ends the sign-in. */
   hashed: z.string().optional(),
 });
 export type PasskeyFlow = z.infer<typeof passkeyFlow>;

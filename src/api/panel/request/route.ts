@@ -9,15 +9,18 @@ import type { ReadServiceState } from '../../../domain/service-state/service-sta
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { DeviceRate } from '../../../domain/devices/device-rate-limit.ts';
-import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { Passwords } from '../../../domain/passwords/password-hash.ts';
 import type { AcceptLink } from '../../../domain/users/accept-link.ts';
 import type { Members } from '../../../domain/users/members.ts';
-import type { Passkeys } from '../../../domain/users/passkeys.ts';
+import type { Passkeys, PasswordChange } from '../../../domain/users/passkeys.ts';
+import type { ProviderUsers } from '../../../domain/users/provider-users.ts';
+import type { RefreshTokens } from '../../../domain/sessions/refresh-tokens.ts';
 import type { SignIns } from '../../../domain/users/sign-ins.ts';
+import type { Log } from '../../../log.ts';
+import type { ProviderClient } from '../../../oidc/provider-client.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { PanelConfig } from '../../../config/panel.ts';
+import type { PanelConfig, ProviderConfig } from '../../../config/panel.ts';
 import {
   ACCOUNT_ID,
   APP_ID,
@@ -44,15 +47,15 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly passkeys: Passkeys;
   readonly signIns: SignIns;
   readonly acceptLink: AcceptLink;
-  readonly setPassword: (
-    origin: Origin,
-    userId: string,
-    hashed: string,
-    holds: (user: UserEntry) => boolean,
-  ) => Promise<void>;
+  readonly setPassword: (origin: Origin, change: PasswordChange) => Promise<void>;
   /** Counts the attempts to sign in of an address. */
   readonly signInRate: DeviceRate;
   readonly spentChallenges: SpentChallenges;
+  /** The provider at which people sign in; undefined where there is none. */
+  readonly provider: SignInProvider | undefined;
+  readonly providerUsers: ProviderUsers;
+  readonly refreshTokens: RefreshTokens;
+  readonly log: Log;
   readonly random: RandomSource;
   readonly sessions: Sessions;
   readonly sealedCookies: SealedCookies;
@@ -66,6 +69,12 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly pollIntervalSeconds: number;
   /** The settings of the panel, with its public origin. */
   readonly panel: PanelConfig & { readonly url: string };
+}
+
+/** The provider of sign-ins, and how it is asked. */
+export interface SignInProvider {
+  readonly client: ProviderClient;
+  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups'>;
 }
 
 /** Challenges that were answered, each good once. */

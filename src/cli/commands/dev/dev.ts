@@ -2,7 +2,9 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { OwnerClient } from '#client';
 import { systemRandom } from '../../../domain/credentials/random-ids.ts';
+import type { Config } from '../../../config/config.ts';
 import { configured, run, type Work } from '../../../service/run.ts';
+import type { Service } from '../../../service/service.ts';
 import { jitter } from '../../../time/jitter.ts';
 import { keepAddresses } from '../../connection/kept-addresses.ts';
 import { urlsOf, type Urls } from '../../connection/service-urls.ts';
@@ -51,7 +53,11 @@ export async function dev(
     const apiKey = await demoApiKey(config, urls, signal);
     addresses = await keepAddresses(config.dataDir, urls);
     const [muster, folder] = [ownCommand(call.env), resolve(config.dataDir)];
-    await call.terminal.stdout.write(greeting({ urls, apiKey, dataDir: folder, agents, muster, steps }));
+    const firstLink = await service.firstLink();
+    const panel = panelOf(config, service);
+    await call.terminal.stdout.write(
+      greeting({ urls, apiKey, dataDir: folder, agents, muster, steps, panel, firstLink }),
+    );
     if (agents > 0) await fleet(call, agents, urls, apiKey, signal);
   };
   try {
@@ -59,6 +65,12 @@ export async function dev(
   } finally {
     if (addresses !== undefined) await rm(addresses, { force: true });
   }
+}
+
+/** Where people of this machine reach the panel; passkeys belong to a name, so it is no address. */
+function panelOf({ panel, tls }: Config, { panel: { port } }: Service): string | undefined {
+  if (!panel || port === 0) return undefined;
+  return panel.url ?? `http${tls.panel ? 's' : ''}://localhost:${port}`;
 }
 
 const ENCRYPTED =

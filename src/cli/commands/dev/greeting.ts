@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { DEMO_KEY_FILE } from '../../connection/connection.ts';
+import type { Secret } from '../../../domain/credentials/secret.ts';
 import type { Urls } from '../../connection/service-urls.ts';
 import { shellWord } from '../../../text/shell-words.ts';
 
@@ -44,6 +45,10 @@ export interface Greeted {
   readonly steps: 'muster' | 'curl';
   /** How many simulated daemons the service has to begin with. */
   readonly agents: number;
+  /** The address of the panel; absent where it is off. */
+  readonly panel?: string | undefined;
+  /** The link for the first operator, a secret; absent where there is one, or the panel is for other machines too. */
+  readonly firstLink?: Secret | undefined;
 }
 
 const FLEET = (count: number): string =>
@@ -51,21 +56,31 @@ const FLEET = (count: number): string =>
 
 /** What a newcomer sees first: where everything is, and the next commands to type. */
 export function greeting(greeted: Greeted): string {
-  const { urls, apiKey, dataDir, steps, agents } = greeted;
+  const { urls, apiKey, dataDir, steps, agents, panel } = greeted;
   const withCurl = steps === 'curl';
   return `
 Muster is running; its data lies in ${dataDir}.
 
   API        ${urls.api}      accounts and automation
   devices    ${urls.device}      daemons
-  operator   ${urls.ops}      probes, metrics, accounts and keys
+  operator   ${urls.ops}      probes, metrics, accounts and keys${panel === undefined ? '' : `\n  panel      ${panel}      for people, in a browser`}
   API key    ${withCurl ? apiKey : `in ${join(dataDir, DEMO_KEY_FILE)}`}
-
+${firstSignIn(greeted)}
 Paste these one after the other in another terminal${withCurl ? '' : ', in the same folder'}.
 
 ${withCurl ? curlSteps(greeted) : musterSteps(greeted)}
 ${agents === 0 ? '' : FLEET(agents)}
 Ctrl-C ends it.
+`;
+}
+
+/** Whoever opens the link becomes the first operator, so it stands on the terminal alone. */
+function firstSignIn({ firstLink }: Greeted): string {
+  if (!firstLink) return '';
+  return `
+Open this within ten minutes to become the first operator of the panel; it works once:
+
+${firstLink.reveal()}
 `;
 }
 

@@ -41,7 +41,7 @@ async function completed(words: readonly string[], env: Readonly<Record<string, 
 
 describe('what the program knows', () => {
   test.each([
-    [['us'], ['usage', ':4'], 'a command'],
+    [['us'], ['users', 'usage', ':4'], 'a command'],
     [['audit', 'v'], ['verify', ':4'], 'a command of a noun'],
     [['--url', 'http://x', 'audit', 'v'], ['verify', ':4'], 'behind a global option'],
     [['--con'], ['--context', ':4'], 'a global option before the noun'],

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { greeting, type Greeted } from '../../../../src/cli/commands/dev/greeting.ts';
 import { ownCommand } from '../../../../src/cli/commands/dev/own-command.ts';
+import { Secret } from '../../../../src/domain/credentials/secret.ts';
 import { ROOT } from '../../../support/repository/source-tree.ts';
 import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
 import { musterHere } from '../../../support/service/muster-command.ts';
@@ -101,6 +102,17 @@ describe('the greeting', () => {
     expect(greeted()).not.toContain('mst_live_secret');
     expect(greeted()).toContain(join(process.cwd(), '.muster', 'demo-api-key'));
     expect(greeted({ steps: 'curl' })).toContain('KEY=mst_live_secret;');
+  });
+
+  test('has the panel and the link of the first operator where they are there', () => {
+    expect(greeted()).not.toMatch(/panel|operator of/);
+    const panel = 'http://localhost:4';
+    expect(greeted({ panel })).toContain(`panel      ${panel}`);
+    expect(greeted({ panel })).not.toContain('first operator');
+    const firstLink = new Secret(`${panel}/link#mst_link_operator_x`);
+    expect(greeted({ panel, firstLink })).toMatch(
+      /first operator of the panel.*\n\nhttp:.*#mst_link_operator_x\n\nPaste/,
+    );
   });
 
   test.each(['muster', 'curl'] as const)('for %s names the data directory where it is another one', (steps) => {

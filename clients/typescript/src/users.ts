@@ -1,0 +1,51 @@
+import { jsonOf, listOf } from './answers.ts';
+import { segment } from './connection.ts';
+import type {
+  ChangeUserRequest,
+  CreatedUser,
+  CreateUserRequest,
+  User,
+  UserLink,
+  UserList,
+} from './generated/operator.ts';
+import type { CallOptions } from './options.ts';
+import type { Transport } from './transport.ts';
+
+const USERS = '/operator/v1/users';
+
+/** The operations on the people who use the panel, which the operator's client has. */
+export abstract class UserOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Creates a user of the panel, with the link for his first sign-in, which no later answer shows. It is not sent again
+   * after a lost answer: `resetUser` makes another link.
+   */
+  async createUser(body: CreateUserRequest, options?: CallOptions): Promise<CreatedUser> {
+    return await jsonOf(
+      this.#transport.send({ method: 'POST', path: USERS, body, repeatable: false }, options),
+      'user',
+    );
+  }
+
+  /** By name. */
+  async listUsers(options?: CallOptions): Promise<UserList> {
+    return await listOf(this.#transport.send({ method: 'GET', path: USERS, repeatable: true }, options), 'users');
+  }
+
+  /** Fields that are left out stay as they are. */
+  async changeUser(userId: string, body: ChangeUserRequest, options?: CallOptions): Promise<User> {
+    const path = `${USERS}/${segment(userId)}`;
+    return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'userId');
+  }
+
+  /** Makes a link that resets the sign-in of a user, and voids those before it. No later answer shows it. */
+  async resetUser(userId: string, options?: CallOptions): Promise<UserLink> {
+    const path = `${USERS}/${segment(userId)}/reset`;
+    return await jsonOf(this.#transport.send({ method: 'POST', path, repeatable: true }, options), 'linkId');
+  }
+}

@@ -1,0 +1,121 @@
+import type { ChangeUserRequest, OperatorClient, User, UserLink } from '#client';
+import { operatorOf, requestOf } from '../../connection/clients.ts';
+import type { Column } from '../../output/columns.ts';
+import { printList, printOne } from '../../output/print.ts';
+import { confirmed } from '../../terminal/confirmation.ts';
+import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
+
+/* `muster users`: the people who use the panel. A link for one of them is shown once, on stdout alone. */
+
+const COLUMNS: readonly Column<User>[] = [
+  { head: 'USER', name: 'userId', of: ({ userId }) => userId },
+  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
+  { head: 'LOGIN', of: ({ login }) => login, kind: 'text' },
+  { head: 'OPERATOR', of: ({ operator, mappedOperator }) => operator || mappedOperator },
+  { head: 'DISABLED', of: ({ disabled }) => disabled, tone: ({ disabled }) => (disabled ? 'bad' : 'faint') },
+  { head: 'PASSWORD', name: 'hasPassword', of: ({ hasPassword }) => hasPassword, minor: true },
+  { head: 'PASSKEYS', of: ({ passkeys }) => passkeys, minor: true },
+  { head: 'IDENTITIES', of: ({ identities }) => identities, minor: true },
+  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
+];
+const idOf = ({ userId }: Pick<User, 'userId'>): string => userId;
+
+/** A link with the user whom it is for. */
+interface LinkShown extends UserLink {
+  readonly userId: string;
+}
+const LINK: readonly Column<LinkShown>[] = [
+  { head: 'USER', name: 'userId', of: ({ userId }) => userId },
+  { head: 'EXPIRES', name: 'expiresAt', of: ({ expiresAt }) => expiresAt, kind: 'time' },
+  { head: 'LINK', name: 'url', of: ({ url }) => url },
+];
+
+/** A link that nobody sees is of no use. @throws CommandFault with exit code 2 */
+function refuseUnseen({ globals }: Invocation): void {
+  if (globals.output === 'id') throw new CommandFault('-o id leaves the link out: choose another form.', EXIT.usage);
+  requireWholeStdout();
+}
+
+export interface CreateUserOptions {
+  readonly name: string;
+  readonly login: string;
+  readonly operator?: boolean;
+}
+
+/** Creates a user, and prints the link for his first sign-in. @throws CommandFault, ConfigError, MusterError */
+export async function createUser(
+  call: Invocation,
+  { name, login, operator = false }: CreateUserOptions,
+): Promise<void> {
+  refuseUnseen(call);
+  const { user, link } = await operatorOf(call).createUser({ name, login, operator }, requestOf(call));
+  const again = `\`muster users reset ${user.userId}\` makes another link.`;
+  requireWholeStdout(`The user ${user.userId} is created, and the link could not be shown: ${again}`);
+  call.say(`The user ${user.userId} is created; send him the link, which no other command shows: it works once.`);
+  await printOne(call, { columns: LINK, id: idOf, item: { userId: user.userId, ...link } });
+}
+
+/** @throws ConfigError, MusterError */
+export async function listUsers(call: Invocation): Promise<void> {
+  const { users: items } = await operatorOf(call).listUsers(requestOf(call));
+  await printList(call, { columns: COLUMNS, id: idOf, items, none: 'There is no user.' });
+}
+
+export interface UpdateUserOptions {
+  readonly name?: string;
+  readonly operator?: boolean;
+  readonly disable?: true;
+  readonly enable?: true;
+}
+
+/**
+ * Changes a user; where it takes something away, once a person has agreed.
+ * @param user his id or his login, as in the command below
+ * @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError
+ */
+export async function updateUser(call: Invocation, user: string, options: UpdateUserOptions): Promise<void> {
+  const { name, operator, disable, enable } = options;
+  const change: ChangeUserRequest = {
+    ...(name !== undefined && { name }),
+    ...(operator !== undefined && { operator }),
+    ...((disable ?? enable) && { disabled: disable === true }),
+  };
+  if (Object.keys(change).length === 0) {
+    const choices = '--name, --operator, --no-operator, --disable or --enable';
+    throw new CommandFault(`Nothing is to be changed: give ${choices}.`, EXIT.usage);
+  }
+  const client = operatorOf(call);
+  const userId = await userNamed(client, user, call);
+  if (disable === true) {
+    const what = `Disable the user ${userId} and end all his sessions`;
+    await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  }
+  const item = await client.changeUser(userId, change, requestOf(call));
+  call.say(`The user ${userId} is changed.`);
+  await printOne(call, { columns: COLUMNS, id: idOf, item });
+}
+
+/** Makes a link that resets the sign-in of a user. @throws CommandFault, ConfigError, MusterError */
+export async function resetUser(call: Invocation, user: string): Promise<void> {
+  refuseUnseen(call);
+  const client = operatorOf(call);
+  const userId = await userNamed(client, user, call);
+  const link = await client.resetUser(userId, requestOf(call));
+  requireWholeStdout(`The link of the user ${userId} could not be shown: repeat the command, which makes another one.`);
+  call.say(
+    `Send the user ${userId} the link within the hour: it sets a new password, removes his passkeys and ends his sessions.`,
+  );
+  await printOne(call, { columns: LINK, id: idOf, item: { userId, ...link } });
+}
+
+const USER_ID = /^[a-z0-9]{16}$/;
+
+/** The id of a user by his id or his login. @throws CommandFault with exit code 4 where nobody has it; MusterError */
+async function userNamed(client: OperatorClient, user: string, call: Invocation): Promise<string> {
+  const { users } = await client.listUsers(requestOf(call));
+  const byId = USER_ID.test(user) ? users.find(({ userId }) => userId === user) : undefined;
+  const found = byId ?? users.find(({ login }) => login !== '' && login.toLowerCase() === user.toLowerCase());
+  if (!found) throw new CommandFault(`There is no user with the id or the login ${user}.`, EXIT.notFound);
+  return found.userId;
+}

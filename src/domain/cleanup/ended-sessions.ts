@@ -1,0 +1,98 @@
+import type { Store } from '../../store/port.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import type { SessionEntry } from '../fleet/reader.ts';
+import { KEYS } from '../records/keys.ts';
+import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
+
+/** A session is removed with its refresh token, and a commit has at most 127 operations. */
+const SESSIONS_PER_COMMIT_MAX = 50;
+const SESSIONS_PER_PIECE_MAX = 500;
+
+/**
+ * Removes sessions whose time is over; nobody is let in by one before either. They are found in memory, and each commit
+ * expects them as memory has them. The commits are not quiet: sessions are in the watch cache.
+ */
+export function endedSessionsSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
+  async function remove(sessions: readonly SessionEntry[]): Promise<number> {
+    const [first, ...others] = sessions.map(({ id, revision }) => ({ key: KEYS.session(id), revision }));
+    if (!first) return 0;
+    const { outcome } = await store.commit({
+      expect: [first, ...others, ...fence],
+      write: sessions.flatMap(({ id }) => [{ remove: KEYS.session(id) }, { remove: KEYS.refresh(id) }]),
+    });
+    return outcome === 'committed' ? sessions.length : 0;
+  }
+  return {
+    what: 'sessions',
+    async piece(_from, signal) {
+      const ended = endedBefore(memory, clock.now() - EXPIRY_MARGIN_MS);
+      let gone = 0;
+      for (let start = 0; start < ended.length && !signal.aborted; start += SESSIONS_PER_COMMIT_MAX) {
+        gone += await remove(ended.slice(start, start + SESSIONS_PER_COMMIT_MAX));
+      }
+      // The sessions of this piece are not found again. A piece that removed nothing ends the pass.
+      return { gone, next: ended.length === SESSIONS_PER_PIECE_MAX && gone > 0 ? '' : undefined };
+    },
+  };
+}
+
+function endedBefore(memory: FleetMemory, now: number): readonly SessionEntry[] {
+  const ended: SessionEntry[] = [];
+  for (const { id } of memory.users()) {
+    for (const session of memory.sessionsOf(id)) {
+      if (session.record.expiresAt <= now) ended.push(session);
+      if (ended.length === SESSIONS_PER_PIECE_MAX) return ended;
+    }
+  }
+  return ended;
+}
+
+const LISTED_PER_PIECE_MAX = 500;
+
+/** Records that tell of a user or of a session, and where that would be. */
+const NOTES = [
+  { prefix: KEYS.sessionUsesAll, isThere: (memory: FleetMemory, id: string) => memory.user(id), of: KEYS.user },
+  { prefix: KEYS.signInsAll, isThere: (memory: FleetMemory, id: string) => memory.user(id), of: KEYS.user },
+  { prefix: KEYS.refreshAll, isThere: (memory: FleetMemory, id: string) => memory.session(id), of: KEYS.session },
+] as const;
+
+/**
+ * Removes what is known of the sign-ins of users who are gone, and refresh tokens of sessions that are. The store is
+ * asked as well, as memory may be behind. The commits are quiet: no replica has these records in memory.
+ */
+export function signInNotesSweep({ store, fence }: SweepDeps, memory: FleetMemory): Sweep {
+  return {
+    what: 'sign_in_notes',
+    async piece(from, signal) {
+      const [place, after] = placeOf(from);
+      const note = NOTES[place];
+      if (!note) return { gone: 0, next: undefined };
+      const page = await store.list({
+        prefix: note.prefix,
+        limit: LISTED_PER_PIECE_MAX,
+        keysOnly: true,
+        ...(after !== '' && { after }),
+      });
+      let gone = 0;
+      for (const { key, revision } of page.entries) {
+        if (signal.aborted) break;
+        const id = key.slice(note.prefix.length);
+        if (note.isThere(memory, id) || (await isThere(store, note.of(id)))) continue;
+        const write = [{ remove: key }];
+        const { outcome } = await store.commit({ expect: [{ key, revision }, ...fence], write, quiet: true });
+        if (outcome === 'committed') gone += 1;
+      }
+      if (page.next !== undefined) return { gone, next: `${place}:${page.next}` };
+      return { gone, next: place + 1 < NOTES.length ? `${place + 1}:` : undefined };
+    },
+  };
+}
+
+/** Which of the notes a piece goes on with, and after which key. */
+function placeOf(from: string | undefined): readonly [place: number, after: string] {
+  const [, place = '0', after = ''] = /^(\d+):(.*)$/s.exec(from ?? '') ?? [];
+  return [Number(place), after];
+}
+
+const isThere = async (store: Pick<Store, 'get'>, key: string): Promise<boolean> =>
+  (await store.get(key)) !== undefined;

@@ -1,0 +1,80 @@
+import { ABSENT, type Store } from '../../store/port.ts';
+import type { Secret } from '../credentials/secret.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import { sealingKey } from '../keys/active-key.ts';
+import type { Envelope } from '../keys/envelope.ts';
+import { parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { refreshSchema, type RefreshRecord } from '../records/user-records.ts';
+
+/** A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it. */
+export interface ClaimedToken {
+  readonly token: Secret;
+  /** Keeps the token that came in its place. */
+  replace(token: Secret): Promise<void>;
+  /** The provider takes it no more. */
+  drop(): Promise<void>;
+}
+
+/**
+ * The provider's refresh tokens of sessions, sealed. They live as long as their session, seven days at most: a rotation
+ * of keys does not wait for them. One whose key is gone is as one that never was.
+ */
+export interface RefreshTokens {
+  /** Keeps the token of a session that has begun. @throws StoreUnavailable */
+  keep(sessionId: string, token: Secret): Promise<void>;
+  /**
+   * Claims the token of a session for a while.
+   * @returns undefined where there is none, or another replica is at it
+   * @throws StoreUnavailable; BadRecord
+   */
+  claim(sessionId: string, now: number): Promise<ClaimedToken | undefined>;
+}
+
+const CLAIMED_MS = 60_000;
+const contextOf = (sessionId: string): string => `refresh:${sessionId}`;
+
+/** Creates the keeper of refresh tokens; see `RefreshTokens`. */
+export function createRefreshTokens(deps: {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly envelope: Envelope;
+}): RefreshTokens {
+  const { store, fleet, envelope } = deps;
+
+  async function sealed(sessionId: string, token: Secret): Promise<RefreshRecord> {
+    const { number } = await sealingKey(await fleet.current(), envelope);
+    return { token: envelope.seal(token, contextOf(sessionId), number) };
+  }
+
+  async function write(sessionId: string, revision: number, record: RefreshRecord | undefined): Promise<number> {
+    const key = KEYS.refresh(sessionId);
+    const result = await store.commit({
+      expect: [{ key, revision }],
+      write: [record ? put(key, record) : { remove: key }],
+      quiet: true,
+    });
+    return result.outcome === 'committed' ? result.revision : ABSENT;
+  }
+
+  return {
+    async keep(sessionId, token) {
+      await write(sessionId, ABSENT, await sealed(sessionId, token));
+    },
+    async claim(sessionId, now) {
+      const entry = await store.get(KEYS.refresh(sessionId));
+      if (!entry) return undefined;
+      const { record, revision } = parseRecord(refreshSchema, entry);
+      if ((record.claimedUntil ?? 0) > now) return undefined;
+      const token = envelope.open(record.token, contextOf(sessionId));
+      if (!token) return undefined;
+      const claimed = await write(sessionId, revision, { ...record, claimedUntil: now + CLAIMED_MS });
+      if (claimed === ABSENT) return undefined;
+      return {
+        token,
+        replace: async (next) => void (await write(sessionId, claimed, await sealed(sessionId, next))),
+        drop: async () => void (await write(sessionId, claimed, undefined)),
+      };
+    },
+  };
+}

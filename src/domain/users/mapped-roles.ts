@@ -1,0 +1,47 @@
+import type { GroupRule } from '../../config/panel.ts';
+import { LIMITS } from '../limits.ts';
+import type { MemberRole, UserRecord } from '../records/user-records.ts';
+
+/* The roles that the groups of the provider give. A group gives a role on an account by its id, or that of operator. */
+
+export type MappedRoles = NonNullable<UserRecord['mapped']>;
+export type GroupsFault = 'groups_missing' | 'groups_too_many';
+
+const GROUP_CHARACTERS_MAX = 256;
+
+/**
+ * The roles of a user.
+ * @param claim the value of the groups claim
+ * @param rules without any, groups give no roles and none are asked for
+ * @param at the instant, in milliseconds since 1970
+ */
+export function mappedRoles(claim: unknown, rules: readonly GroupRule[], at: number): MappedRoles | GroupsFault {
+  if (rules.length === 0) return { operator: false, accounts: [], at };
+  const groups = groupsOf(claim);
+  if (typeof groups === 'string') return groups;
+  const roles = new Map<string, MemberRole>();
+  let operator = false;
+  for (const rule of rules) {
+    if (!groups.has(rule.group)) continue;
+    if (rule.role === 'operator') operator = true;
+    else if (roles.get(rule.accountId) !== 'owner') roles.set(rule.accountId, rule.role);
+  }
+  const accounts = Array.from(roles, ([accountId, role]) => ({ accountId, role }));
+  return { operator, accounts: accounts.sort((a, b) => (a.accountId < b.accountId ? -1 : 1)), at };
+}
+
+/** A list that is cut by the provider, or is none, says nothing of what is missing: it refuses (fail closed). */
+function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
+  if (!Array.isArray(claim)) return 'groups_missing';
+  const names: readonly unknown[] = claim;
+  const isSound = names.every((name) => typeof name === 'string' && name.length <= GROUP_CHARACTERS_MAX);
+  if (!isSound || names.length > LIMITS.groupsMax) return 'groups_too_many';
+  return new Set(names as readonly string[]);
+}
+
+/** Whether two computations gave the same roles. */
+export function sameRoles(one: MappedRoles | undefined, other: MappedRoles | undefined): boolean {
+  const spelled = (roles: MappedRoles | undefined): string =>
+    JSON.stringify([roles?.operator ?? false, (roles?.accounts ?? []).map(({ accountId, role }) => [accountId, role])]);
+  return spelled(one) === spelled(other);
+}

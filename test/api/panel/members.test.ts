@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { asOperator } from '../../support/panel/visitor.ts';
+import { tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+
+const LAST_OWNER = {
+  code: 'invalid_request',
+  message: 'This is the last owner of the account: make somebody else an owner first.',
+};
+
+onEachBackend('the members of an account', (backend) => {
+  test('are listed owners first, with the role that somebody gave and the one of their groups', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const role = (given: 'owner' | 'viewer') => [{ accountId, role: given }];
+    const ann = await signedIn(panel.store, { name: 'Ann', accounts: role('viewer') });
+    const bob = await putUser(panel.store, { name: 'Bob', accounts: role('owner') });
+    const mapped = { operator: false, accounts: [{ accountId, role: 'owner' as const }], at: 1 };
+    const carol = await putUser(panel.store, { name: 'Carol', record: { mapped } });
+    await putUser(panel.store, { name: 'Stranger' });
+    const listed = await ask(panel, ann, `/accounts/${accountId}/members`);
+    expect(listed.body['members']).toMatchObject([
+      { userId: bob, name: 'Bob', role: 'owner', given: 'owner', mapped: null },
+      { userId: carol, name: 'Carol', role: 'owner', given: null, mapped: 'owner', since: null },
+      { userId: ann.userId, name: 'Ann', role: 'viewer', given: 'viewer', mapped: null },
+    ]);
+  });
+
+  test('an owner changes roles and ends memberships, at once; a viewer may not, and a stranger learns nothing', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    const viewer = await signedIn(panel.store, { accounts: [{ accountId, role: 'viewer' }] });
+    const stranger = await signedIn(panel.store);
+    const path = `/accounts/${accountId}/members/${viewer.userId}`;
+    const change = (by: typeof owner, role: string) => ask(panel, by, path, { method: 'PATCH', body: { role } });
+    for (const [by, status] of [
+      [viewer, 403],
+      [stranger, 404],
+    ] as const) {
+      expect((await change(by, 'owner')).status).toBe(status);
+      expect((await ask(panel, by, path, { method: 'DELETE' })).status).toBe(status);
+      expect((await ask(panel, by, `/accounts/${accountId}/invitations`)).status).toBe(status);
+    }
+    expect((await change(owner, 'admin')).status).toBe(400);
+    expect((await change(owner, 'owner')).status).toBe(204);
+    // The change gives the session another token; the role counts by then.
+    expect((await ask(panel, viewer, `/accounts/${accountId}/invitations`)).status).toBe(200);
+    expect((await change(owner, 'viewer')).status).toBe(204);
+    expect((await ask(panel, viewer, `/accounts/${accountId}/invitations`)).status).toBe(403);
+    expect((await ask(panel, owner, path, { method: 'DELETE' })).status).toBe(204);
+    expect((await ask(panel, viewer, `/accounts/${accountId}/members`)).status).toBe(404);
+    expect((await ask(panel, owner, path, { method: 'DELETE' })).status).toBe(404);
+    const { entries } = (await asOperator(panel.muster, `/accounts/${accountId}/audit`)).body as {
+      entries: { action: string; actor: string }[];
+    };
+    expect(entries.filter(({ actor }) => actor === `user:${owner.userId}`).map(({ action }) => action)).toEqual([
+      'member.changed',
+      'member.changed',
+      'member.removed',
+    ]);
+  });
+
+  test('the last owner stays, also where two leave at once', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const [ann, bob] = [
+      await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] }),
+      await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] }),
+    ];
+    const leave = (who: typeof ann) =>
+      ask(panel, who, `/accounts/${accountId}/members/${who.userId}`, { method: 'DELETE' });
+    const both = await Promise.all([leave(ann), leave(bob)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([204, 400]);
+    expect(both.map(({ body }) => body['error'])).toContainEqual(LAST_OWNER);
+    const left = both[0].status === 400 ? ann : bob;
+    const demote = await ask(panel, left, `/accounts/${accountId}/members/${left.userId}`, {
+      method: 'PATCH',
+      body: { role: 'viewer' },
+    });
+    expect([demote.status, demote.body['error']]).toEqual([400, LAST_OWNER]);
+  });
+
+  test('have a bounded number', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    for (let i = 2; i < LIMITS.membersPerAccountMax; i += 1) {
+      await putUser(panel.store, { accounts: [{ accountId, role: 'viewer' }] });
+    }
+    const accept = async () => {
+      const made = await ask(panel, owner, `/accounts/${accountId}/invitations`, {
+        method: 'POST',
+        body: { role: 'viewer' },
+      });
+      const token = new URL(String(made.body['url'])).hash.slice(1);
+      return await ask(panel, await signedIn(panel.store), '/links/accept', { method: 'POST', body: { token } });
+    };
+    expect((await accept()).status).toBe(200);
+    const refused = await accept();
+    expect([refused.status, refused.body['error']]).toMatchObject([400, { message: /has 200 members/ }]);
+  });
+});

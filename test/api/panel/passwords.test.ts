@@ -1,0 +1,212 @@
+import { expect, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { asOperator, enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
+import type { Answer, Muster, MusterOptions } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+/** Every attempt may come from an address of its own. */
+const BEHIND_PROXY: MusterOptions = { env: { MUSTER_TRUSTED_PROXIES: '127.0.0.1' } };
+const SIGN_IN_FAILED = { code: 'sign_in_failed', message: 'The sign-in failed: the name or the secret is wrong.' };
+
+let addresses = 0;
+const from = (muster: Muster, address = `203.0.${113 + (addresses >> 8)}.${(addresses += 1) & 255}`): Visitor =>
+  new Visitor(muster, { address });
+const signIn = (visitor: Visitor, login: string, password = GOOD_PASSWORD): Promise<Answer> =>
+  visitor.post('/sign-in/password', { login, password });
+const attempt = async (muster: Muster, login: string, password?: string): Promise<number> =>
+  (await signIn(from(muster), login, password)).status;
+/** Wrong passwords one after the other, each from another address. */
+async function failures(muster: Muster, login: string, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let i = 0; i < count; i += 1) statuses.push(await attempt(muster, login, 'not the password at all'));
+  return statuses;
+}
+
+onEachBackend('passwords', (backend) => {
+  test('somebody signs in with his login in any case, and out; a wrong password and an unknown login are told alike', async () => {
+    await using muster = await backend.fresh();
+    const { login, visitor } = await enteredUser(muster);
+    expect(await visitor.me()).toBe(200);
+    const other = new Visitor(muster);
+    const signedIn = await signIn(other, login.toUpperCase());
+    expect([signedIn.status, signedIn.body]).toEqual([200, { next: 'signed-in' }]);
+    const cookies = signedIn.headers.getSetCookie();
+    expect(cookies.find((cookie) => cookie.startsWith(`muster_${muster.service.panel.port}=`))).toMatch(
+      /; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
+    );
+    expect((await other.ask('/me')).body['session']).toMatchObject({ method: 'password' });
+    expect((await other.post('/sign-out')).status).toBe(200);
+    expect([await other.me(), await visitor.me()]).toEqual([401, 200]);
+    const wrong = await signIn(other, login, OTHER_PASSWORD);
+    const unknown = await signIn(other, 'nobody@example.com');
+    for (const refused of [wrong, unknown]) {
+      expect([refused.status, refused.body['error'], refused.headers.getSetCookie()]).toEqual([
+        401,
+        SIGN_IN_FAILED,
+        [],
+      ]);
+    }
+    expect(muster.logged.join('')).not.toContain(GOOD_PASSWORD);
+    expect(muster.logged.join('')).not.toMatch(/mst_(?:link|session)_|argon2/);
+  });
+
+  test('a disabled user is told no more than a stranger', async () => {
+    await using muster = await backend.fresh();
+    const { login, userId, visitor } = await enteredUser(muster);
+    await enteredUser(muster, { login: 'op@example.com', operator: true });
+    const disabled = await asOperator(muster, `/users/${userId}`, { method: 'PATCH', body: { disabled: true } });
+    expect(disabled.status).toBe(200);
+    expect(await visitor.me()).toBe(401);
+    const refused = await signIn(new Visitor(muster), login);
+    expect([refused.status, refused.body['error']]).toEqual([401, SIGN_IN_FAILED]);
+    await asOperator(muster, `/users/${userId}`, { method: 'PATCH', body: { disabled: false } });
+    expect((await signIn(new Visitor(muster), login)).status).toBe(200);
+  });
+
+  test('from the fifth failure on each attempt waits longer, of an unknown login as well; a known browser does not', async () => {
+    const clock = new FakeClock();
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
+    const { login, visitor } = await enteredUser(muster);
+    for (const name of [login, 'nobody@example.com']) {
+      expect(await failures(muster, name, LIMITS.slowFromFailures)).toEqual([401, 401, 401, 401, 401]);
+      const early = await signIn(from(muster), name);
+      expect([early.status, early.headers.get('retry-after')]).toEqual([429, '1']);
+      expect(early.body['error']).toMatchObject({ code: 'rate_limited' });
+    }
+    clock.advance(1000);
+    for (const name of [login, 'nobody@example.com']) {
+      expect(await failures(muster, name, 1)).toEqual([401]);
+      expect((await signIn(from(muster), name)).headers.get('retry-after')).toBe('2');
+    }
+    // The user's own browser comes in all the same, which ends the slow time for the others.
+    expect((await signIn(visitor, login, 'mistyped by myself')).status).toBe(401);
+    expect((await signIn(visitor, login)).status).toBe(200);
+    expect(await failures(muster, login, 1)).toEqual([401]);
+    expect(await attempt(muster, login)).toBe(200);
+    expect(await attempt(muster, 'nobody@example.com')).toBe(429);
+    // Nobody is locked out: the longest wait is half a minute.
+    await failures(muster, login, LIMITS.slowFromFailures);
+    for (let round = 0; round < 6; round += 1) {
+      clock.advance(LIMITS.signInDelayMsMax);
+      await failures(muster, login, 1);
+    }
+    expect((await signIn(from(muster), login)).headers.get('retry-after')).toBe('30');
+    clock.advance(LIMITS.signInDelayMsMax);
+    expect(await attempt(muster, login)).toBe(200);
+  });
+
+  test('many attempts at once are counted before their passwords are compared', async () => {
+    const clock = new FakeClock();
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
+    const { login } = await enteredUser(muster);
+    const statuses = await Promise.all(
+      Array.from({ length: 25 }, (_, i) => attempt(muster, login, `guess number ${i} of many`)),
+    );
+    expect(statuses.filter((status) => status !== 429)).toEqual([401, 401, 401, 401, 401]);
+  });
+
+  test('failures are written at most once a second, and those of nobody never', async () => {
+    const clock = new FakeClock();
+    const written: string[] = [];
+    const wrapStore = (store: Store): Store =>
+      wrappedStore(store, {
+        commit: (change) => {
+          for (const write of change.write) {
+            if ('put' in write && write.put.startsWith(KEYS.signInsAll)) written.push(write.value);
+          }
+          return store.commit(change);
+        },
+      });
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock, wrapStore });
+    const { login } = await enteredUser(muster);
+    written.length = 0;
+    await failures(muster, login, 3);
+    await failures(muster, 'nobody@example.com', 3);
+    await until(() => written.length > 0);
+    clock.advance(1000);
+    await failures(muster, login, 1);
+    await until(() => written.length > 1);
+    const told = written.map((value) => (JSON.parse(value) as { failures: number }).failures);
+    expect([told.length, told.at(-1)]).toEqual([2, 4]);
+  });
+
+  test('each address has so many attempts a minute: a /64 of IPv6 is one, and an IPv4 in IPv6 is that IPv4', async () => {
+    const clock = new FakeClock();
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
+    const most = LIMITS.signInsPerAddressPerMinute;
+    const tries = async (addressOf: (i: number) => string, count: number): Promise<number> => {
+      const visitors = Array.from({ length: count }, (_, i) => from(muster, addressOf(i)));
+      const answers = await Promise.all(visitors.map((visitor, i) => signIn(visitor, `x${i}${Math.trunc(i / 7)}`)));
+      return answers.filter(({ status }) => status === 429).length;
+    };
+    expect(await tries((i) => `2001:db8:0:1::${i + 1}`, most)).toBe(0);
+    expect(await tries(() => '2001:db8:0:1:ffff::9', 1)).toBe(1);
+    expect(await tries(() => '2001:db8:0:2::9', 1)).toBe(0);
+    expect(await tries((i) => (i % 2 === 0 ? '198.51.100.7' : '::ffff:198.51.100.7'), most)).toBe(0);
+    expect(await tries(() => '::ffff:c633:6407', 1)).toBe(1);
+    const refused = await signIn(from(muster, '198.51.100.7'), 'x');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    clock.advance(120_000);
+    expect(await tries(() => '198.51.100.7', 1)).toBe(0);
+  });
+
+  test('a few passwords are hashed at once and some wait; more are told to come back, which costs them no attempt', async () => {
+    await using muster = await backend.fresh(BEHIND_PROXY);
+    const { login } = await enteredUser(muster);
+    const many = 3 * (LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax);
+    const crowd = Array.from({ length: many }, (_, i) => signIn(from(muster), `crowd-${i}`));
+    const answers = await Promise.all(crowd);
+    const overloaded = answers.filter(({ status }) => status === 503);
+    expect(overloaded.length).toBeGreaterThan(0);
+    expect(overloaded[0]?.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 503]));
+    expect(await attempt(muster, login)).toBe(200);
+  });
+
+  test('a new password needs the one so far and ends all other sessions; of two at once one is taken', async () => {
+    await using muster = await backend.fresh();
+    const { login, visitor } = await enteredUser(muster);
+    const other = new Visitor(muster);
+    await signIn(other, login);
+    const change = (current: string, password: string) =>
+      visitor.ask('/me/password', { method: 'PUT', body: { current, password } });
+    const wrong = await change(OTHER_PASSWORD, 'a row of brass lanterns');
+    expect([wrong.status, wrong.body['error']]).toMatchObject([
+      401,
+      { message: 'current: this is not the password so far.' },
+    ]);
+    const weak = await change(GOOD_PASSWORD, 'password1234');
+    expect([weak.status, weak.body['error']]).toMatchObject([400, { code: 'invalid_request', message: /^password / }]);
+    expect([await visitor.me(), await other.me()]).toEqual([200, 200]);
+    const both = await Promise.all([change(GOOD_PASSWORD, OTHER_PASSWORD), change(GOOD_PASSWORD, OTHER_PASSWORD)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([204, 401]);
+    expect([await visitor.me(), await other.me()]).toEqual([200, 401]);
+    expect((await signIn(other, login)).status).toBe(401);
+    expect((await signIn(other, login, OTHER_PASSWORD)).status).toBe(200);
+  });
+
+  test('a browser has one session: a further sign-in takes the place of whoever was signed in', async () => {
+    await using muster = await backend.fresh();
+    const { visitor: ann } = await enteredUser(muster);
+    const bob = await enteredUser(muster, { login: 'bob@example.com', name: 'Bob' });
+    const before = ann.cookie('') ?? '';
+    expect((await signIn(ann, bob.login)).status).toBe(200);
+    expect((await ann.ask('/me')).body['name']).toBe('Bob');
+    const stale = new Visitor(muster);
+    stale.setCookie('', before);
+    expect(await stale.me()).toBe(401);
+  });
+
+  test('where passwords are off, nobody signs in with one, and nobody sets one', async () => {
+    await using muster = await backend.fresh({ env: { MUSTER_PANEL_PASSWORDS: 'off' } });
+    const visitor = new Visitor(muster);
+    expect((await visitor.ask('/sign-in')).body).toEqual({ password: false });
+    const refused = await signIn(visitor, 'ann@example.com');
+    expect([refused.status, refused.body['error']]).toMatchObject([400, { code: 'invalid_request' }]);
+  });
+});

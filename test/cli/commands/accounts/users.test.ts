@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { User } from '#client';
+import { updateUser } from '../../../../src/cli/commands/accounts/users.ts';
+import { invocation } from '../../../../src/cli/terminal/invocation.ts';
+import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
+import { GOOD_PASSWORD, tokenOf, Visitor } from '../../../support/panel/visitor.ts';
+import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
+import { Muster } from '../../../support/service/muster.ts';
+
+let muster: Muster;
+let env: Record<string, string>;
+beforeAll(async () => {
+  muster = await Muster.start();
+  env = connectedTo(muster);
+});
+afterAll(() => muster[Symbol.asyncDispose]());
+
+const run = (...args: string[]): Promise<Ended> => musterHere(['users', ...args], env);
+const json = async <T>(...args: string[]): Promise<T> => {
+  const { code, stdout } = await run(...args, '-o', 'json');
+  expect([code, args.join(' ')]).toEqual([0, args.join(' ')]);
+  return JSON.parse(stdout) as T;
+};
+interface Link {
+  readonly userId: string;
+  readonly url: string;
+}
+const created = (login: string, ...more: string[]): Promise<Link> =>
+  json<Link>('create', '--name', 'Ann', '--login', login, ...more, '--quiet');
+
+describe('users', () => {
+  test('are created with a link that stands on stdout alone, and lets them in', async () => {
+    const { code, stdout, stderr } = await run('create', '-n', 'Op', '-l', 'op@example.com', '--operator');
+    expect(code).toBe(0);
+    const url = /http:\S+/.exec(stdout)?.[0] ?? '';
+    expect(stderr).toMatch(/^The user \w{16} is created; send him the link/);
+    expect(stderr).not.toContain('mst_link_');
+    const visitor = new Visitor(muster);
+    const accepted = await visitor.post('/links/accept', { token: tokenOf(url), password: GOOD_PASSWORD });
+    expect(accepted.status).toBe(200);
+    expect((await visitor.ask('/me')).body).toMatchObject({ name: 'Op', operator: true });
+    const again = await run('create', '-n', 'Op', '-l', 'OP@example.com');
+    expect([again.code, again.stdout]).toEqual([1, '']);
+    expect(again.stderr).toContain('another user has this name to sign in with');
+    expect(await run('create', '-n', 'x', '-l', 'x', '-o', 'id')).toMatchObject({ code: 2, stdout: '' });
+    expect(await run('create', '-n', 'x')).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('are listed, found by id and by login, and changed', async () => {
+    const { userId } = await created('ann@example.com');
+    expect(await json<User[]>('list')).toContainEqual(expect.objectContaining({ userId, login: 'ann@example.com' }));
+    const renamed = await run('update', 'Ann@Example.com', '--name', 'Ann Example', '--operator', '-o', 'json');
+    expect([renamed.code, renamed.stderr]).toEqual([0, `The user ${userId} is changed.\n`]);
+    expect(JSON.parse(renamed.stdout)).toMatchObject({ name: 'Ann Example', operator: true, disabled: false });
+    expect(await json<User>('update', userId, '--no-operator')).toMatchObject({ operator: false });
+    expect(await run('update', userId)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Nothing is to be changed') as string,
+    });
+    expect(await run('update', 'nobody', '--name', 'x')).toMatchObject({ code: 4, stdout: '' });
+    expect(await run('update', userId, '--disable', '--enable')).toMatchObject({ code: 2 });
+  });
+
+  test('are disabled once a person agrees, or with --yes, and enabled', async () => {
+    const { userId } = await created('bob@example.com');
+    const refused = await run('update', userId, '--disable');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    const no = recordedTerminal({ answers: ['n'] });
+    await expect(updateUser(invocation(env, {}, { terminal: no }), userId, { disable: true })).rejects.toThrow(
+      'Nothing was done.',
+    );
+    expect(no.questions.join()).toContain(userId);
+    expect(await json<User>('update', userId, '--disable', '--yes')).toMatchObject({ disabled: true });
+    expect(await json<User>('update', userId, '--enable')).toMatchObject({ disabled: false });
+  });
+
+  test('are reset by a link, and each one voids those before it', async () => {
+    const first = await created('eve@example.com');
+    const reset = () => json<Link>('reset', 'eve@example.com');
+    const [older, newer] = [await reset(), await reset()];
+    expect(newer.userId).toBe(first.userId);
+    const accept = async ({ url }: Link): Promise<number> =>
+      (await new Visitor(muster).post('/links/accept', { token: tokenOf(url), password: GOOD_PASSWORD })).status;
+    expect([await accept(first), await accept(older), await accept(newer)]).toEqual([400, 400, 200]);
+    expect(await run('reset', 'eve@example.com', '-o', 'id')).toMatchObject({ code: 2, stdout: '' });
+  });
+});

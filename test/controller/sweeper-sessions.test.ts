@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Reconciler } from '../../src/controller/loop.ts';
+import { sweepReconciler } from '../../src/controller/sweeper.ts';
+import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
+import { FleetMemory } from '../../src/domain/fleet/memory.ts';
+import { put } from '../../src/domain/records/codec.ts';
+import { KEYS } from '../../src/domain/records/keys.ts';
+import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
+import { createLog } from '../../src/log.ts';
+import { ABSENT, type Store } from '../../src/store/port.ts';
+import { entriesOf } from '../support/service/accounts.ts';
+import { onEachStore } from '../support/store/stores.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+
+const MINUTE_MS = 60_000;
+const NOTE = { failures: 0, failedAt: 0, counters: {}, browsers: [] };
+
+onEachStore('the clean-up of links, sessions and what is known of sign-ins', (stores) => {
+  let store: Store;
+  let clock: FakeClock;
+  let memory: FleetMemory;
+  let gone: Map<Cleaned, number>;
+  let sweeper: Reconciler;
+  const signal = new AbortController().signal;
+
+  beforeEach(async () => {
+    store = await stores.open();
+    clock = new FakeClock();
+    memory = new FleetMemory({ onUnreadable: () => expect.unreachable('all can be read') });
+    gone = new Map();
+    const log = createLog('info', { write: () => undefined });
+    sweeper = sweepReconciler(
+      {
+        store,
+        fleet: { memory },
+        clock,
+        clockWatch: createClockWatch({ clock, log }),
+        log,
+        metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
+        auditRetentionDays: 10,
+      },
+      { fence: [], signal },
+    );
+    await write(KEYS.user('ann'), {
+      name: 'Ann',
+      login: '',
+      createdAt: 1,
+      disabled: false,
+      identities: [],
+      passkeys: [],
+    });
+  });
+  afterEach(() => store[Symbol.asyncDispose]());
+
+  /** @param isKnown whether memory has it as well */
+  async function write(key: string, record: object, isKnown = key.startsWith('d/')): Promise<void> {
+    await store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, record)] });
+    const written = await store.get(key);
+    if (isKnown && written) memory.put(written);
+  }
+  const session = (id: string, expiresAt: number, isKnown = true): Promise<void> =>
+    write(KEYS.session(id), { userId: 'ann', createdAt: 1, expiresAt, method: 'link', browser: '' }, isKnown);
+  const left = async (prefix: string): Promise<string[]> => (await entriesOf(store, prefix)).map(({ key }) => key);
+  /** Over by the clock of every replica. */
+  const over = (): number => clock.now() - 5 * MINUTE_MS;
+
+  test('links that nobody used in time are removed', async () => {
+    const link = { kind: 'reset', linkId: 'l', createdAt: 1, by: 'operator', userId: 'ann' };
+    await write(KEYS.link('operator', 'old'), { ...link, expiresAt: over() });
+    await write(KEYS.link('operator', 'young'), { ...link, expiresAt: over() + 1 });
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.links)).toEqual([KEYS.link('operator', 'young')]);
+    expect(gone.get('links')).toBe(1);
+  });
+
+  test('sessions whose time is over are removed with their refresh tokens, many in several commits', async () => {
+    for (let i = 0; i < 60; i += 1) await session(`old${i}`, over());
+    await session('young', over() + 1);
+    await write(KEYS.refresh('old1'), {});
+    await write(KEYS.refresh('young'), {});
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.sessions)).toEqual([KEYS.session('young')]);
+    expect(await left(KEYS.refreshAll)).toEqual([KEYS.refresh('young')]);
+    expect(gone.get('sessions')).toBe(60);
+  });
+
+  test('what is known of users and sessions that are gone is removed; memory that is behind removes nothing', async () => {
+    await write(KEYS.user('new'), {}, false);
+    await session('new', over() + MINUTE_MS, false);
+    for (const userId of ['ann', 'gone', 'new']) {
+      await write(KEYS.signIns(userId), NOTE);
+      await write(KEYS.sessionUses(userId), { sessions: [] });
+    }
+    for (const sessionId of ['gone', 'new']) await write(KEYS.refresh(sessionId), {});
+    // Each kind is a piece of its own.
+    for (let round = 0; round < 3; round += 1) await sweeper.reconcile(signal);
+    expect(await left(KEYS.signInsAll)).toEqual([KEYS.signIns('ann'), KEYS.signIns('new')]);
+    expect(await left(KEYS.sessionUsesAll)).toEqual([KEYS.sessionUses('ann'), KEYS.sessionUses('new')]);
+    expect(await left(KEYS.refreshAll)).toEqual([KEYS.refresh('new')]);
+    expect(gone.get('sign_in_notes')).toBe(3);
+  });
+});
