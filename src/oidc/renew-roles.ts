@@ -10,7 +10,8 @@ import { mappedRoles } from '../domain/users/mapped-roles.ts';
 import type { ProviderUsers } from '../domain/users/provider-users.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time/clock.ts';
-import { ProviderFault, type ProviderClient } from './provider-client.ts';
+import type { ProviderClient } from './provider-client.ts';
+import { ProviderFault } from './provider-fault.ts';
 
 export interface RenewRolesDeps {
   readonly fleet: Fleet;

@@ -107,6 +107,7 @@ export function createFleetServices(
 ): FleetServices {
   const { store, clock, log, metrics, deadlines, keyRing, random } = deps;
   const memory = new FleetMemory({
+    clock,
     onUnreadable(error) {
       metrics.recordUnreadable();
       log.error({ err: error }, 'a record cannot be read; what depends on it is refused');

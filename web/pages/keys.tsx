@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../api/client.ts';
+import { isRefused } from '../api/many.ts';
 import { account, type CreatedApiKey, type ListedApiKey } from '../api/panel.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useNow } from '../hooks/use-now.ts';
@@ -9,12 +10,13 @@ import { useIsOwner, useSession } from '../shell/session.tsx';
 import { common } from '../text/common.ts';
 import { keys as texts } from '../text/keys.ts';
 import { Actor } from '../ui/actor.tsx';
-import { Badge, Button, Select, TextField } from '../ui/controls.tsx';
+import { Badge, Button, CopyButton, Select, TextField } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { SecretText } from './apps/enrollment-lines.tsx';
+import { typedName } from './apps/typed-name.ts';
 
 /** The API keys of the account: created, shown once, revoked. */
 export function KeysPage({ accountId }: PageProps) {
@@ -52,7 +54,7 @@ export function KeysPage({ accountId }: PageProps) {
         <Confirm
           title={texts.revokeTitle}
           action={texts.revoke}
-          typed={revoked.name === '' ? revoked.keyId : revoked.name}
+          typed={typedName(revoked.name, revoked.keyId)}
           work={async () => {
             await account(accountId).revokeKey(revoked.keyId);
             say(texts.revoked);
@@ -61,6 +63,9 @@ export function KeysPage({ accountId }: PageProps) {
           onClose={() => setRevoked(undefined)}
         >
           <p>{texts.revokeSays}</p>
+          <p>
+            {texts.usedLast} <Time at={revoked.lastUsedAt} />
+          </p>
         </Confirm>
       )}
     </Page>
@@ -156,29 +161,18 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
     if (ends === undefined) return;
     wanted.current ??= { key: newIdempotencyKey(), name: name.trim(), expiresAt: ends };
     const { key, ...body } = wanted.current;
-    setCreated(await account(accountId).createKey(body, key));
+    try {
+      setCreated(await account(accountId).createKey(body, key));
+    } catch (fault) {
+      if (isRefused(fault)) wanted.current = undefined;
+      throw fault;
+    }
     onCreated();
   });
-  if (created) {
-    return (
-      <Dialog title={dialog.created} onClose={onClose} wide stays>
-        <p>{common.shownOnce}</p>
-        <SecretText label={dialog.key} secret={created.apiKey} />
-        <h3>{dialog.use}</h3>
-        <pre
-          tabIndex={0}
-        >{`printf '%s' '${created.apiKey}' > muster-api-key; chmod 600 muster-api-key\nMUSTER_API_KEY_FILE=muster-api-key muster apps list`}</pre>
-        <div class="actions">
-          <Button kind="primary" onClick={onClose}>
-            {dialog.kept}
-          </Button>
-        </div>
-      </Dialog>
-    );
-  }
+  if (created) return <CreatedKey apiKey={created.apiKey} onClose={onClose} />;
   const isSent = wanted.current !== undefined;
   return (
-    <Dialog title={dialog.title} onClose={onClose}>
+    <Dialog title={dialog.title} onClose={onClose} stays={isSent}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -189,7 +183,7 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
         <TextField
           label={dialog.name}
           hint={dialog.nameHint}
-          maxLength={200}
+          maxLength={400}
           value={name}
           onValue={setName}
           disabled={isSent}
@@ -213,14 +207,44 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
             fault={date !== '' && ends === undefined ? dialog.pastDate : undefined}
           />
         )}
+        {isSent && !busy && <p role="alert">{dialog.again}</p>}
         <Problem error={error} />
         <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button disabled={busy} onClick={onClose}>
+            {common.cancel}
+          </Button>
           <Button type="submit" kind="primary" busy={busy} disabled={ends === undefined}>
             {dialog.create}
           </Button>
         </div>
       </form>
+    </Dialog>
+  );
+}
+
+/** The key, shown once, and how a program presents it. */
+function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
+  const { dialog } = texts;
+  const keep = `(umask 077; printf '%s' '${apiKey}' > muster-api-key)`;
+  const lines = [keep, 'MUSTER_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
+  return (
+    <Dialog title={dialog.created} onClose={onClose} wide stays>
+      <p>{common.shownOnce}</p>
+      <SecretText label={dialog.key} secret={apiKey} />
+      <h3>{dialog.use}</h3>
+      <SecretText label={dialog.header} secret={`Authorization: Bearer ${apiKey}`} />
+      <div class="stack tight">
+        <div class="row between">
+          <strong>{dialog.command}</strong>
+          <CopyButton text={lines} />
+        </div>
+        <pre tabIndex={0}>{lines}</pre>
+      </div>
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          {dialog.kept}
+        </Button>
+      </div>
     </Dialog>
   );
 }

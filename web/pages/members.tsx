@@ -5,6 +5,7 @@ import { useResource } from '../hooks/use-resource.ts';
 import type { PageProps } from '../shell/pages.tsx';
 import { useIsOwner, useSession } from '../shell/session.tsx';
 import { common } from '../text/common.ts';
+import { formatInstant } from '../text/format.ts';
 import { members as texts } from '../text/members.ts';
 import { Actor } from '../ui/actor.tsx';
 import { Badge, Button, Select } from '../ui/controls.tsx';
@@ -70,26 +71,24 @@ interface MemberTableProps {
 }
 
 function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProps) {
-  const { say } = useSession();
+  const { me } = useSession();
+  const [changed, setChanged] = useState<Member>();
   const [ended, setEnded] = useState<Member>();
-  const { error, run } = useAction(async ({ userId }: Member, role: Role) => {
-    await account(accountId).changeMember(userId, role);
-    say(texts.changed);
-    onChanged();
-  });
   const { columns } = texts;
-  const givenBy = ({ given, mapped }: Member): string =>
-    given !== null && mapped !== null ? texts.both : given !== null ? texts.byInvitation : texts.byGroups;
   const actions: Column<Member> = {
     name: columns.actions,
     unseen: true,
     cell: (member) =>
       member.given !== null && (
         <span class="row">
-          <Button small onClick={() => run(member, member.given === 'owner' ? 'viewer' : 'owner')}>
+          <Button
+            small
+            aria-label={member.given === 'owner' ? texts.toViewerOne(member.name) : texts.toOwnerOne(member.name)}
+            onClick={() => setChanged(member)}
+          >
             {member.given === 'owner' ? texts.toViewer : texts.toOwner}
           </Button>
-          <Button small kind="danger" onClick={() => setEnded(member)}>
+          <Button small kind="danger" aria-label={texts.endOne(member.name)} onClick={() => setEnded(member)}>
             {texts.end}
           </Button>
         </span>
@@ -97,51 +96,109 @@ function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProp
   };
   return (
     <>
-      <Problem error={error} />
       <Table
         caption={texts.caption}
         rows={members}
         idOf={({ userId }) => userId}
+        long={members.length > 60}
         columns={[
           {
             name: columns.name,
             names: true,
             by: ({ name }) => name.toLowerCase(),
-            cell: ({ name, disabled }) => (
+            cell: ({ userId, name, disabled }) => (
               <span class="row">
-                <Name>{name}</Name> {disabled && <Badge tone="bad">{texts.disabled}</Badge>}
+                <Name>{name}</Name> {userId === me.userId && <Badge>{texts.you}</Badge>}{' '}
+                {disabled && <Badge tone="bad">{texts.disabled}</Badge>}
               </span>
             ),
           },
           { name: columns.login, cell: ({ login }) => <Name>{login}</Name> },
           { name: columns.role, by: ({ role }) => role, cell: ({ role }) => <Badge>{roleName(role)}</Badge> },
-          { name: columns.by, cell: givenBy },
+          { name: columns.given, cell: ({ given }) => (given === null ? '—' : roleName(given)) },
+          { name: columns.mapped, cell: ({ mapped }) => (mapped === null ? '—' : roleName(mapped)) },
           { name: columns.since, cell: ({ since }) => (since === null ? '—' : <Time at={since} />) },
           ...(isOwner ? [actions] : []),
         ]}
       />
+      {changed && (
+        <ChangeRole
+          accountId={accountId}
+          member={changed}
+          onClose={() => setChanged(undefined)}
+          onChanged={onChanged}
+        />
+      )}
       {ended && (
-        <Confirm
-          title={texts.endTitle}
-          action={texts.end}
-          work={async () => {
-            await account(accountId).removeMember(ended.userId);
-            say(texts.ended);
-            onChanged();
-          }}
-          onClose={() => setEnded(undefined)}
-        >
-          <p>{texts.endSays(ended.name)}</p>
-          {ended.mapped !== null && <p>{texts.endGroups}</p>}
-        </Confirm>
+        <EndMembership accountId={accountId} member={ended} onClose={() => setEnded(undefined)} onChanged={onChanged} />
       )}
     </>
   );
 }
 
+interface ChangeProps {
+  readonly accountId: string;
+  readonly member: Member;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+function ChangeRole({ accountId, member, onClose, onChanged }: ChangeProps) {
+  const { me, say } = useSession();
+  const role: Role = member.given === 'owner' ? 'viewer' : 'owner';
+  const isOwn = member.userId === me.userId && !me.operator;
+  return (
+    <Confirm
+      title={role === 'owner' ? texts.toOwnerTitle : texts.toViewerTitle}
+      action={role === 'owner' ? texts.toOwner : texts.toViewer}
+      danger={role === 'viewer'}
+      work={async () => {
+        await account(accountId).changeMember(member.userId, role);
+        say(texts.changed);
+        onChanged();
+      }}
+      onClose={onClose}
+    >
+      <p>
+        <Name>{member.name}</Name>
+      </p>
+      <p>{role === 'owner' ? texts.toOwnerSays : texts.toViewerSays}</p>
+      {member.mapped === 'owner' && <p>{texts.staysOwner}</p>}
+      {isOwn && role === 'viewer' && <p>{texts.toViewerYourself}</p>}
+    </Confirm>
+  );
+}
+
+function EndMembership({ accountId, member, onClose, onChanged }: ChangeProps) {
+  const { me, say } = useSession();
+  const isOwn = member.userId === me.userId && !me.operator;
+  return (
+    <Confirm
+      title={texts.endTitle}
+      action={texts.end}
+      work={async () => {
+        await account(accountId).removeMember(member.userId);
+        say(texts.ended);
+        onChanged();
+      }}
+      onClose={onClose}
+    >
+      <p>
+        <Name>{member.name}</Name>
+      </p>
+      <p>{member.mapped === null ? texts.endSays : texts.endGroups}</p>
+      {isOwn && member.mapped === null && <p>{texts.endYourself}</p>}
+    </Confirm>
+  );
+}
+
 function Invitations({ accountId }: { accountId: string }) {
   const { say } = useSession();
-  const invitations = useResource(`invitations ${accountId}`, (signal) => account(accountId).invitations({ signal }));
+  // An invitation that somebody accepts makes a member.
+  const invitations = useResource(`invitations ${accountId}`, (signal) => account(accountId).invitations({ signal }), {
+    of: accountId,
+    topics: ['members'],
+  });
   const { error, run } = useAction(async ({ linkId }: Invitation) => {
     await account(accountId).withdrawInvitation(linkId);
     say(texts.withdrawn);
@@ -169,7 +226,12 @@ function Invitations({ accountId }: { accountId: string }) {
                   name: columns.actions,
                   unseen: true,
                   cell: (invitation) => (
-                    <Button small kind="danger" onClick={() => run(invitation)}>
+                    <Button
+                      small
+                      kind="danger"
+                      aria-label={texts.withdrawOne(roleName(invitation.role), formatInstant(invitation.createdAt))}
+                      onClick={() => run(invitation)}
+                    >
                       {texts.withdraw}
                     </Button>
                   ),
@@ -192,10 +254,14 @@ function Invite({ accountId, onClose }: { accountId: string; onClose: () => void
     <Dialog title={link ? dialog.made : dialog.title} onClose={onClose} stays={link !== undefined}>
       <p>{link ? common.shownOnce : dialog.says}</p>
       {link ? (
-        <SecretText label={dialog.link} secret={link.url} />
+        <>
+          <SecretText label={dialog.link} secret={link.url} />
+          <p class="quiet small">{dialog.until(formatInstant(link.expiresAt))}</p>
+        </>
       ) : (
         <Select
           label={dialog.role}
+          hint={role === 'owner' ? dialog.ownerSays : dialog.viewerSays}
           value={role}
           options={[
             ['viewer', common.viewer],

@@ -24,6 +24,7 @@ export const keys = {
   revokeTitle: 'Revoke this API key?',
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',
+  usedLast: 'Last used:',
   dialog: {
     title: 'Create an API key',
     name: 'Name',
@@ -36,6 +37,9 @@ export const keys = {
     created: 'The API key is created',
     key: 'API key',
     use: 'How to use it',
+    header: 'Header of a request',
+    command: 'Key file of the command line',
+    again: 'Trying again here makes no second key.',
     kept: 'I have kept the key',
   },
 };

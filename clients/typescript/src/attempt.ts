@@ -1,6 +1,5 @@
 import { aborted, invalidArgument, MusterError } from './errors.ts';
-import { onAbort } from './on-abort.ts';
-import type { Timing } from './timing.ts';
+import { onAbort, type Timing } from './timing.ts';
 
 /** One request as it is sent. */
 export interface Sent {

@@ -44,7 +44,7 @@ import {
   type UsageQuery,
   type UsageText,
 } from './pages.ts';
-import { Transport, type Operation } from './transport.ts';
+import { Transport } from './transport.ts';
 import { UserOperations } from './users.ts';
 
 export interface OperatorClientOptions extends ClientOptions {
@@ -287,15 +287,8 @@ export class OperatorClient extends UserOperations {
   }
 
   async #usageText(accept: string, query: UsageQuery, options?: CallOptions): Promise<UsageText> {
-    const operation: Operation = {
-      method: 'GET',
-      path: USAGE,
-      query: usageOf(query),
-      headers: { accept },
-      repeatable: true,
-      extraMs: USAGE_MS,
-    };
-    const answer = await this.#transport.send(operation, options);
+    const request = { method: 'GET', path: USAGE, query: usageOf(query), headers: { accept } };
+    const answer = await this.#transport.send({ ...request, repeatable: true, extraMs: USAGE_MS }, options);
     return usageTextOf(answer, accept);
   }
 }

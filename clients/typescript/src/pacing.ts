@@ -1,7 +1,6 @@
 import type { RawAnswer } from './attempt.ts';
 import { aborted } from './errors.ts';
-import { onAbort } from './on-abort.ts';
-import type { Timing } from './timing.ts';
+import { onAbort, type Timing } from './timing.ts';
 
 /*
  * Keeps the calls of an owner within the rate of the account. What is known comes with each answer: the requests that

@@ -84,6 +84,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
   };
   return {
     atOnce: true,
+    now: () => memory.now(),
     account: (accountId) => whole().account(accountId),
     accountOfKey: (keyId) => whole().accountOfKey(keyId),
     appOfCredential: (hash) => whole().appOfCredential(hash),

@@ -1,5 +1,6 @@
 import type { Entry } from '../../store/port.ts';
 import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
+import { systemClock, type Clock } from '../../time/clock.ts';
 import type { Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
@@ -15,6 +16,7 @@ import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
 export interface FleetMemoryOptions {
   /** A record that cannot be read is left out, so that requests which depend on it are refused; a person must look. */
   readonly onUnreadable: (error: unknown) => void;
+  readonly clock?: Pick<Clock, 'now'>;
 }
 
 /** The records of the cached range, indexed; those of apps are packed. Every request reads here. */
@@ -64,6 +66,10 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   // Requests read the members below.
 
   readonly atOnce = true;
+
+  now(): number {
+    return (this.#options.clock ?? systemClock).now();
+  }
 
   account(accountId: string): AccountMemory | undefined {
     const account = this.#accounts.get(accountId);

@@ -66,6 +66,8 @@ export interface FoundApp {
 export interface FleetReader {
   /** True for memory, which returns no promises. */
   readonly atOnce: boolean;
+  /** The instant by which rights that end by themselves are judged, in milliseconds since 1970. */
+  now(): number;
   account(accountId: string): MaybePromise<AccountReader | undefined>;
   accountOfKey(keyId: string): MaybePromise<{ account: AccountReader; key: ApiKeyEntry } | undefined>;
   /** The app whose credential has this hash and works now. */

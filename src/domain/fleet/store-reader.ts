@@ -56,6 +56,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 
   return {
     atOnce: false,
+    now: () => memory.now(),
     account,
 
     async accountOfKey(keyId) {

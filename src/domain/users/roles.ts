@@ -1,13 +1,17 @@
 import type { Expectation } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
 import { KEYS } from '../records/keys.ts';
-import type { MemberRole } from '../records/user-records.ts';
+import type { MemberRole, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 
 /*
  * The roles of a user: those that people gave (the records of members and operators) and those that the groups of the
  * provider give (the user's own record). They are kept apart and unite here. An operator has an owner's rights on every
  * account, since he can create API keys for it.
+ *
+ * A right by the groups ends by itself, an hour after the provider was last heard of them: for every session of the user,
+ * and also where the loop that renews them is late.
  */
 
 /** A right, with the expectations that a commit adds to rely on it beside the user's record. */
@@ -15,9 +19,15 @@ export interface Right {
   readonly expect: readonly Expectation[];
 }
 
+/** The mapped roles, where they are of the last hour. */
+function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntry): UserRecord['mapped'] {
+  const { mapped } = record;
+  return mapped && reader.now() - mapped.at <= LIMITS.mappedRolesMs ? mapped : undefined;
+}
+
 /** Tells whether the user is an operator; undefined where he is not. @throws StoreUnavailable */
 export async function operatorRight(reader: FleetReader, user: UserEntry): Promise<Right | undefined> {
-  if (user.record.mapped?.operator === true) return { expect: [] };
+  if (mappedNow(reader, user)?.operator === true) return { expect: [] };
   const { record, revision } = await reader.operators();
   if (!record.members.includes(user.id)) return undefined;
   return { expect: [{ key: KEYS.operators, revision }] };
@@ -46,7 +56,7 @@ export async function accountRight(
   if (!account) return undefined;
   const operator = await operatorRight(reader, user);
   if (operator) return { role: 'owner', expect: operator.expect };
-  const mapped = user.record.mapped?.accounts.find((one) => one.accountId === accountId)?.role;
+  const mapped = mappedNow(reader, user)?.accounts.find((one) => one.accountId === accountId)?.role;
   if (mapped === 'owner') return { role: 'owner', expect: [] };
   const { record, revision } = await account.members();
   const given = record.members.find(({ userId }) => userId === user.id)?.role;

@@ -65,7 +65,7 @@ async function shots(page: Page, name: string): Promise<void> {
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
       // The colours of the page are those of the scheme from the next frame on.
-      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       const path = join(FOLDER, `${name}-${width}-${colorScheme}.jpg`);
       await page.screenshot({ path, type: 'jpeg', quality: 60, fullPage: width !== 1440 });
     }

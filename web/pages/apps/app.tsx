@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { account, type IssuedCode, type PanelAppDetail } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
@@ -9,6 +9,7 @@ import { pathOfAccount } from '../../shell/router.ts';
 import { useIsOwner, useSession } from '../../shell/session.tsx';
 import { app as texts, apps } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
+import { formatInstant } from '../../text/format.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { Card, Facts, Name, Page, Time } from '../../ui/page.tsx';
@@ -17,6 +18,7 @@ import { Table } from '../../ui/table.tsx';
 import { Timeline } from '../audit/timeline.tsx';
 import { AppStatus } from './apps.tsx';
 import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
+import { typedName } from './typed-name.ts';
 
 /** One app with all that is known of it, and what an owner may do. */
 export function AppPage({ accountId, appId }: PageProps) {
@@ -49,7 +51,7 @@ export function AppPage({ accountId, appId }: PageProps) {
             </div>
             <Card title={texts.timeline}>
               <Timeline
-                key={app.statusAt}
+                key={`${app.statusAt} ${app.enrolledAt} ${app.codes.map(({ issuedAt }) => issuedAt).join()}`}
                 empty={texts.noTimeline}
                 read={(before, signal) =>
                   account(accountId).audit({ appId, limit: 20, ...(before !== undefined && { before }) }, { signal })
@@ -127,7 +129,7 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
   const [asked, setAsked] = useState<'revoke' | 'delete' | 'code'>();
   const close = (): void => setAsked(undefined);
   const api = account(accountId);
-  const typed = app.name === '' ? app.appId : app.name;
+  const managed = app.managedBy !== undefined && <p>{texts.managed(app.managedBy)}</p>;
   return (
     <>
       <Button onClick={() => setAsked('code')}>{texts.newCode}</Button>
@@ -139,7 +141,7 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
       <Button kind="danger" onClick={() => setAsked('delete')}>
         {apps.remove}
       </Button>
-      {asked === 'code' && <NewCode accountId={accountId} appId={app.appId} onClose={close} onIssued={onChanged} />}
+      {asked === 'code' && <NewCode accountId={accountId} app={app} onClose={close} onIssued={onChanged} />}
       {asked === 'revoke' && (
         <Confirm
           title={texts.revokeTitle}
@@ -151,14 +153,15 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
           }}
           onClose={close}
         >
-          <p>{apps.revokeSays}</p>
+          <p>{texts.revokeSays}</p>
+          {managed}
         </Confirm>
       )}
       {asked === 'delete' && (
         <Confirm
           title={texts.deleteTitle}
           action={apps.remove}
-          typed={typed}
+          typed={typedName(app.name, app.appId)}
           work={async () => {
             await api.deleteApp(app.appId);
             say(texts.deleted);
@@ -166,7 +169,8 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
           }}
           onClose={close}
         >
-          <p>{apps.deleteSays}</p>
+          <p>{texts.deleteSays}</p>
+          {managed}
         </Confirm>
       )}
     </>
@@ -175,30 +179,35 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
 
 interface NewCodeProps {
   readonly accountId: string;
-  readonly appId: string;
+  readonly app: PanelAppDetail;
   readonly onClose: () => void;
   readonly onIssued: () => void;
 }
 
-function NewCode({ accountId, appId, onClose, onIssued }: NewCodeProps) {
+function NewCode({ accountId, app: { appId, name }, onClose, onIssued }: NewCodeProps) {
   const [code, setCode] = useState<IssuedCode>();
   const key = useRef(newIdempotencyKey());
   const { busy, error, run } = useAction(async () => {
     setCode(await account(accountId).issueCode(appId, key.current));
     onIssued();
   });
+  const enrollable = useMemo(() => (code ? [{ appId, name, code: code.enrollCode }] : []), [appId, name, code]);
   return (
-    <Dialog title={texts.newCodeTitle} onClose={onClose} wide stays={code !== undefined}>
-      <p>{code ? common.shownOnce : texts.newCodeSays}</p>
+    <Dialog title={texts.newCodeTitle} onClose={onClose} wide stays={busy || code !== undefined}>
+      <p>{code ? `${common.shownOnce} ${apps.dialog.validUntil(formatInstant(code.expiresAt))}` : texts.newCodeSays}</p>
       {code && (
         <>
           <SecretText label={apps.dialog.code} secret={code.enrollCode} />
-          <EnrollmentLines appId={appId} code={code.enrollCode} />
+          <EnrollmentLines apps={enrollable} />
         </>
       )}
       <Problem error={error} />
       <div class="actions">
-        {!code && <Button onClick={onClose}>{common.cancel}</Button>}
+        {!code && (
+          <Button disabled={busy} onClick={onClose}>
+            {common.cancel}
+          </Button>
+        )}
         {code ? (
           <Button kind="primary" onClick={onClose}>
             {apps.dialog.kept}

@@ -14,7 +14,7 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { ChangeMany } from './change-many.tsx';
 import { CreateApps } from './create-apps.tsx';
-import { NO_FILTER, optionsOf, shownApps, type AppFilter } from './filter.ts';
+import { inNumericOrder, NO_FILTER, optionsOf, shownApps, type AppFilter } from './filter.ts';
 
 /** All apps of the account: found, chosen, changed, created. */
 export function AppsPage({ accountId }: PageProps) {
@@ -71,12 +71,16 @@ function AppTable({ accountId, apps, isOwner, onChanged }: AppTableProps) {
   };
   const columns = useMemo(() => columnsOf(accountId, isOwner, chosen, choose), [accountId, isOwner, chosen]);
   const chosenApps = apps.filter(({ appId }) => chosen.has(appId));
+  const hidden = chosenApps.length - shown.filter(({ appId }) => chosen.has(appId)).length;
   return (
     <>
       <Filters apps={apps} filter={filter} onFilter={setFilter} />
       {isOwner && (
-        <div class="row" role="status">
-          <span>{texts.chosen(chosenApps.length)}</span>
+        <div class="row">
+          <span role="status">
+            {texts.chosen(chosenApps.length)}
+            {hidden > 0 && `; ${texts.hidden(hidden)}`}
+          </span>
           <Button small onClick={() => setChosen(new Set(shown.map(({ appId }) => appId)))}>
             {texts.chooseAll}
           </Button>
@@ -156,18 +160,22 @@ function columnsOf(
     {
       name: columns.name,
       names: true,
-      by: ({ name }) => name.toLowerCase(),
+      by: ({ name }) => inNumericOrder(name),
       cell: ({ appId, name }) => (
         <Link to={pathOfApp(accountId, appId)}>
-          <Name otherwise={texts.unnamed}>{name}</Name>
+          <Name otherwise={appId}>{name}</Name>
         </Link>
       ),
     },
     { name: columns.status, by: ({ status }) => status, cell: ({ status }) => <AppStatus status={status} /> },
-    { name: columns.platform, by: ({ platform }) => platform, cell: ({ platform }) => <Name>{platform}</Name> },
+    {
+      name: columns.platform,
+      by: ({ platform }) => inNumericOrder(platform),
+      cell: ({ platform }) => <Name>{platform}</Name>,
+    },
     {
       name: columns.version,
-      by: ({ agentVersion }) => agentVersion,
+      by: ({ agentVersion }) => inNumericOrder(agentVersion),
       cell: ({ agentVersion }) => <Name>{agentVersion}</Name>,
     },
     { name: columns.lastSeen, by: ({ lastSeenAt }) => lastSeenAt ?? '', cell: (app) => <Time at={app.lastSeenAt} /> },

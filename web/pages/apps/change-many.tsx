@@ -1,75 +1,175 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../api/client.ts';
 import { forMany } from '../../api/many.ts';
 import { account, type PanelApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
-import { apps as texts } from '../../text/apps.ts';
+import { useSession } from '../../shell/session.tsx';
+import { app as appTexts, apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { typedName } from './typed-name.ts';
 
 interface ChangeManyProps {
   readonly accountId: string;
   readonly apps: readonly PanelApp[];
   readonly change: 'revoke' | 'delete';
-  /** @param left the ids of the apps that could not be changed, or of all when nothing was begun */
+  /** @param left the ids of the apps that are not changed */
   readonly onClose: (left: readonly string[]) => void;
 }
 
-/** Revokes or deletes the chosen apps, after a typed confirmation, and shows how far it has come. */
-export function ChangeMany({ accountId, apps, change, onClose }: ChangeManyProps) {
-  const [left, setLeft] = useState(apps);
-  const [typed, setTyped] = useState('');
-  const [through, setThrough] = useState<number>();
-  const [fault, setFault] = useState<unknown>();
+/** Revokes or deletes the chosen apps after a typed confirmation, and shows how far it has come and what failed. */
+export function ChangeMany(props: ChangeManyProps) {
+  const { change, onClose } = props;
+  const { left, failures, progress, busy, error, run, stop } = useChange(props);
+  const isRevoke = change === 'revoke';
   const count = left.length;
-  const confirmation = String(count);
-  const { busy, error, run } = useAction(async () => {
-    const api = account(accountId);
-    setFault(undefined);
-    setThrough(0);
-    const work = ({ appId }: PanelApp) => (change === 'revoke' ? api.revokeApp(appId) : api.deleteApp(appId));
-    const { failed } = await forMany(left, work, setThrough);
-    if (failed.length === 0) return onClose([]);
-    setLeft(failed.map(({ item }) => item));
-    setFault(failed[0]?.error);
-    setTyped('');
-  });
+  const managed = left.filter(({ managedBy }) => managedBy !== undefined).length;
   const close = (): void => {
     if (!busy) onClose(left.map(({ appId }) => appId));
   };
+  const isBegun = progress !== undefined;
   return (
-    <Dialog title={change === 'revoke' ? texts.revokeMany(count) : texts.deleteMany(count)} onClose={close}>
-      <p>{change === 'revoke' ? texts.revokeSays : texts.deleteSays}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (typed.trim() === confirmation) run();
-        }}
-      >
-        <TextField
-          label={common.typeToConfirm(confirmation)}
-          value={typed}
-          onValue={setTyped}
-          inputMode="numeric"
-          autocomplete="off"
-        />
-        {through !== undefined && (
-          <p role="status">
-            {texts.progress(through, count)}{' '}
-            <progress max={Math.max(through, count)} value={through} aria-hidden="true" />
-          </p>
+    <Dialog title={isRevoke ? texts.revokeMany(count) : texts.deleteMany(count)} onClose={close} stays={busy}>
+      <p>{saysOf(isRevoke, count)}</p>
+      {managed > 0 && <p>{texts.managedMany(managed)}</p>}
+      <div role="status">
+        {progress && (
+          <div class="stack tight">
+            <span>{texts.progress(progress.through, progress.all)}</span>
+            <progress max={progress.all} value={progress.through} aria-hidden="true" />
+          </div>
         )}
-        {fault !== undefined && <p role="alert">{texts.failedSome(count)}</p>}
-        <Problem error={fault ?? error} />
+      </div>
+      {!busy && isBegun && <Failures failures={failures} left={count} />}
+      <Problem error={error} />
+      {isBegun ? (
         <div class="actions">
-          <Button onClick={close}>{common.cancel}</Button>
-          <Button type="submit" kind="danger primary" busy={busy} disabled={typed.trim() !== confirmation}>
-            {change === 'revoke' ? texts.revoke : texts.remove}
+          {busy ? <Button onClick={stop}>{texts.stop}</Button> : <Button onClick={close}>{common.close}</Button>}
+          <Button kind="danger primary" busy={busy} onClick={run}>
+            {common.retry}
           </Button>
         </div>
-      </form>
+      ) : (
+        <TypedForm left={left} action={isRevoke ? texts.revoke : texts.remove} onCancel={close} onConfirm={run} />
+      )}
     </Dialog>
+  );
+}
+
+function saysOf(isRevoke: boolean, count: number): string {
+  const { revokeSays, deleteSays } = count === 1 ? appTexts : texts;
+  return isRevoke ? revokeSays : deleteSays;
+}
+
+interface Failure {
+  readonly item: PanelApp;
+  readonly error: unknown;
+}
+interface Progress {
+  readonly through: number;
+  readonly all: number;
+}
+
+function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
+  const { say } = useSession();
+  const [left, setLeft] = useState(apps);
+  const [failures, setFailures] = useState<readonly Failure[]>([]);
+  const [progress, setProgress] = useState<Progress>();
+  const stopping = useRef<AbortController>(undefined);
+  const { busy, error, run } = useAction(async () => {
+    const api = account(accountId);
+    const work = ({ appId }: PanelApp): Promise<unknown> =>
+      change === 'revoke' ? api.revokeApp(appId) : api.deleteApp(appId);
+    const show = (through: number): void => setProgress({ through, all: left.length });
+    stopping.current = new AbortController();
+    setFailures([]);
+    show(0);
+    const { failed, untried } = await forMany(left, work, show, stopping.current.signal);
+    const remaining = await withoutTheGone(accountId, failed);
+    if (remaining.length + untried.length === 0) {
+      say(change === 'revoke' ? texts.revokedMany(apps.length) : texts.deletedMany(apps.length));
+      return onClose([]);
+    }
+    setLeft([...remaining.map(({ item }) => item), ...untried]);
+    setFailures(remaining);
+  });
+  return { left, failures, progress, busy, error, run, stop: () => stopping.current?.abort() };
+}
+
+/**
+ * An app that is not there was deleted before: by somebody else, or by a request whose answer was lost. The list tells it
+ * from an account that is not there for the user any more.
+ */
+async function withoutTheGone(accountId: string, failed: readonly Failure[]): Promise<readonly Failure[]> {
+  const isMissing = ({ error }: Failure): boolean => error instanceof ApiError && error.status === 404;
+  if (!failed.some(isMissing)) return failed;
+  try {
+    const { apps } = await account(accountId).apps();
+    const there = new Set(apps.map(({ appId }) => appId));
+    return failed.filter((failure) => !isMissing(failure) || there.has(failure.item.appId));
+  } catch {
+    return failed;
+  }
+}
+
+interface TypedFormProps {
+  readonly left: readonly PanelApp[];
+  readonly action: string;
+  readonly onCancel: () => void;
+  readonly onConfirm: () => void;
+}
+
+/** Asks for the name of the one app, or for the number of them. */
+function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
+  const [typed, setTyped] = useState('');
+  const [only] = left;
+  const wanted = left.length === 1 && only ? typedName(only.name, only.appId) : String(left.length);
+  const isTyped = typed.trim() === wanted;
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isTyped) onConfirm();
+      }}
+    >
+      <TextField
+        label={common.typeToConfirm(wanted)}
+        value={typed}
+        onValue={setTyped}
+        inputMode={left.length === 1 ? 'text' : 'numeric'}
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <div class="actions">
+        <Button onClick={onCancel}>{common.cancel}</Button>
+        <Button type="submit" kind="danger primary" disabled={!isTyped}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const FAILURES_SHOWN = 50;
+
+function Failures({ failures, left }: { failures: readonly Failure[]; left: number }) {
+  return (
+    <div class="stack tight" role="alert">
+      <p>{texts.failedSome(left)}</p>
+      {failures.length > 0 && (
+        <ul tabIndex={0} aria-label={texts.failures} style={{ maxHeight: '12rem', overflow: 'auto' }}>
+          {failures.slice(0, FAILURES_SHOWN).map(({ item, error }) => (
+            <li key={item.appId}>
+              <Name otherwise={item.appId}>{item.name}</Name>: {error instanceof Error ? error.message : String(error)}
+            </li>
+          ))}
+          {failures.length > FAILURES_SHOWN && <li>{texts.moreFailures(failures.length - FAILURES_SHOWN)}</li>}
+        </ul>
+      )}
+    </div>
   );
 }

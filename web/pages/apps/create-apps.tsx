@@ -1,14 +1,14 @@
 import { useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../../api/client.ts';
-import { forMany } from '../../api/many.ts';
+import { forMany, isRefused } from '../../api/many.ts';
 import { account, type CreatedApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
-import { Button, DownloadButton, TextField } from '../../ui/controls.tsx';
+import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/state.tsx';
-import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
+import { CreatedCodes } from './created-codes.tsx';
 
 interface CreateAppsProps {
   readonly accountId: string;
@@ -22,68 +22,100 @@ interface Wanted {
   readonly key: string;
 }
 
+/** Creates one app or many, and shows their codes once. While it works, and while it shows codes, it stays. */
+export function CreateApps({ accountId, onClose, onCreated }: CreateAppsProps) {
+  const { dialog } = texts;
+  const creation = useCreation(accountId, onCreated);
+  const { created, rest, busy, error } = creation;
+  if (created.length === 0) return <Form creation={creation} onClose={onClose} />;
+  return (
+    <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
+      <CreatedCodes created={created} />
+      {rest > 0 && <p role="alert">{dialog.rest(rest)}</p>}
+      <Progress creation={creation} />
+      <Problem error={error} />
+      <div class="actions">
+        {rest > 0 && (
+          <Button busy={busy} onClick={() => creation.run([])}>
+            {dialog.retry}
+          </Button>
+        )}
+        <Button kind="primary" disabled={busy} onClick={onClose}>
+          {dialog.kept}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Creation {
+  readonly created: readonly CreatedApp[];
+  /** How many are not created, or perhaps are with their answer lost. */
+  readonly rest: number;
+  readonly progress: { readonly through: number; readonly all: number } | undefined;
+  readonly busy: boolean;
+  readonly error: unknown;
+  /** Creates apps of these names, or those that are left of an attempt before. */
+  readonly run: (names: readonly string[]) => void;
+}
+
+function useCreation(accountId: string, onCreated: () => void): Creation {
+  const [created, setCreated] = useState<readonly CreatedApp[]>([]);
+  const [progress, setProgress] = useState<Creation['progress']>();
+  const [fault, setFault] = useState<unknown>();
+  const left = useRef<readonly Wanted[]>([]);
+  const { busy, error, run } = useAction(async (names: readonly string[]) => {
+    if (left.current.length === 0) left.current = names.map((name) => ({ name, key: newIdempotencyKey() }));
+    const wanted = left.current;
+    const show = (through: number): void => setProgress({ through, all: wanted.length });
+    setFault(undefined);
+    show(0);
+    const api = account(accountId);
+    const { done, failed } = await forMany(wanted, ({ name, key }) => api.createApp(name, key), show);
+    const isNothingMade = done.length === 0 && failed.every((failure) => isRefused(failure.error));
+    left.current = isNothingMade && created.length === 0 ? [] : failed.map(({ item }) => item);
+    setCreated((before) => [...before, ...done.map(({ result }) => result)]);
+    setFault(failed[0]?.error);
+    setProgress(undefined);
+    onCreated();
+  });
+  return { created, rest: left.current.length, progress, busy, error: fault ?? error, run };
+}
+
+const Progress = ({ creation: { progress } }: { creation: Creation }) => (
+  <p role="status">{progress && texts.dialog.creating(progress.through, progress.all)}</p>
+);
+
 const COUNT_MAX = 100;
 
 const namesOf = (pattern: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => pattern.replaceAll('{n}', String(index + 1)));
 
-/** Creates one app or many, and shows their codes once. */
-export function CreateApps({ accountId, onClose, onCreated }: CreateAppsProps) {
+function Form({ creation, onClose }: { creation: Creation; onClose: () => void }) {
   const { dialog } = texts;
+  const { rest, busy, error, run } = creation;
   const [count, setCount] = useState('1');
   const [pattern, setPattern] = useState('');
-  const [through, setThrough] = useState<number>();
-  const [created, setCreated] = useState<readonly CreatedApp[]>([]);
-  const [fault, setFault] = useState<unknown>();
-  const left = useRef<readonly Wanted[]>(undefined);
   const number = Number(count);
   const isNumber = Number.isInteger(number) && number >= 1 && number <= COUNT_MAX;
-  const { busy, error, run } = useAction(async () => {
-    left.current ??= namesOf(pattern.trim(), number).map((name) => ({ name, key: newIdempotencyKey() }));
-    setFault(undefined);
-    setThrough(0);
-    const api = account(accountId);
-    const { done, failed } = await forMany(left.current, ({ name, key }) => api.createApp(name, key), setThrough);
-    setCreated((before) => [...before, ...done.map(({ result }) => result)]);
-    left.current = failed.map(({ item }) => item);
-    setFault(failed[0]?.error);
-    onCreated();
-  });
-  const rest = left.current?.length ?? 0;
-  if (created.length > 0) {
-    return (
-      <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
-        <CreatedCodes created={created} />
-        {rest > 0 && <p role="alert">{dialog.rest(rest)}</p>}
-        <Problem error={fault} />
-        <div class="actions">
-          {rest > 0 && (
-            <Button busy={busy} onClick={run}>
-              {dialog.retry}
-            </Button>
-          )}
-          <Button kind="primary" onClick={onClose}>
-            {dialog.kept}
-          </Button>
-        </div>
-      </Dialog>
-    );
-  }
+  const names = isNumber ? namesOf(pattern.trim(), number) : [];
+  // An attempt whose answer was lost is repeated as it was.
+  const isFixed = busy || rest > 0;
   return (
-    <Dialog title={dialog.title} onClose={onClose}>
+    <Dialog title={dialog.title} onClose={onClose} stays={isFixed}>
       <form
         class="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          if (isNumber) run();
+          if (isNumber) run(names);
         }}
       >
         <TextField
           label={dialog.name}
-          hint={dialog.nameHint}
-          maxLength={100}
+          hint={names.length > 1 ? dialog.preview(names[0] ?? '', names.at(-1) ?? '') : dialog.nameHint}
+          maxLength={200}
           value={pattern}
-          disabled={left.current !== undefined}
+          disabled={isFixed}
           onValue={setPattern}
           autocomplete="off"
           autofocus
@@ -95,56 +127,21 @@ export function CreateApps({ accountId, onClose, onCreated }: CreateAppsProps) {
           min={1}
           max={COUNT_MAX}
           value={count}
-          disabled={left.current !== undefined}
+          disabled={isFixed}
           onValue={setCount}
         />
-        {through !== undefined && <p role="status">{dialog.creating(through, number)}</p>}
-        <Problem error={fault ?? error} />
+        <Progress creation={creation} />
+        {!busy && rest > 0 && <p role="alert">{dialog.rest(rest)}</p>}
+        <Problem error={error} />
         <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button disabled={busy} onClick={onClose}>
+            {common.cancel}
+          </Button>
           <Button type="submit" kind="primary" busy={busy} disabled={!isNumber}>
-            {dialog.create}
+            {rest > 0 && !busy ? common.retry : dialog.create}
           </Button>
         </div>
       </form>
     </Dialog>
-  );
-}
-
-const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-const csvOf = (created: readonly CreatedApp[]): string =>
-  [
-    ['appId', 'name', 'enrollCode', 'expiresAt'],
-    ...created.map((app) => [app.appId, app.name, app.enrollCode, app.enrollCodeExpiresAt]),
-  ]
-    .map((row) => row.map(quoted).join(','))
-    .join('\r\n');
-
-function CreatedCodes({ created }: { created: readonly CreatedApp[] }) {
-  const [only] = created;
-  return (
-    <div class="stack">
-      <p>{common.shownOnce}</p>
-      {created.length === 1 && only ? (
-        <>
-          <SecretText label={texts.dialog.code} secret={only.enrollCode} />
-          <EnrollmentLines appId={only.appId} code={only.enrollCode} />
-        </>
-      ) : (
-        <>
-          <div class="row">
-            <DownloadButton
-              label={texts.dialog.csv}
-              text={csvOf(created)}
-              file="enrollment-codes.csv"
-              type="text/csv"
-            />
-          </div>
-          {created.map(({ appId, name, enrollCode }) => (
-            <SecretText key={appId} label={name === '' ? appId : name} secret={enrollCode} />
-          ))}
-        </>
-      )}
-    </div>
   );
 }

@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks';
+import { useId, useMemo, useState } from 'preact/hooks';
 import { apps as texts } from '../../text/apps.ts';
-import { CopyButton } from '../../ui/controls.tsx';
+import { CopyButton, DownloadButton } from '../../ui/controls.tsx';
+import { fileOf, linesFor, WAYS, type Enrollable, type Way } from './ways.ts';
 
 /** A secret that is shown once, to be copied. */
 export const SecretText = ({ label, secret }: { label: string; secret: string }) => (
@@ -15,50 +16,64 @@ export const SecretText = ({ label, secret }: { label: string; secret: string })
   </div>
 );
 
-const DEVICE = 'https://DEVICE-ADDRESS';
-
-/** Lines to paste. The code goes by a file or by standard input: arguments are seen by others. */
-const WAYS = {
-  agent: (appId: string, code: string) =>
-    `printf '%s' '${code}' |\n  muster agent run --app ${appId} --code-stdin --device-url ${DEVICE}`,
-  curl: (appId: string, code: string) =>
-    `curl -sS ${DEVICE}/device/v1/enroll -H 'Content-Type: application/json' --data @- <<'JSON'\n${JSON.stringify({ appId, enrollCode: code, connection: 'cloud' })}\nJSON`,
-  secret: (appId: string, code: string) =>
-    [
-      'apiVersion: v1',
-      'kind: Secret',
-      'metadata:',
-      '  name: muster-enrollment',
-      'type: Opaque',
-      'stringData:',
-      `  appId: ${appId}`,
-      `  enrollCode: ${code}`,
-      `  deviceUrl: ${DEVICE}`,
-    ].join('\n'),
-} as const;
-type Way = keyof typeof WAYS;
-
-/** How a daemon enrolls with the code: by the agent, by curl, or from a Secret of Kubernetes. */
-export function EnrollmentLines({ appId, code }: { appId: string; code: string }) {
+/** How daemons enroll with their codes: by the agent, by curl, or from a Secret of Kubernetes. */
+export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
   const [way, setWay] = useState<Way>('agent');
+  const id = useId();
   const { dialog } = texts;
-  const names: Readonly<Record<Way, string>> = { agent: dialog.byAgent, curl: dialog.byCurl, secret: dialog.bySecret };
-  const text = WAYS[way](appId, code);
+  const text = useMemo(() => linesFor(way, apps), [way, apps]);
   return (
     <div class="stack tight">
       <h3>{dialog.lines}</h3>
-      <div class="tabs" role="tablist" aria-label={dialog.lines}>
-        {(Object.keys(WAYS) as Way[]).map((name) => (
-          <button key={name} type="button" role="tab" aria-selected={name === way} onClick={() => setWay(name)}>
-            {names[name]}
-          </button>
-        ))}
+      <WayTabs id={id} way={way} onWay={setWay} />
+      <div class="stack tight" id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${way}`}>
+        <p class="quiet small">
+          {dialog.wayHints[way]} {dialog.device}
+        </p>
+        <pre tabIndex={0} style={{ maxHeight: '16rem' }}>
+          {text}
+        </pre>
+        <div class="row end">
+          <CopyButton text={text} />
+          <DownloadButton text={text} file={fileOf(way)} type={way === 'secret' ? 'application/yaml' : 'text/plain'} />
+        </div>
       </div>
-      <pre tabIndex={0}>{text}</pre>
-      <div class="row between">
-        <span class="quiet small">{dialog.device}</span>
-        <CopyButton text={text} />
-      </div>
+    </div>
+  );
+}
+
+interface WayTabsProps {
+  readonly id: string;
+  readonly way: Way;
+  readonly onWay: (way: Way) => void;
+}
+
+/** The tabs are one stop of the Tab key; the arrow keys go from one to the next. */
+function WayTabs({ id, way, onWay }: WayTabsProps) {
+  const step = (event: KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const next = WAYS.at((WAYS.indexOf(way) + by) % WAYS.length) ?? way;
+    onWay(next);
+    document.getElementById(`${id}-${next}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label={texts.dialog.lines} onKeyDown={step}>
+      {WAYS.map((name) => (
+        <button
+          key={name}
+          id={`${id}-${name}`}
+          type="button"
+          role="tab"
+          aria-selected={name === way}
+          aria-controls={`${id}-panel`}
+          tabIndex={name === way ? 0 : -1}
+          onClick={() => onWay(name)}
+        >
+          {texts.dialog.ways[name]}
+        </button>
+      ))}
     </div>
   );
 }

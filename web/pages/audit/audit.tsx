@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import type { Topic } from '../../api/live.ts';
 import {
   account,
   operator,
@@ -7,13 +8,17 @@ import {
   type AuditVerification,
 } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
+import { useSettled } from '../../hooks/use-settled.ts';
 import type { PageProps } from '../../shell/pages.tsx';
+import { useSession } from '../../shell/session.tsx';
 import { audit as texts } from '../../text/audit.ts';
 import { common } from '../../text/common.ts';
-import { Badge, Button, CopyButton, Select, TextField } from '../../ui/controls.tsx';
+import { formatCount } from '../../text/format.ts';
+import { Badge, Button, CopyButton } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Card, Facts, Page } from '../../ui/page.tsx';
+import { Card, Facts, Page, Time } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { FilterBar, isFiltered, NO_FILTERS, questionOf } from './filters.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The audit of an account. */
@@ -45,42 +50,51 @@ interface AuditProps {
   readonly verify: () => Promise<AuditVerification>;
 }
 
-interface Filters {
-  readonly actor: string;
-  readonly action: string;
-  readonly appId: string;
-  readonly from: string;
-  readonly to: string;
+/** Tells whether something that the audit knows has happened since it was read. */
+function useNewer(accountId: string | undefined): [isNewer: boolean, seen: () => void] {
+  const { live } = useSession();
+  const [isNewer, setNewer] = useState(false);
+  useEffect(
+    () =>
+      live.listen(({ account, topic }) => {
+        const isOurs = account === undefined || account === (accountId ?? '');
+        if (isOurs && (topic === undefined || AUDITED.has(topic))) setNewer(true);
+      }),
+    [live, accountId],
+  );
+  return [isNewer, () => setNewer(false)];
 }
-const NONE: Filters = { actor: '', action: '', appId: '', from: '', to: '' };
-const APP_ID = /^[a-z0-9]{20}$/;
-const DAY_MS = 86_400_000;
 
-/** What the fields ask for; a field that is not whole yet asks for nothing. Days are those of the browser. */
-function questionOf({ actor, action, appId, from, to }: Filters): AuditQuestion {
-  const dayOf = (day: string): number => new Date(`${day}T00:00:00`).getTime();
-  return {
-    limit: 50,
-    ...(actor.trim() !== '' && { actor: actor.trim() }),
-    ...(action !== '' && { action }),
-    ...(APP_ID.test(appId.trim()) && { appId: appId.trim() }),
-    ...(from !== '' && { from: new Date(dayOf(from)).toISOString() }),
-    ...(to !== '' && { to: new Date(dayOf(to) + DAY_MS).toISOString() }),
-  };
-}
+const AUDITED: ReadonlySet<Topic> = new Set(['account', 'apps', 'keys', 'config', 'members', 'reviews', 'users', 'me']);
 
 function Audit({ title, lead, accountId, read, verify }: AuditProps) {
-  const [filters, setFilters] = useState(NONE);
+  const [filters, setFilters] = useState(NO_FILTERS);
   const [isVerifying, setVerifying] = useState(false);
-  const question = questionOf(filters);
-  const key = JSON.stringify(question);
+  const [round, setRound] = useState(0);
+  const [isNewer, seen] = useNewer(accountId);
+  const question = questionOf(useSettled(filters));
+  const newer = (): void => {
+    seen();
+    setRound(round + 1);
+  };
   return (
     <Page title={title} lead={lead} actions={<Button onClick={() => setVerifying(true)}>{texts.verify}</Button>}>
       <FilterBar filters={filters} onFilters={setFilters} withApp={accountId !== undefined} />
-      <Card title={texts.entries}>
+      <Card
+        title={texts.entries}
+        actions={
+          <span role="status">
+            {isNewer && (
+              <Button small onClick={newer}>
+                {texts.newer}
+              </Button>
+            )}
+          </span>
+        }
+      >
         <Timeline
-          key={key}
-          empty={filters === NONE ? texts.empty : texts.nothingFits}
+          key={`${JSON.stringify(question)} ${round}`}
+          empty={isFiltered(filters) ? texts.nothingFits : texts.empty}
           {...(accountId !== undefined && { accountId })}
           read={(before, signal) => read({ ...question, ...(before !== undefined && { before }) }, signal)}
         />
@@ -90,81 +104,74 @@ function Audit({ title, lead, accountId, read, verify }: AuditProps) {
   );
 }
 
-interface FilterBarProps {
-  readonly filters: Filters;
-  readonly onFilters: (filters: Filters) => void;
-  readonly withApp: boolean;
+interface VerificationProps {
+  readonly verify: () => Promise<AuditVerification>;
+  readonly onClose: () => void;
 }
 
-function FilterBar({ filters, onFilters, withApp }: FilterBarProps) {
-  const set = (part: Partial<Filters>): void => onFilters({ ...filters, ...part });
-  return (
-    <div class="toolbar" role="search">
-      <Select
-        label={texts.filters.action}
-        value={filters.action}
-        options={[['', texts.anyAction], ...Object.entries(texts.groups)]}
-        onValue={(action) => set({ action })}
-      />
-      <TextField
-        label={texts.filters.actor}
-        placeholder={texts.filters.actorHint}
-        grow
-        value={filters.actor}
-        onValue={(actor) => set({ actor })}
-      />
-      {withApp && (
-        <TextField label={texts.filters.app} value={filters.appId} onValue={(appId) => set({ appId })} maxLength={20} />
-      )}
-      <TextField label={texts.filters.from} type="date" value={filters.from} onValue={(from) => set({ from })} />
-      <TextField label={texts.filters.to} type="date" value={filters.to} onValue={(to) => set({ to })} />
-    </div>
-  );
-}
-
-function Verification({ verify, onClose }: { verify: () => Promise<AuditVerification>; onClose: () => void }) {
+/** Verifies the chain as soon as it is shown. */
+function Verification({ verify, onClose }: VerificationProps) {
   const { verification: said } = texts;
   const [found, setFound] = useState<AuditVerification>();
   const { busy, error, run } = useAction(async () => setFound(await verify()));
+  useEffect(run, [run]);
   return (
     <Dialog title={said.title} onClose={onClose} wide>
-      <div role="status" class="stack">
-        {found && (
-          <>
-            <Badge tone={found.faultCount === 0 ? 'good' : 'bad'} icon={found.faultCount === 0 ? 'check' : 'warn'}>
-              {found.faultCount === 0 ? said.sound : said.broken(found.faultCount)}
-            </Badge>
-            <Facts
-              facts={[
-                [said.entries, found.entries],
-                [said.blocks, found.blocks],
-                [said.unsealed, found.unsealed],
-                [said.head, found.head && <code key="head">{found.head.digest}</code>],
-              ]}
-            />
-            {found.head && (
-              <div class="row">
-                <CopyButton text={found.head.digest} />
-                <span class="quiet small">{said.headHint}</span>
-              </div>
-            )}
-            {found.faults.length > 0 && (
-              <ul>
-                {found.faults.map(({ says, what }, index) => (
-                  <li key={`${what} ${index}`}>{says}</li>
-                ))}
-              </ul>
-            )}
-          </>
+      <p role="status">
+        {busy && said.working}
+        {!busy && found && (
+          <Badge tone={found.faultCount === 0 ? 'good' : 'bad'} icon={found.faultCount === 0 ? 'check' : 'warn'}>
+            {found.faultCount === 0 ? said.sound : said.broken(found.faultCount)}
+          </Badge>
         )}
-      </div>
+      </p>
+      {found && <Verified found={found} />}
       <Problem error={error} />
       <div class="actions">
-        <Button onClick={onClose}>{common.close}</Button>
-        <Button kind="primary" busy={busy} onClick={run}>
-          {texts.verify}
+        <Button busy={busy} onClick={run}>
+          {texts.verifyAgain}
+        </Button>
+        <Button kind="primary" onClick={onClose}>
+          {common.close}
         </Button>
       </div>
     </Dialog>
+  );
+}
+
+function Verified({ found }: { found: AuditVerification }) {
+  const { verification: said } = texts;
+  const { entries, blocks, firstBlock, unsealed, head, faults, faultCount } = found;
+  return (
+    <>
+      <Facts
+        facts={[
+          [said.entries, formatCount(entries)],
+          [said.blocks, firstBlock > 1 ? said.blocksFrom(blocks, firstBlock) : formatCount(blocks)],
+          [said.unsealed, formatCount(unsealed)],
+          [said.head, head && <code key="head">{head.digest}</code>],
+          [said.sealed, head && <Time key="sealed" at={head.at} />],
+        ]}
+      />
+      {head && (
+        <div class="row">
+          <CopyButton text={head.digest} label={said.copyHead} />
+          <span class="quiet small">{said.headHint}</span>
+        </div>
+      )}
+      {faults.length > 0 && (
+        <>
+          <h3>{said.faults}</h3>
+          <ul>
+            {faults.map(({ says, what, at }, index) => (
+              <li key={`${what} ${index}`}>
+                {says} {at !== undefined && at !== null && <Time at={at} />}
+              </li>
+            ))}
+          </ul>
+          {faultCount > faults.length && <p>{said.moreFaults(faultCount - faults.length)}</p>}
+        </>
+      )}
+    </>
   );
 }

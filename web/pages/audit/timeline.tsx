@@ -7,7 +7,7 @@ import { common } from '../../text/common.ts';
 import { Actor } from '../../ui/actor.tsx';
 import { Button } from '../../ui/controls.tsx';
 import { Time } from '../../ui/page.tsx';
-import { Failed, Loading } from '../../ui/state.tsx';
+import { Failed, Loading, Problem } from '../../ui/state.tsx';
 
 interface TimelineProps {
   /** Reads the entries before a place, or the newest. */
@@ -49,9 +49,10 @@ export function Timeline({ read, empty, accountId }: TimelineProps) {
   }, [place]);
   const { entries, next, busy, error } = state;
   const again = (before: string | undefined): void => setPlace(({ round }) => ({ before, round: round + 1 }));
-  if (error !== undefined) return <Failed error={error} onRetry={() => again(place.before)} />;
-  if (busy && entries.length === 0) return <Loading />;
-  if (entries.length === 0 && next === undefined) return <p class="quiet">{empty}</p>;
+  const isEmpty = entries.length === 0;
+  if (error !== undefined && isEmpty) return <Failed error={error} onRetry={() => again(place.before)} />;
+  if (busy && isEmpty && place.before === undefined) return <Loading />;
+  if (isEmpty && next === undefined && !busy) return <p class="quiet">{empty}</p>;
   return (
     <div class="stack" aria-busy={busy}>
       <ol class="timeline">
@@ -59,10 +60,12 @@ export function Timeline({ read, empty, accountId }: TimelineProps) {
           <Entry key={`${entry.at} ${entry.requestId} ${index}`} entry={entry} accountId={accountId} />
         ))}
       </ol>
-      {next !== undefined && (
+      {isEmpty && <p class="quiet">{texts.notYet}</p>}
+      {error !== undefined && <Problem error={error} />}
+      {(next !== undefined || error !== undefined) && (
         <div>
-          <Button busy={busy} onClick={() => again(next)}>
-            {common.more}
+          <Button busy={busy} onClick={() => again(error === undefined ? next : place.before)}>
+            {error === undefined ? (isEmpty ? texts.lookFurther : common.more) : common.retry}
           </Button>
         </div>
       )}

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { passwordFault } from '../../../src/domain/passwords/password-rules.ts';
+import { ApiError, Unreachable } from '../../api/client.ts';
 import { links, type Link } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
-import { common } from '../../text/common.ts';
 import { door } from '../../text/door.ts';
 import { formatInstant } from '../../text/format.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
-import { Loading, Problem } from '../../ui/state.tsx';
+import { HiddenLogin, NewPasswordField, newPasswordFault } from '../../ui/new-password.tsx';
+import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
 
 const texts = door.link;
@@ -20,27 +20,58 @@ function takeToken(): string {
 
 /** A link of a single use: it shows what it is for, and is used up by a press. */
 export function LinkPage() {
-  const [token] = useState(takeToken);
+  const [token, setToken] = useState(takeToken);
+  useEffect(() => {
+    // Another link that is opened in the same tab changes the fragment alone, and loads no page.
+    const another = (): void => {
+      if (location.hash !== '') setToken(takeToken());
+    };
+    addEventListener('hashchange', another);
+    return () => removeEventListener('hashchange', another);
+  }, []);
+  if (token !== '') return <Opened key={token} token={token} />;
+  return (
+    <Door title={texts.invalid}>
+      <p>{texts.gone}</p>
+      <ToSignIn />
+    </Door>
+  );
+}
+
+const ToSignIn = () => (
+  <p>
+    {texts.used} <a href="/sign-in">{door.signIn}</a>
+  </p>
+);
+
+/** Whether the link may be sound all the same: the service could not say. */
+const isUndecided = (fault: unknown): boolean =>
+  fault instanceof Unreachable || (fault instanceof ApiError && (fault.status === 429 || fault.status >= 500));
+
+function Opened({ token }: { token: string }) {
   const [link, setLink] = useState<Link>();
   const [fault, setFault] = useState<unknown>();
+  const [round, setRound] = useState(0);
   useEffect(() => {
-    if (token !== '') links.read(token).then(setLink, setFault);
-  }, [token]);
-  if (token === '')
+    setFault(undefined);
+    links.read(token).then(setLink, setFault);
+  }, [token, round]);
+  if (fault !== undefined && isUndecided(fault))
     return (
-      <Door title={texts.invalid}>
-        <p>{texts.gone}</p>
+      <Door title={texts.opening}>
+        <Failed error={fault} onRetry={() => setRound(round + 1)} />
       </Door>
     );
   if (fault !== undefined)
     return (
       <Door title={texts.invalid}>
         <Problem error={fault} />
+        <ToSignIn />
       </Door>
     );
   if (!link)
     return (
-      <Door title={common.product}>
+      <Door title={texts.opening}>
         <Loading lines={3} />
       </Door>
     );
@@ -49,6 +80,7 @@ export function LinkPage() {
       <p>{purposeOf(link)}</p>
       {link.signedInAs !== undefined && <p>{texts.as(link.signedInAs)}</p>}
       <AcceptForm token={token} link={link} />
+      {link.kind === 'invitation' && link.needsLogin && <p class="quiet small">{texts.haveUser}</p>}
       <p class="quiet small">
         {texts.expires} {formatInstant(link.expiresAt)}
       </p>
@@ -60,9 +92,9 @@ const titleOf = ({ kind, accountName = '' }: Link): string =>
   kind === 'invitation' ? texts.titles.invitation(accountName) : texts.titles[kind];
 
 function purposeOf({ kind, role, userName, login }: Link): string {
-  if (kind === 'invitation') return texts.invitation(role === 'owner' ? common.owner : common.viewer);
+  if (kind === 'invitation') return role === 'owner' ? texts.invitation.owner : texts.invitation.viewer;
   if (kind === 'reset') return texts.reset(userName ?? login ?? '');
-  return userName === undefined ? texts.firstOperator : texts.first;
+  return userName === undefined ? texts.firstOperator : texts.first(userName);
 }
 
 function AcceptForm({ token, link }: { token: string; link: Link }) {
@@ -70,10 +102,10 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
   const [login, setLogin] = useState(link.login ?? '');
   const [password, setPassword] = useState('');
   const { needsLogin, needsPassword } = link;
-  const fault = password === '' ? undefined : passwordFault(password, { login, name });
+  const about = { login, name };
   const isWhole =
     (!needsLogin || (name.trim() !== '' && login.trim() !== '')) &&
-    (!needsPassword || (password !== '' && fault === undefined));
+    (!needsPassword || (password !== '' && newPasswordFault(password, about) === undefined));
   const { busy, error, run } = useAction(async () => {
     const { accountId } = await links.accept({
       token,
@@ -89,38 +121,18 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
         if (isWhole) run();
       }}
     >
-      {needsLogin && (
-        <>
-          <TextField
-            label={texts.name}
-            hint={texts.nameHint}
-            value={name}
-            onValue={setName}
-            autocomplete="name"
-            maxLength={100}
-            autofocus
-          />
-          <TextField
-            label={texts.login}
-            hint={texts.loginHint}
-            value={login}
-            onValue={setLogin}
-            autocomplete="username"
-            spellcheck={false}
-            maxLength={254}
-          />
-        </>
+      {needsLogin ? (
+        <NewUserFields name={name} onName={setName} login={login} onLogin={setLogin} />
+      ) : (
+        needsPassword && <HiddenLogin login={login} />
       )}
       {needsPassword && (
-        <TextField
+        <NewPasswordField
           label={texts.password}
           hint={texts.passwordHint}
-          type="password"
           value={password}
           onValue={setPassword}
-          fault={fault}
-          autocomplete="new-password"
-          maxLength={512}
+          about={about}
         />
       )}
       <Problem error={error} />
@@ -130,3 +142,35 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
     </form>
   );
 }
+
+interface NewUserProps {
+  readonly name: string;
+  readonly onName: (name: string) => void;
+  readonly login: string;
+  readonly onLogin: (login: string) => void;
+}
+
+const NewUserFields = ({ name, onName, login, onLogin }: NewUserProps) => (
+  <>
+    <TextField
+      label={texts.name}
+      hint={texts.nameHint}
+      value={name}
+      onValue={onName}
+      autocomplete="name"
+      maxLength={200}
+      required
+      autofocus
+    />
+    <TextField
+      label={texts.login}
+      hint={texts.loginHint}
+      value={login}
+      onValue={onLogin}
+      autocomplete="username"
+      spellcheck={false}
+      maxLength={254}
+      required
+    />
+  </>
+);

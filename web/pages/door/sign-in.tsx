@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { signIn, type SignInMethods, type SignInStep } from '../../api/panel.ts';
+import { me, signIn, type SignInMethods, type SignInStep } from '../../api/panel.ts';
 import { usePasskey } from '../../hooks/use-passkey.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { door as texts } from '../../text/door.ts';
@@ -17,6 +17,9 @@ function takeProblem(): string | undefined {
   history.replaceState(null, '', '/sign-in');
   return texts.problems[code] ?? texts.problem;
 }
+
+/** Whether the browser can use a passkey here: it needs https, or this very machine. */
+const hasPasskeys = 'PublicKeyCredential' in globalThis;
 
 /** The ways to sign in that this installation has. */
 export function SignInPage() {
@@ -43,21 +46,47 @@ export function SignInPage() {
   const { password, provider } = methods;
   return (
     <Door title={texts.signIn}>
-      {problem !== undefined && (
-        <div class="note bad" role="alert">
-          {problem}
-        </div>
-      )}
+      {problem !== undefined && <WhatFailed says={problem} />}
       {provider !== undefined && (
         <a class="button primary" href={signIn.providerAddress}>
           {texts.provider(provider)}
         </a>
       )}
-      {provider !== undefined && <span class="or">{texts.or}</span>}
+      {provider !== undefined && password && <span class="or">{texts.or}</span>}
       {password && <PasswordForm />}
-      {password && <span class="or">{texts.or}</span>}
-      <PasskeyButton />
+      {hasPasskeys ? (
+        <>
+          {(password || provider !== undefined) && <span class="or">{texts.or}</span>}
+          <PasskeyButton />
+        </>
+      ) : (
+        <p class="quiet small">{texts.noPasskeys}</p>
+      )}
+      {password && <p class="quiet small">{texts.forgotten}</p>}
     </Door>
+  );
+}
+
+/** Why a way by the provider failed. One that was to link an identity leaves the session as it was. */
+function WhatFailed({ says }: { says: string }) {
+  const [name, setName] = useState<string>();
+  useEffect(() => {
+    me.read().then(
+      (user) => setName(user.name),
+      () => setName(undefined),
+    );
+  }, []);
+  return (
+    <div class="note bad" role="alert">
+      <div class="grow">
+        <p>{says}</p>
+        {name !== undefined && (
+          <p>
+            {texts.stillSignedIn(name)} <a href="/me">{texts.back}</a>
+          </p>
+        )}
+      </div>
+    </div>
   );
 }
 
@@ -115,10 +144,10 @@ function SecondStep({ options }: { options: object }) {
   });
   useEffect(() => run(options), []);
   return (
-    <div class="stack" role="status">
-      <p>{texts.passkeyToo}</p>
+    <div class="stack">
+      <p role="status">{texts.passkeyToo}</p>
       <Problem error={error} />
-      <Button busy={busy} onClick={() => location.reload()}>
+      <Button kind="primary" icon="keys" busy={busy} onClick={() => run(undefined)}>
         {texts.passkeyAgain}
       </Button>
     </div>

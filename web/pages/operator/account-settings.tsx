@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks';
-import { account, type Account, type ConsentedApp } from '../../api/panel.ts';
+import { account, type Account } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { Link } from '../../shell/link.tsx';
 import type { PageProps } from '../../shell/pages.tsx';
+import { pathOfAccount, pathOfOperator } from '../../shell/router.ts';
 import { useSession } from '../../shell/session.tsx';
-import { common } from '../../text/common.ts';
 import { accounts, accountSettings as texts } from '../../text/operator.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
 import { Card, Name, Page } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
-import { Table } from '../../ui/table.tsx';
+import { Consents } from './consents.tsx';
 
 /** What an operator changes of an account. */
 export function AccountSettingsPage({ accountId }: PageProps) {
@@ -19,14 +20,27 @@ export function AccountSettingsPage({ accountId }: PageProps) {
     topics: ['account'],
   });
   return (
-    <Page title={texts.title} lead={read.data?.name}>
+    <Page
+      title={texts.title}
+      lead={read.data && <Lead account={read.data} />}
+      actions={
+        <>
+          <Link class="button" to={pathOfAccount(accountId)}>
+            {texts.toOverview}
+          </Link>
+          <Link class="button" to={pathOfOperator('accounts')}>
+            {texts.toAccounts}
+          </Link>
+        </>
+      }
+    >
       <Shown of={read}>
         {(data) => (
           <>
             <div class="grid two">
               <Fields key={`${data.name} ${data.entitlement}`} data={data} onChanged={read.reload} />
               <Disabling data={data} onChanged={read.reload} />
-              <Adoption data={data} onChanged={read.reload} />
+              <Adoption key={data.adoptableBy ?? ''} data={data} onChanged={read.reload} />
             </div>
             <Consents accountId={accountId} />
           </>
@@ -35,6 +49,12 @@ export function AccountSettingsPage({ accountId }: PageProps) {
     </Page>
   );
 }
+
+const Lead = ({ account: { accountId, name } }: { account: Account }) => (
+  <>
+    <Name>{name}</Name> <code>{accountId}</code>
+  </>
+);
 
 interface PartProps {
   readonly data: Account;
@@ -60,9 +80,10 @@ function Fields({ data, onChanged }: PartProps) {
           run();
         }}
       >
-        <TextField label={accounts.name} value={name} onValue={setName} maxLength={200} />
+        <TextField label={accounts.name} value={name} onValue={setName} maxLength={400} autocomplete="off" />
         <Select
           label={accounts.entitlement}
+          hint={data.entitlement === 'enterprise' && entitlement === 'standard' ? texts.lessSays : undefined}
           value={entitlement}
           options={Object.entries(accounts.entitlements) as [Account['entitlement'], string][]}
           onValue={setEntitlement}
@@ -90,7 +111,7 @@ function Disabling({ data, onChanged }: PartProps) {
   return (
     <Card title={data.disabled ? texts.enable : texts.disable}>
       <div class="stack">
-        <p>{texts.disableLead}</p>
+        <p>{data.disabled ? texts.enableLead : texts.disableLead}</p>
         <Problem error={error} />
         <div>
           {data.disabled ? (
@@ -108,11 +129,12 @@ function Disabling({ data, onChanged }: PartProps) {
         <Confirm
           title={texts.disableTitle}
           action={texts.disable}
-          typed={data.name}
+          typed={data.name.trim()}
           work={() => change(true)}
           onClose={() => setAsking(false)}
         >
           <p>{texts.disableLead}</p>
+          <p>{texts.disableKeeps}</p>
         </Confirm>
       )}
     </Card>
@@ -141,6 +163,7 @@ function Adoption({ data, onChanged }: PartProps) {
         {data.releasedBy !== undefined && <p>{texts.releasedBy(data.releasedBy)}</p>}
         <TextField
           label={texts.adoptField}
+          maxLength={507}
           value={resource}
           onValue={setResource}
           spellcheck={false}
@@ -159,110 +182,5 @@ function Adoption({ data, onChanged }: PartProps) {
         </div>
       </form>
     </Card>
-  );
-}
-
-const CONSENTS_SHOWN = 100;
-
-function Consents({ accountId }: { accountId: string }) {
-  const consents = useResource(
-    `consents ${accountId}`,
-    (signal) => account(accountId).consents({ limit: CONSENTS_SHOWN }, { signal }),
-    { of: accountId, topics: ['apps'] },
-  );
-  const [changed, setChanged] = useState<ConsentedApp>();
-  const { appColumns: columns } = texts;
-  return (
-    <Card title={texts.apps}>
-      <Shown of={consents} lines={3}>
-        {({ apps }) =>
-          apps.length === 0 ? (
-            <p class="quiet">{texts.noApps}</p>
-          ) : (
-            <Table
-              caption={texts.apps}
-              rows={apps}
-              idOf={({ appId }) => appId}
-              long={apps.length > 60}
-              columns={[
-                {
-                  name: columns.app,
-                  names: true,
-                  cell: ({ appId, name }) => <Name>{name === '' ? appId : name}</Name>,
-                },
-                { name: columns.status, cell: ({ status }) => status },
-                { name: columns.adoptable, cell: ({ adoptableBy = '' }) => <Name>{adoptableBy}</Name> },
-                { name: columns.managed, cell: ({ managedBy = '' }) => <Name>{managedBy}</Name> },
-                {
-                  name: columns.actions,
-                  unseen: true,
-                  cell: (app) => (
-                    <Button small onClick={() => setChanged(app)}>
-                      {texts.change}
-                    </Button>
-                  ),
-                },
-              ]}
-            />
-          )
-        }
-      </Shown>
-      {changed && (
-        <Consent
-          accountId={accountId}
-          app={changed}
-          onClose={() => setChanged(undefined)}
-          onChanged={consents.reload}
-        />
-      )}
-    </Card>
-  );
-}
-
-interface ConsentProps {
-  readonly accountId: string;
-  readonly app: ConsentedApp;
-  readonly onClose: () => void;
-  readonly onChanged: () => void;
-}
-
-function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
-  const [resource, setResource] = useState(app.adoptableBy ?? '');
-  const { busy, error, run } = useAction(async (adoptableBy: string | null) => {
-    await account(accountId).changeConsent(app.appId, adoptableBy);
-    onChanged();
-    onClose();
-  });
-  return (
-    <Dialog title={texts.apps} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(resource.trim());
-        }}
-      >
-        <TextField
-          label={texts.appField}
-          value={resource}
-          onValue={setResource}
-          spellcheck={false}
-          autocomplete="off"
-          autofocus
-        />
-        <Problem error={error} />
-        <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
-          {app.adoptableBy !== undefined && (
-            <Button kind="danger" busy={busy} onClick={() => run(null)}>
-              {texts.withdraw}
-            </Button>
-          )}
-          <Button type="submit" kind="primary" busy={busy} disabled={resource.trim() === ''}>
-            {texts.allow}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

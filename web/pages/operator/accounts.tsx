@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { newIdempotencyKey } from '../../api/client.ts';
+import { useRef, useState } from 'preact/hooks';
+import { ApiError, newIdempotencyKey } from '../../api/client.ts';
 import { operator, type Account } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { useSettled } from '../../hooks/use-settled.ts';
 import { Link } from '../../shell/link.tsx';
-import { pathOfAccount, pathOfApp } from '../../shell/router.ts';
+import { pathOfAccount, pathOfApp, pathOfOperator } from '../../shell/router.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { accounts as texts } from '../../text/operator.ts';
@@ -13,6 +14,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Pager, usePlaces } from './pager.tsx';
 
 const PAGE = 200;
 
@@ -20,8 +22,8 @@ const PAGE = 200;
 export function AccountsPage() {
   const [text, setText] = useState('');
   const [isCreating, setCreating] = useState(false);
-  const [after, setAfter] = useState<readonly string[]>([]);
-  const place = after.at(-1);
+  const places = usePlaces();
+  const { place } = places;
   const accounts = useResource(
     `accounts ${place ?? ''}`,
     (signal) => operator.accounts({ limit: PAGE, ...(place !== undefined && { after: place }) }, { signal }),
@@ -38,21 +40,28 @@ export function AccountsPage() {
       }
     >
       <div class="toolbar" role="search">
-        <TextField label={texts.search} hint={texts.searchHint} type="search" grow value={text} onValue={setText} />
+        <TextField
+          label={texts.search}
+          hint={texts.searchHint}
+          type="search"
+          grow
+          value={text}
+          onValue={setText}
+          maxLength={200}
+        />
       </div>
       {text.trim() !== '' && <Search text={text.trim()} />}
       <Shown of={accounts}>
         {({ accounts: list, next }) => (
           <Card flush>
             {list.length === 0 && place === undefined ? (
-              <Empty title={texts.empty} />
+              <Empty title={texts.empty}>
+                <p class="quiet">{texts.emptySays}</p>
+              </Empty>
             ) : (
               <AccountTable accounts={list} />
             )}
-            <div class="row between">
-              {place !== undefined && <Button onClick={() => setAfter(after.slice(0, -1))}>←</Button>}
-              {next !== undefined && <Button onClick={() => setAfter([...after, next])}>{common.more}</Button>}
-            </div>
+            <Pager places={places} next={next} />
           </Card>
         )}
       </Shown>
@@ -99,33 +108,39 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
         {
           name: columns.actions,
           unseen: true,
-          cell: ({ accountId }) => <Link to={pathOfAccount(accountId, 'settings')}>{texts.settings}</Link>,
+          cell: ({ accountId, name }) => (
+            <Link to={pathOfAccount(accountId, 'settings')} aria-label={texts.settingsOf(name)}>
+              {texts.settings}
+            </Link>
+          ),
         },
       ]}
     />
   );
 }
 
-const PAUSE_MS = 250;
-
 /** Asks a moment after the last letter. */
 function Search({ text }: { text: string }) {
-  const [asked, setAsked] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const asked = useSettled(text);
   const found = useResource(`find ${asked}`, (signal) => operator.find(asked, { signal }));
   return (
     <Card title={texts.found}>
       <Shown of={found} lines={2}>
-        {({ accounts, app }) => (
+        {({ accounts, app, user }) => (
           <div role="status">
-            {accounts.length === 0 && app === null && <p class="quiet">{texts.nothing}</p>}
+            {accounts.length === 0 && app === null && user === null && <p class="quiet">{texts.nothing}</p>}
             <ul>
               {app && (
                 <li>
-                  {texts.app} <Link to={pathOfApp(app.accountId, app.appId)}>{app.appId}</Link>
+                  {texts.app}{' '}
+                  <Link to={pathOfApp(app.accountId, app.appId)} class="mono">
+                    {app.appId}
+                  </Link>
+                </li>
+              )}
+              {user && (
+                <li>
+                  {texts.user} <Link to={pathOfOperator('users')}>{texts.toUsers}</Link>
                 </li>
               )}
               {accounts.map(({ accountId, name }) => (
@@ -152,7 +167,11 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
   const { busy, error, run } = useAction(async () => {
     wanted.current ??= { name: name.trim(), entitlement, key: newIdempotencyKey() };
     const { key, ...body } = wanted.current;
-    const { accountId } = await operator.createAccount(body, key);
+    const { accountId } = await operator.createAccount(body, key).catch((fault: unknown) => {
+      // What is refused as it is made nothing: it can be changed, and is another create then.
+      if (fault instanceof ApiError && fault.status === 400) wanted.current = undefined;
+      throw fault;
+    });
     say(texts.created);
     onCreated();
     onClose();
@@ -170,9 +189,10 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
       >
         <TextField
           label={texts.name}
+          hint={texts.nameHint}
           value={name}
           onValue={setName}
-          maxLength={200}
+          maxLength={400}
           required
           autofocus
           disabled={isSent}

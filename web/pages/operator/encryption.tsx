@@ -2,17 +2,21 @@ import { useEffect, useState } from 'preact/hooks';
 import { operator, type KeyStatus } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useSession } from '../../shell/session.tsx';
+import { formatCount } from '../../text/format.ts';
 import { encryption as texts } from '../../text/operator.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Card, Facts, Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Gauge } from './gauge.tsx';
 
 const AGAIN_MS = 3000;
 
 const underOlder = ({ sealedUnder, writing }: KeyStatus): number =>
   Object.entries(sealedUnder).reduce((sum, [key, count]) => (Number(key) < writing ? sum + count : sum), 0);
+
+const newestOf = ({ known, writing }: KeyStatus): number => Math.max(writing, ...known);
 
 /** The key-encryption keys, and a rotation with its progress. */
 export function EncryptionPage() {
@@ -66,14 +70,33 @@ export function EncryptionPage() {
           onClose={() => setAsking(false)}
         >
           <p>{texts.rotateSays}</p>
+          {keys.data && (
+            <p>{newestOf(keys.data) > keys.data.writing ? texts.rotateTo(newestOf(keys.data)) : texts.noNewer}</p>
+          )}
         </Confirm>
       )}
     </Page>
   );
 }
 
+/** How much is sealed under the active key by now. It is heard once it is done, and not with every number. */
+function Progress({ status: { sealedUnder }, left }: { status: KeyStatus; left: number }) {
+  const all = Object.values(sealedUnder).reduce((sum, count) => sum + count, 0);
+  return (
+    <>
+      {left > 0 && (
+        <div class="stack tight">
+          <Gauge share={(all - left) / Math.max(all, 1)} isGood />
+          <p>{texts.progress(formatCount(left))}</p>
+        </div>
+      )}
+      <p role="status">{left === 0 ? texts.done : texts.underWay}</p>
+    </>
+  );
+}
+
 function Sealed({ status, left }: { status: KeyStatus; left: number }) {
-  const { writing, known, sealedUnder, awaitingRetirement, removable } = status;
+  const { writing, known, sealedUnder, awaitingRetirement, countedAll } = status;
   const numbers = [...new Set([...known, ...Object.keys(sealedUnder).map(Number), writing])].sort((a, b) => a - b);
   const { sealedColumns: columns } = texts;
   return (
@@ -85,27 +108,36 @@ function Sealed({ status, left }: { status: KeyStatus; left: number }) {
             [texts.known, known.join(', ')],
           ]}
         />
-        <p role="status">{left === 0 ? texts.done : texts.progress(left)}</p>
+        <Progress status={status} left={left} />
+        {!countedAll && <p class="quiet">{texts.moreThanCounted}</p>}
         <Table
-          caption={texts.sealed}
+          caption={texts.sealedCaption}
           rows={numbers}
           idOf={String}
           columns={[
             { name: columns.key, names: true, cell: (number) => number },
-            { name: columns.count, number: true, cell: (number) => sealedUnder[number] ?? 0 },
-            { name: columns.waiting, number: true, cell: (number) => awaitingRetirement[number] ?? 0 },
+            { name: columns.count, number: true, cell: (number) => formatCount(sealedUnder[number] ?? 0) },
+            { name: columns.waiting, number: true, cell: (number) => formatCount(awaitingRetirement[number] ?? 0) },
             {
               name: columns.state,
-              cell: (number) =>
-                number === writing ? (
-                  <Badge tone="good">{texts.writing}</Badge>
-                ) : (
-                  <Badge>{removable.includes(number) ? texts.removable : texts.inUse}</Badge>
-                ),
+              cell: (number) => <KeyState number={number} status={status} />,
             },
           ]}
         />
       </div>
     </Card>
   );
+}
+
+function KeyState({ number, status }: { number: number; status: KeyStatus }) {
+  const { writing, known, removable } = status;
+  if (!known.includes(number))
+    return (
+      <Badge tone="bad" icon="warn">
+        {texts.missing}
+      </Badge>
+    );
+  if (number === writing) return <Badge tone="good">{texts.writing}</Badge>;
+  if (number > writing) return <Badge tone="warn">{texts.waitingToBeActive}</Badge>;
+  return <Badge>{removable.includes(number) ? texts.removable : texts.inUse}</Badge>;
 }

@@ -1,14 +1,15 @@
-import { operator } from '../../api/panel.ts';
 import { useEffect } from 'preact/hooks';
+import { operator } from '../../api/panel.ts';
+import { useNow } from '../../hooks/use-now.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfAccount } from '../../shell/router.ts';
-import { formatCount, formatShare } from '../../text/format.ts';
+import { formatCount, formatInstant } from '../../text/format.ts';
 import { limits as texts } from '../../text/operator.ts';
-import { Badge } from '../../ui/controls.tsx';
 import { Card, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Gauge } from './gauge.tsx';
 
 const AGAIN_MS = 5000;
 
@@ -23,10 +24,15 @@ export function LimitsPage() {
   return (
     <Page title={texts.title} lead={texts.lead}>
       <Shown of={limits}>
-        {({ accounts }) => (
+        {({ accounts, limited }) => (
           <Card flush>
+            <p class="heard" role="status">
+              {texts.limited(limited)}
+            </p>
             {accounts.length === 0 ? (
-              <Empty title={texts.none} />
+              <Empty title={texts.none}>
+                <p class="quiet">{texts.noneSays}</p>
+              </Empty>
             ) : (
               <Table
                 caption={texts.caption}
@@ -45,9 +51,7 @@ export function LimitsPage() {
                   {
                     name: columns.fill,
                     by: ({ fill }) => fill,
-                    cell: ({ fill }) => (
-                      <Badge tone={fill >= 1 ? 'bad' : fill >= 0.75 ? 'warn' : 'calm'}>{formatShare(fill)}</Badge>
-                    ),
+                    cell: ({ fill }) => <Gauge share={fill} />,
                   },
                   {
                     name: columns.refused,
@@ -68,7 +72,7 @@ export function LimitsPage() {
                     name: columns.since,
                     cell: ({ limitedSince }) => (limitedSince === null ? '—' : <Time at={limitedSince} />),
                   },
-                  { name: columns.lifts, cell: ({ liftsAt }) => (liftsAt === null ? '—' : <Time at={liftsAt} />) },
+                  { name: columns.lifts, cell: ({ liftsAt }) => <Lifts at={liftsAt} /> },
                 ]}
               />
             )}
@@ -76,5 +80,17 @@ export function LimitsPage() {
         )}
       </Shown>
     </Page>
+  );
+}
+
+/** When the next request is free, in seconds: an age would say no more than that it is now. */
+function Lifts({ at }: { at: string | null }) {
+  const now = useNow(1000);
+  if (at === null) return '—';
+  const seconds = Math.max(0, Math.ceil((Date.parse(at) - now) / 1000));
+  return (
+    <time dateTime={at} title={formatInstant(at)}>
+      {texts.inSeconds(seconds)}
+    </time>
   );
 }

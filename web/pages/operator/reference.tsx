@@ -1,21 +1,40 @@
 import { reference as texts } from '../../text/operator.ts';
+import { Icon } from '../../ui/icons.tsx';
 import { Card, Page } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
 
-/** Where the reference of the APIs is. */
+/** Where the reference of the APIs is, and who calls which of them. */
 export const ReferencePage = () => (
-  <Page title={texts.title} lead={texts.lead}>
-    <Card>
+  <Page
+    title={texts.title}
+    lead={texts.lead}
+    actions={
+      <a class="button primary" href="/docs" target="_blank" rel="noreferrer">
+        <Icon name="reference" />
+        {texts.open}
+      </a>
+    }
+  >
+    <Card title={texts.apis}>
+      <Table
+        caption={texts.caption}
+        rows={texts.rows}
+        idOf={({ name }) => name}
+        columns={[
+          { name: texts.columns.api, names: true, cell: ({ path }) => <code>{path}</code> },
+          { name: texts.columns.who, cell: ({ who }) => who },
+          { name: texts.columns.secret, cell: ({ secret }) => secret },
+          { name: texts.columns.listener, cell: ({ listener }) => <code>{listener}</code> },
+        ]}
+      />
+    </Card>
+    <Card title={texts.documents}>
       <div class="stack">
-        <div>
-          <a class="button primary" href="/docs" target="_blank" rel="noreferrer">
-            {texts.open}
-          </a>
-        </div>
-        <h2>{texts.documents}</h2>
+        <p>{texts.documentsSay}</p>
         <ul>
-          {Object.entries(texts.names).map(([name, says]) => (
+          {texts.rows.map(({ name, document }) => (
             <li key={name}>
-              <a href={`/openapi/${name}.json`}>{says}</a>
+              <a href={`/openapi/${name}.json`}>{document}</a>
             </li>
           ))}
         </ul>

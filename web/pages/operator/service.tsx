@@ -1,12 +1,14 @@
 import { useEffect } from 'preact/hooks';
 import { operator, type ServiceState } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
-import { formatCount, formatShare } from '../../text/format.ts';
+import { formatCount, formatMonth } from '../../text/format.ts';
 import { service as texts } from '../../text/operator.ts';
 import { Badge } from '../../ui/controls.tsx';
+import { Icon } from '../../ui/icons.tsx';
 import { Card, Facts, Page, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Gauge } from './gauge.tsx';
 
 const AGAIN_MS = 10_000;
 
@@ -25,7 +27,8 @@ export function ServicePage() {
             <Replicas state={data} />
             <StoreCard state={data} />
             <Nights state={data} />
-            <Keeping state={data} />
+            <Purges state={data} />
+            <Backup state={data} />
           </div>
         )}
       </Shown>
@@ -61,11 +64,24 @@ function Replicas({ state }: { state: ServiceState }) {
           { name: columns.started, cell: ({ startedAt }) => <Time at={startedAt} /> },
           {
             name: columns.clock,
-            cell: ({ clockSkewMs }) => (clockSkewMs === null ? texts.unknown : texts.skew(clockSkewMs)),
+            cell: ({ clockSkewMs }) => <Clock skewMs={clockSkewMs} />,
           },
         ]}
       />
     </Card>
+  );
+}
+
+/** From there on the clock of a machine is worth a look: times in the audit and of the nights come from it. */
+const SKEW_MS_MAX = 5000;
+
+function Clock({ skewMs }: { skewMs: number | null }) {
+  if (skewMs === null) return <span class="quiet">{texts.unknown}</span>;
+  if (Math.abs(skewMs) < SKEW_MS_MAX) return <span class="number">{texts.skew(skewMs)}</span>;
+  return (
+    <Badge tone="warn" icon="warn">
+      {texts.off(texts.skew(skewMs))}
+    </Badge>
   );
 }
 
@@ -77,7 +93,7 @@ function StoreCard({ state }: { state: ServiceState }) {
         facts={[
           [facts.version, state.version],
           [facts.kind, state.store],
-          [facts.fullness, state.fullness === null ? texts.unknown : formatShare(state.fullness)],
+          [facts.fullness, state.fullness === null ? texts.unknown : <Gauge key="full" share={state.fullness} />],
           [facts.accounts, formatCount(state.accounts)],
           [facts.apps, formatCount(state.apps)],
           [facts.users, formatCount(state.users)],
@@ -94,16 +110,20 @@ function Nights({ state: { nights } }: { state: ServiceState }) {
   return (
     <Card title={texts.nights}>
       <div class="stack">
-        <Badge tone={isBehind ? 'warn' : 'good'}>{isBehind ? texts.behind : texts.upToDate}</Badge>
+        <Badge tone={isBehind ? 'warn' : 'good'} icon={isBehind ? 'warn' : 'check'}>
+          {isBehind ? texts.behind : texts.upToDate}
+        </Badge>
         <Facts
           facts={[
             [texts.metered, nights.meteredThrough ?? '—'],
             [texts.due, nights.due],
           ]}
         />
-        {nights.days.length > 0 && (
+        {nights.days.length === 0 ? (
+          <p class="quiet">{texts.noNights(formatMonth(nights.month))}</p>
+        ) : (
           <Table
-            caption={texts.nights}
+            caption={texts.nightsOf(formatMonth(nights.month))}
             rows={nights.days.toReversed()}
             idOf={({ day }) => day}
             columns={[
@@ -121,9 +141,9 @@ function Nights({ state: { nights } }: { state: ServiceState }) {
   );
 }
 
-function Keeping({ state: { purges, lastBackupAt } }: { state: ServiceState }) {
+function Purges({ state: { purges } }: { state: ServiceState }) {
   return (
-    <Card title={`${texts.purges}, ${texts.backup}`}>
+    <Card title={texts.purges}>
       <div class="stack">
         {purges.waiting === 0 ? (
           <p>{texts.noPurges}</p>
@@ -132,6 +152,16 @@ function Keeping({ state: { purges, lastBackupAt } }: { state: ServiceState }) {
             {texts.waiting(purges.waiting)}. {texts.oldest} <Time at={purges.oldestAt} />.
           </p>
         )}
+        <p class="quiet">{texts.purgesSay}</p>
+      </div>
+    </Card>
+  );
+}
+
+function Backup({ state: { lastBackupAt } }: { state: ServiceState }) {
+  return (
+    <Card title={texts.backup}>
+      <div class="stack">
         <p>
           {lastBackupAt === null ? (
             texts.noBackup
@@ -141,9 +171,13 @@ function Keeping({ state: { purges, lastBackupAt } }: { state: ServiceState }) {
             </>
           )}
         </p>
-        <p class="note warn">{texts.backupSays}</p>
+        <div class="note warn">
+          <Icon name="warn" />
+          <p>{texts.backupSays}</p>
+        </div>
         <div>
           <a class="button" href={operator.backupAddress} download="muster.backup">
+            <Icon name="download" />
             {texts.download}
           </a>
         </div>

@@ -4,7 +4,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
-import { me as meTexts } from '../../text/me.ts';
+import { formatInstant } from '../../text/format.ts';
 import { users as texts } from '../../text/operator.ts';
 import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -12,12 +12,14 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
+import { ManageUser } from './manage-user.tsx';
 
 /** The people who use the panel. */
 export function UsersPage() {
   const users = useResource('users', (signal) => operator.users({ signal }), { topics: ['users'] });
   const [isCreating, setCreating] = useState(false);
   const [managed, setManaged] = useState('');
+  const [text, setText] = useState('');
   const shown = users.data?.users.find(({ userId }) => userId === managed);
   return (
     <Page
@@ -30,20 +32,40 @@ export function UsersPage() {
       }
     >
       <Shown of={users}>
-        {({ users: list }) => (
-          <Card flush>
-            {list.length === 0 ? <Empty title={texts.empty} /> : <UserTable users={list} onManage={setManaged} />}
-          </Card>
-        )}
+        {({ users: list }) => {
+          const found = list.filter((user) => isFound(user, text));
+          return (
+            <>
+              <div class="toolbar" role="search">
+                <TextField label={texts.search} type="search" grow value={text} onValue={setText} maxLength={254} />
+                <span role="status">{common.rows(found.length, list.length, texts.rows)}</span>
+              </div>
+              <Card flush>
+                {found.length === 0 ? (
+                  <Empty title={list.length === 0 ? texts.empty : texts.nothing} />
+                ) : (
+                  <UserTable users={found} onManage={setManaged} />
+                )}
+              </Card>
+            </>
+          );
+        }}
       </Shown>
       {isCreating && <CreateUser onClose={() => setCreating(false)} onCreated={users.reload} />}
-      {shown && <Manage user={shown} onClose={() => setManaged('')} onChanged={users.reload} />}
+      {shown && <ManageUser user={shown} onClose={() => setManaged('')} onChanged={users.reload} />}
     </Page>
   );
 }
 
+/** Whether the user is one whom the text tells of: by a part of the name or the login, or by the id. */
+function isFound({ userId, name, login }: User, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  return userId === wanted || name.toLowerCase().includes(wanted) || login.toLowerCase().includes(wanted);
+}
+
 function UserTable({ users, onManage }: { users: readonly User[]; onManage: (userId: string) => void }) {
   const { columns } = texts;
+  const { me } = useSession();
   const ways = ({ hasPassword, passkeys, identities }: User): string =>
     [hasPassword && texts.password, passkeys > 0 && texts.passkeys(passkeys), identities > 0 && texts.identity]
       .filter((way) => way !== false)
@@ -59,7 +81,11 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
           name: columns.name,
           names: true,
           by: ({ name }) => name.toLowerCase(),
-          cell: ({ name }) => <Name>{name}</Name>,
+          cell: ({ userId, name }) => (
+            <span class="row">
+              <Name>{name}</Name> {userId === me.userId && <Badge>{texts.you}</Badge>}
+            </span>
+          ),
         },
         { name: columns.login, by: ({ login }) => login, cell: ({ login }) => <Name>{login}</Name> },
         { name: columns.ways, cell: ways },
@@ -78,7 +104,7 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
           name: columns.actions,
           unseen: true,
           cell: ({ userId, name }) => (
-            <Button small aria-label={`${texts.manage} ${name}`} onClick={() => onManage(userId)}>
+            <Button small aria-label={texts.manageOne(name)} onClick={() => onManage(userId)}>
               {texts.manage}
             </Button>
           ),
@@ -106,6 +132,7 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
           {common.shownOnce} {dialog.linkSays}
         </p>
         <SecretText label={dialog.link} secret={link.url} />
+        <p class="quiet small">{texts.until(formatInstant(link.expiresAt))}</p>
         <div class="actions">
           <Button kind="primary" onClick={onClose}>
             {dialog.kept}
@@ -125,15 +152,17 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
       >
         <TextField
           label={dialog.name}
+          hint={dialog.nameHint}
           value={name}
           onValue={setName}
-          maxLength={100}
+          maxLength={200}
           required
           autofocus
           autocomplete="off"
         />
         <TextField
           label={dialog.login}
+          hint={dialog.loginHint}
           value={login}
           onValue={setLogin}
           maxLength={254}
@@ -141,7 +170,7 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
           autocomplete="off"
           spellcheck={false}
         />
-        <Check label={dialog.operator} checked={isOperator} onValue={setOperator} />
+        <Check label={dialog.operator} hint={dialog.operatorHint} checked={isOperator} onValue={setOperator} />
         <Problem error={error} />
         <div class="actions">
           <Button onClick={onClose}>{common.cancel}</Button>
@@ -151,90 +180,5 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
         </div>
       </form>
     </Dialog>
-  );
-}
-
-function Manage({ user, onClose, onChanged }: { user: User; onClose: () => void; onChanged: () => void }) {
-  const { say } = useSession();
-  const [link, setLink] = useState<MadeLink>();
-  const change = useAction(async (patch: { disabled?: boolean; operator?: boolean }) => {
-    await operator.changeUser(user.userId, patch);
-    say(texts.done);
-    onChanged();
-  });
-  const reset = useAction(async () => setLink(await operator.resetUser(user.userId)));
-  return (
-    <Dialog title={texts.manageTitle(user.name)} onClose={onClose} wide stays={link !== undefined}>
-      <div class="row">
-        <Button busy={change.busy} onClick={() => change.run({ operator: !user.operator })}>
-          {user.operator ? texts.removeOperator : texts.makeOperator}
-        </Button>
-        <Button kind="danger" busy={change.busy} onClick={() => change.run({ disabled: !user.disabled })}>
-          {user.disabled ? texts.enable : texts.disable}
-        </Button>
-      </div>
-      <p class="quiet small">{texts.disableSays}</p>
-      <Problem error={change.error} />
-      {link ? (
-        <SecretText label={texts.resetLink} secret={link.url} />
-      ) : (
-        <div class="row">
-          <Button busy={reset.busy} onClick={reset.run}>
-            {texts.reset}
-          </Button>
-        </div>
-      )}
-      <p class="quiet small">{texts.resetSays}</p>
-      <Problem error={reset.error} />
-      <UserSessions userId={user.userId} />
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          {common.close}
-        </Button>
-      </div>
-    </Dialog>
-  );
-}
-
-function UserSessions({ userId }: { userId: string }) {
-  const sessions = useResource(`sessions ${userId}`, (signal) => operator.userSessions(userId, { signal }), {
-    topics: ['users'],
-  });
-  const { error, run } = useAction(async (sessionId: string) => {
-    await operator.endUserSession(userId, sessionId);
-    sessions.reload();
-  });
-  const { columns } = meTexts;
-  return (
-    <>
-      <h3>{texts.sessions}</h3>
-      <Problem error={error} />
-      <Shown of={sessions} lines={2}>
-        {({ sessions: list }) =>
-          list.length === 0 ? (
-            <p class="quiet">{texts.noSessions}</p>
-          ) : (
-            <Table
-              caption={texts.sessions}
-              rows={list}
-              idOf={({ sessionId }) => sessionId}
-              columns={[
-                { name: columns.browser, names: true, cell: ({ browser }) => <Name>{browser}</Name> },
-                { name: columns.lastUsed, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-                {
-                  name: columns.actions,
-                  unseen: true,
-                  cell: ({ sessionId }) => (
-                    <Button small kind="danger" onClick={() => run(sessionId)}>
-                      {texts.end}
-                    </Button>
-                  ),
-                },
-              ]}
-            />
-          )
-        }
-      </Shown>
-    </>
   );
 }

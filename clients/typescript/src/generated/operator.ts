@@ -206,9 +206,7 @@ export interface CreatedApiKey {
 
 /** A new user with his first link. */
 export interface CreatedUser {
-  /** The new user. */
   readonly user: User;
-  /** The link for his first sign-in. */
   readonly link: UserLink;
 }
 

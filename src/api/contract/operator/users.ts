@@ -49,15 +49,6 @@ const link = z
   })
   .meta({ id: 'UserLink', description: 'A link of a single use for a user.' });
 
-/** A schema of its own in a field: a reference beside which the document has the description alone. */
-const part = <Schema extends z.ZodType>(schema: Schema, description: string): Schema =>
-  schema.meta({
-    description,
-    override: ({ jsonSchema }: { jsonSchema: { additionalProperties?: unknown } }) => {
-      delete jsonSchema.additionalProperties;
-    },
-  });
-
 export const createUser = operation({
   id: 'createUser',
   method: 'post',
@@ -74,12 +65,7 @@ export const createUser = operation({
     {
       status: 201,
       description: 'The user was created.',
-      schema: z
-        .object({
-          user: part(user, 'The new user.'),
-          link: part(link, 'The link for his first sign-in.'),
-        })
-        .meta({ id: 'CreatedUser', description: 'A new user with his first link.' }),
+      schema: z.object({ user, link }).meta({ id: 'CreatedUser', description: 'A new user with his first link.' }),
     },
   ],
   command: 'users create --name {name} --login {login}',

@@ -118,7 +118,7 @@ export const linkProvider = operation({
   description:
     'Gives the address at the provider to which the browser goes on. The identity that signs in there becomes the user’s.',
   body: closedBody(z.object({}), { id: 'LinkProviderRequest', description: 'Nothing.' }),
-  errors: ['invalid_request'],
+  errors: ['invalid_request', 'not_found'],
   answers: [
     {
       status: 200,

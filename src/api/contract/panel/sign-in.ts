@@ -128,6 +128,7 @@ export const signInByProvider = operation({
   access: 'anyone',
   summary: 'Sign in at the provider',
   description: `Leads the browser to the OpenID Connect provider. ${problem}`,
+  errors: ['not_found'],
   answers: [{ status: 303, description: 'On to the provider.', headers: ['Location', 'Set-Cookie'] }],
 });
 
@@ -138,6 +139,7 @@ export const endProviderSignIn = operation({
   access: 'anyone',
   summary: 'Come back from the provider',
   description: `Takes the provider's answer, and begins a session or links the identity. ${problem}`,
+  errors: ['not_found'],
   query: z.object({
     code: described(z.string().max(4096), 'The authorization code.', 'c0de').optional(),
     state: described(z.string().max(512), 'The state that the panel gave.', 'st4te').optional(),
@@ -154,6 +156,6 @@ export const signOutByProvider = operation({
   description:
     'The provider calls this (OpenID Connect Back-Channel Logout 1.0): a form with a `logout_token`. It ends the ' +
     'sessions that began with the identity or with the provider’s session.',
-  errors: ['invalid_request', 'overloaded'],
+  errors: ['not_found', 'invalid_request', 'overloaded'],
   answers: [{ status: 200, description: 'The sessions have ended.', schema: z.object({}) }],
 });

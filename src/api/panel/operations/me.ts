@@ -45,12 +45,15 @@ export const readMe = panelRoute(operations.readMe, async (request, services) =>
 });
 
 /** Begins a session in the place of the request's own, with the same end. */
-async function renew({ signedIn, origin }: PanelRequest<unknown>, { sessions }: PanelServices) {
+async function renew({ signedIn, origin }: PanelRequest<unknown>, { sessions, refreshTokens }: PanelServices) {
   const { user, session } = signedIn;
   const { method, browser, identity, expiresAt } = session.record;
   const drawn = sessions.draw({ userId: user.id, method, browser, ...(identity && { identity }) }, origin.at);
   const next = { ...drawn, record: { ...drawn.record, expiresAt } };
+  // The provider's refresh token goes with the session, and the record of the old one goes with that.
+  const claimed = method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : undefined;
   await sessions.begin(origin, next, () => true, session.id);
+  if (claimed) await refreshTokens.keep(next.sessionId, claimed.token);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
 }
 

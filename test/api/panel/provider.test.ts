@@ -1,0 +1,378 @@
+import { writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { ask, panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
+import {
+  CLIENT_SECRET,
+  RedirectedBrowser,
+  signingKey,
+  startProvider,
+  type SigningKey,
+  type TestProvider,
+} from '../../support/panel/oidc-provider.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { call, tenant } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+/* Sign-in at a real provider, which is a process of its own. */
+
+interface Signing extends AsyncDisposable {
+  readonly provider: TestProvider;
+  readonly panel: PanelMuster;
+  readonly origin: URL;
+  readonly accountId: string;
+  /** Goes through the whole sign-in. */
+  signIn(browser?: RedirectedBrowser): Promise<{ browser: RedirectedBrowser; at: URL; token: string | undefined }>;
+}
+
+/** A port that nobody has: the provider must know the panel's address before the panel has one. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function signing(options: { clock?: FakeClock } = {}): Promise<Signing> {
+  const folder = scratchDirectory('oidc');
+  const port = await freePort();
+  const origin = new URL(`http://localhost:${port}`);
+  const provider = await startProvider(`${origin.origin}/panel/v1/sign-in/provider/callback`);
+  const [secretFile, groupsFile] = [join(folder, 'secret'), join(folder, 'groups')];
+  const accountId = 'a1b2c3d4e5f6g7h8';
+  writeFileSync(secretFile, CLIENT_SECRET, { mode: 0o600 });
+  const groups = [`operator platform`, `owner ${accountId} owners`, `viewer ${accountId} staff`];
+  writeFileSync(groupsFile, groups.join('\n'), { mode: 0o600 });
+  const panel = await panelMuster(undefined, {
+    env: {
+      MUSTER_PANEL_LISTEN: `127.0.0.1:${port}`,
+      MUSTER_PANEL_URL: origin.origin,
+      MUSTER_OIDC_ISSUER: provider.issuer,
+      MUSTER_OIDC_CLIENT_ID: 'muster',
+      MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile,
+      MUSTER_OIDC_GROUPS_FILE: groupsFile,
+    },
+    ...options,
+  });
+  await panel.store.commit({
+    expect: [{ key: KEYS.account(accountId), revision: 0 }],
+    write: [
+      {
+        put: KEYS.account(accountId),
+        value: JSON.stringify({ name: 'acme', entitlement: 'enterprise', disabled: false, createdAt: 1 }),
+      },
+    ],
+  });
+  return {
+    provider,
+    panel,
+    origin,
+    accountId,
+    async signIn(browser = new RedirectedBrowser()) {
+      const { url } = await browser.go(`${origin.origin}/panel/v1/sign-in/provider`, ({ pathname }) =>
+        ['/', '/sign-in', '/me'].includes(pathname),
+      );
+      return { browser, at: url, token: browser.cookie(origin, `muster_${port}`) };
+    },
+    async [Symbol.asyncDispose]() {
+      await panel[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const problemOf = (url: URL): string | null => url.searchParams.get('problem');
+const meOf = async ({ panel }: Signing, token: string | undefined) => await ask(panel, { token: token ?? '' }, '/me');
+
+/** What is wrong with the ID tokens of a provider. */
+interface Forgery {
+  readonly aheadSeconds?: number;
+  readonly audience?: string;
+  readonly issuer?: string;
+  readonly nonce?: string;
+  readonly key?: SigningKey;
+}
+
+/** A provider made by hand, whose tokens no real one would give. */
+async function forgingProvider(forgery: Forgery): Promise<AsyncDisposable & { readonly issuer: string }> {
+  const key = signingKey('key');
+  let nonce = '';
+  const server = createHttpServer((request, response) => {
+    const url = new URL(request.url ?? '', issuer);
+    const json = (body: object): void =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (url.pathname === '/.well-known/openid-configuration') {
+      json({
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/keys`,
+        response_types_supported: ['code'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['ES256'],
+      });
+    } else if (url.pathname === '/keys') {
+      const { d: _private, ...jwk } = key.privateKey.export({ format: 'jwk' });
+      json({ keys: [{ ...jwk, kid: key.kid, use: 'sig', alg: 'ES256' }] });
+    } else if (url.pathname === '/authorize') {
+      nonce = url.searchParams.get('nonce') ?? '';
+      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
+      back.search = new URLSearchParams({ code: 'c', state: url.searchParams.get('state') ?? '' }).toString();
+      response.writeHead(303, { location: back.href }).end();
+    } else {
+      const now = Math.floor(Date.now() / 1000) + (forgery.aheadSeconds ?? 0);
+      void new SignJWT({ nonce: forgery.nonce ?? nonce })
+        .setProtectedHeader({ alg: 'ES256', kid: key.kid })
+        .setIssuer(forgery.issuer ?? issuer)
+        .setAudience(forgery.audience ?? 'muster')
+        .setSubject('ann')
+        .setIssuedAt(now)
+        .setExpirationTime(now + 3600)
+        .sign((forgery.key ?? key).privateKey)
+        .then((token) => json({ access_token: 'a', token_type: 'Bearer', id_token: token }));
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    issuer,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+describe('sign-in at a provider', () => {
+  test('makes a user with the roles that his groups give, by ids alone; another sign-in is the same user', async () => {
+    await using it = await signing();
+    await it.provider.set({ user: 'ann', groups: ['staff', 'acme'] });
+    const first = await it.signIn();
+    expect([first.at.pathname, first.at.search]).toEqual(['/', '']);
+    const me = await meOf(it, first.token);
+    expect(me.body).toMatchObject({
+      name: 'ann of the provider',
+      operator: false,
+      accounts: [{ accountId: it.accountId, role: 'viewer' }],
+      session: { method: 'provider' },
+    });
+    await it.provider.set({ groups: ['owners', 'platform'] });
+    const second = await it.signIn();
+    const again = await meOf(it, second.token);
+    expect(again.body).toMatchObject({ userId: me.body['userId'], operator: true, accounts: [{ role: 'owner' }] });
+    // The first session has the new roles as well, under another token.
+    const old = await meOf(it, first.token);
+    expect([old.status, old.headers.getSetCookie().length > 0]).toEqual([200, true]);
+    await it.provider.set({ user: 'bob', groups: ['staff'] });
+    const bob = await meOf(it, (await it.signIn()).token);
+    expect(bob.body['userId']).not.toBe(me.body['userId']);
+  });
+
+  test('a missing or over-long groups claim refuses, and says so; an empty one is a user without roles', async () => {
+    await using it = await signing();
+    await it.provider.set({ groups: null });
+    expect(problemOf((await it.signIn()).at)).toBe('groups_missing');
+    await it.provider.set({ groups: Array.from({ length: 501 }, (_, index) => `group ${index}`) });
+    expect(problemOf((await it.signIn()).at)).toBe('groups_too_many');
+    await it.provider.set({ groups: [] });
+    const { token } = await it.signIn();
+    expect((await meOf(it, token)).body).toMatchObject({ accounts: [], operator: false });
+  });
+
+  test('rotated keys are found; a provider that is away, and one who is disabled, are said', async () => {
+    await using it = await signing();
+    const { token } = await it.signIn();
+    await it.provider.rotate(signingKey('second'));
+    // Keys that were read within the last minute are not read again for a key that is not among them, but once.
+    await it.signIn();
+    expect(problemOf((await it.signIn()).at)).toBeNull();
+    await it.provider.set({ down: true });
+    expect((await meOf(it, token)).status).toBe(200);
+    await it.provider.set({ down: false });
+    const { userId } = (await meOf(it, token)).body as { userId: string };
+    const entry = await it.panel.store.get(KEYS.user(userId));
+    await it.panel.store.commit({
+      expect: [{ key: KEYS.user(userId), revision: entry?.revision ?? 0 }],
+      write: [
+        {
+          put: KEYS.user(userId),
+          value: JSON.stringify({ ...(JSON.parse(entry?.value ?? '{}') as object), disabled: true }),
+        },
+      ],
+    });
+    expect(problemOf((await it.signIn()).at)).toBe('disabled');
+  });
+
+  test('a callback with another state, without the cookie, or a second time lets nobody in', async () => {
+    await using it = await signing();
+    const browser = new RedirectedBrowser();
+    const begun = await browser.go(`${it.origin.origin}/panel/v1/sign-in/provider`, (url) =>
+      url.pathname.endsWith('/callback'),
+    );
+    const flow = `muster-flow_${it.origin.port}`;
+    const sealed = browser.cookie(it.origin, flow) ?? '';
+    const forged = new URL(begun.url);
+    forged.searchParams.set('state', 'another');
+    const land = (url: URL, by = browser) => by.go(url.href, ({ pathname }) => ['/', '/sign-in'].includes(pathname));
+    expect(problemOf((await land(forged)).url)).toBe('expired');
+    browser.set(it.origin, flow, sealed);
+    expect(problemOf((await land(begun.url, new RedirectedBrowser())).url)).toBe('expired');
+    expect((await land(begun.url)).url.pathname).toBe('/');
+    browser.set(it.origin, flow, sealed);
+    expect(problemOf((await land(begun.url)).url)).toBe('expired');
+  });
+
+  test('the signed-in user links his identity; it signs him in then, and one of another user is refused', async () => {
+    await using it = await signing();
+    const userId = await putUser(it.panel.store, { name: 'Ann', record: { password: { hash: 'x', at: 1 } } });
+    const session = await signedIn(it.panel.store, userId);
+    const headers = { origin: it.origin.origin, host: it.origin.host };
+    const browser = new RedirectedBrowser();
+    const linked = async (by: typeof session) => {
+      const asked = await call(`${it.panel.muster.panel}/panel/v1/me/provider`, {
+        method: 'POST',
+        body: {},
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          cookie: `muster_${it.origin.port}=${by.token}`,
+          origin: it.panel.muster.panel,
+        },
+      });
+      browser.keep(it.origin, asked.headers);
+      browser.set(it.origin, `muster_${it.origin.port}`, by.token);
+      return (await browser.go(String(asked.body['url']), ({ pathname }) => ['/me', '/sign-in'].includes(pathname)))
+        .url;
+    };
+    expect((await linked(session)).pathname).toBe('/me');
+    const { token } = await it.signIn();
+    expect((await meOf(it, token)).body).toMatchObject({ userId, accounts: [{ role: 'viewer' }] });
+    expect(problemOf(await linked(await signedIn(it.panel.store)))).toBe('already_linked');
+  });
+
+  test('roles are renewed by the refresh token; a provider that refuses ends the session within the hour', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ clock });
+    await it.provider.set({ groups: ['owners'] });
+    const { token } = await it.signIn();
+    expect((await meOf(it, token)).body).toMatchObject({ accounts: [{ role: 'owner' }] });
+    await it.provider.set({ groups: ['staff'] });
+    await clock.advance(50 * 60_000);
+    let current = token;
+    await until(async () => {
+      await clock.advance(1000);
+      const { body, headers } = await meOf(it, current);
+      // With another role the session has another token, and the refresh token goes with it.
+      current = /=(mst_session_\w+)/.exec(headers.get('set-cookie') ?? '')?.[1] ?? current;
+      return JSON.stringify(body).includes('viewer');
+    });
+    await it.provider.set({ groups: ['owners'] });
+    await clock.advance(50 * 60_000);
+    await until(async () => {
+      await clock.advance(1000);
+      const { body, headers } = await meOf(it, current);
+      current = /=(mst_session_\w+)/.exec(headers.get('set-cookie') ?? '')?.[1] ?? current;
+      return JSON.stringify(body).includes('owner');
+    });
+    // An outage is no refusal: the session goes on until the hour is over, and no longer.
+    await it.provider.set({ down: true });
+    await clock.advance(50 * 60_000);
+    expect((await meOf(it, current)).status).toBe(200);
+    await clock.advance(11 * 60_000);
+    expect((await meOf(it, current)).status).toBe(401);
+  });
+
+  test('back-channel logout ends the sessions of an identity; a forged or repeated token ends none', async () => {
+    await using it = await signing();
+    const { token } = await it.signIn();
+    const post = (logoutToken: string) =>
+      call(`${it.panel.muster.panel}/panel/v1/sign-in/provider/back-channel-logout`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ logout_token: logoutToken }).toString(),
+      });
+    const claims = { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
+    const signed = (key: SigningKey, more: object = {}, change: (jwt: SignJWT) => SignJWT = (jwt) => jwt) =>
+      change(
+        new SignJWT({ ...claims, ...more })
+          .setProtectedHeader({ alg: 'ES256', kid: key.kid })
+          .setIssuer(it.provider.issuer)
+          .setAudience('muster')
+          .setSubject('ann')
+          .setIssuedAt()
+          .setJti('once'),
+      ).sign(key.privateKey);
+    const { key } = it.provider;
+    const refused = [
+      await signed(signingKey('first')),
+      await signed(key, { nonce: 'n' }),
+      await signed(key, { events: {} }),
+      await signed(key, {}, (jwt) => jwt.setAudience('another')),
+      await signed(key, {}, (jwt) => jwt.setIssuer('https://elsewhere.example.com')),
+      await signed(key, {}, (jwt) => jwt.setIssuedAt(Math.floor(Date.now() / 1000) - 3600)),
+      await signed(key, {}, (jwt) => jwt.setIssuedAt(Math.floor(Date.now() / 1000) + 600)),
+    ];
+    for (const forged of refused) expect((await post(forged)).status).toBe(400);
+    expect((await post('no token')).status).toBe(400);
+    expect((await meOf(it, token)).status).toBe(200);
+    // Half a minute of skew between two clocks is none of its faults.
+    const good = await signed(key, {}, (jwt) => jwt.setIssuedAt(Math.floor(Date.now() / 1000) + 30));
+    expect((await post(good)).status).toBe(200);
+    expect((await meOf(it, token)).status).toBe(401);
+    expect((await post(good)).status).toBe(400);
+  });
+
+  test('signing out tells where to sign out at the provider', async () => {
+    await using it = await signing();
+    const { token } = await it.signIn();
+    const out = await ask(it.panel, { token: token ?? '' }, '/sign-out', { method: 'POST' });
+    expect(String(out.body['providerUrl'])).toMatch(new RegExp(`^${it.provider.issuer}/session/end`));
+    expect((await meOf(it, token)).status).toBe(401);
+  });
+
+  test.each<[says: string, forgery: Forgery, problem: string | null]>([
+    ['the token of a sound provider', {}, null],
+    ['a clock that is half a minute ahead', { aheadSeconds: 30 }, null],
+    ['a clock that is ten minutes ahead', { aheadSeconds: 600 }, 'provider_refused'],
+    ['an expired token', { aheadSeconds: -7200 }, 'provider_refused'],
+    ['another audience', { audience: 'another' }, 'provider_refused'],
+    ['another issuer', { issuer: 'https://elsewhere.example.com' }, 'provider_refused'],
+    ['another nonce', { nonce: 'another' }, 'provider_refused'],
+    ['a key that the provider does not publish', { key: signingKey('key') }, 'provider_refused'],
+  ])('%s', async (_says, forgery, problem) => {
+    await using forger = await forgingProvider(forgery);
+    const folder = scratchDirectory('oidc');
+    const secretFile = join(folder, 'secret');
+    writeFileSync(secretFile, CLIENT_SECRET, { mode: 0o600 });
+    await using panel = await panelMuster(undefined, {
+      env: {
+        MUSTER_OIDC_ISSUER: forger.issuer,
+        MUSTER_OIDC_CLIENT_ID: 'muster',
+        MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile,
+      },
+    });
+    const home = panel.muster.panel.replace('127.0.0.1', 'localhost');
+    const browser = new RedirectedBrowser();
+    const { url } = await browser.go(`${home}/panel/v1/sign-in/provider`, ({ pathname }) =>
+      ['/', '/sign-in'].includes(pathname),
+    );
+    expect(problemOf(url)).toBe(problem);
+  });
+
+  test('without a provider its operations are not there', async () => {
+    await using panel = await panelMuster();
+    await tenant(panel.muster);
+    expect((await ask(panel, undefined, '/sign-in/provider')).status).toBe(404);
+    expect((await ask(panel, undefined, '/sign-in')).body).toEqual({ password: true });
+  });
+});

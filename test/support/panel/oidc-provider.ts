@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { guard } from '../run/guard.ts';
+
+export const CLIENT_SECRET = 'a client secret for tests alone, long enough';
+
+/** A key by which a provider signs. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+}
+
+export const signingKey = (kid: string): SigningKey => ({
+  kid,
+  privateKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+});
+
+const jwkOf = ({ kid, privateKey }: SigningKey): object => ({
+  ...privateKey.export({ format: 'jwk' }),
+  kid,
+  use: 'sig',
+  alg: 'ES256',
+});
+
+/** A real provider (oidc-provider) in a process of its own. */
+export interface TestProvider extends AsyncDisposable {
+  readonly issuer: string;
+  readonly key: SigningKey;
+  /** Who signs in from now on, in which groups; `null` groups: the claim is left out. */
+  set(state: { user?: string; groups?: unknown; down?: boolean }): Promise<void>;
+  /** It signs with this key from now on, and has forgotten the one before. */
+  rotate(key: SigningKey): Promise<void>;
+}
+
+/** @param redirectUri where it sends browsers back to */
+export async function startProvider(redirectUri: string): Promise<TestProvider> {
+  const key = signingKey('first');
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'oidc-provider-main.ts')], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'], NODE_NO_WARNINGS: '1' },
+  });
+  guard(child);
+  child.stdin.end(JSON.stringify({ redirectUri, clientSecret: CLIENT_SECRET, keys: [jwkOf(key)] }));
+  const lines = createInterface({ input: child.stdout });
+  const issuer = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the provider ended with ${code}`)));
+    lines.on('line', (line) => {
+      if (line.startsWith('http://')) resolve(line);
+    });
+  });
+  const control = async (state: object, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
+    await fetch(`${issuer}/control`, { method: 'POST', headers, body: JSON.stringify(state) });
+  };
+  return {
+    issuer,
+    key,
+    set: control,
+    rotate: (next) => control({ keys: [jwkOf(next)] }, { 'x-rotate': 'yes' }),
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** A browser that follows redirects, with the cookies of every origin. */
+export class RedirectedBrowser {
+  readonly #jar = new Map<string, string>();
+
+  /** @returns the last answer, and where it came from; a redirect that `stop` names is not followed */
+  async go(url: string, stop: (url: URL) => boolean = () => false): Promise<{ url: URL; response: Response }> {
+    let at = new URL(url);
+    for (let step = 0; step < 20; step += 1) {
+      const response = await fetch(at, { redirect: 'manual', headers: { cookie: this.#cookiesOf(at) } });
+      this.keep(at, response.headers);
+      const location = response.headers.get('location');
+      if (location === null) return { url: at, response };
+      await response.body?.cancel();
+      const next = new URL(location, at);
+      if (stop(next)) return { url: next, response };
+      at = next;
+    }
+    throw new Error('The redirects have no end.');
+  }
+
+  keep({ host }: URL, headers: Headers): void {
+    for (const field of headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(field) ?? [];
+      if (value === '' || /max-age=0/i.test(field)) this.#jar.delete(`${host} ${name}`);
+      else this.#jar.set(`${host} ${name}`, value);
+    }
+  }
+
+  set({ host }: URL, name: string, value: string): void {
+    this.#jar.set(`${host} ${name}`, value);
+  }
+
+  cookie({ host }: URL, name: string): string | undefined {
+    return this.#jar.get(`${host} ${name}`);
+  }
+
+  #cookiesOf({ host }: URL): string {
+    return [...this.#jar]
+      .filter(([key]) => key.startsWith(`${host} `))
+      .map(([key, value]) => `${key.slice(host.length + 1)}=${value}`)
+      .join('; ');
+  }
+}

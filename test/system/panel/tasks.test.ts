@@ -1,0 +1,204 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildPages } from '../../../scripts/build-web.ts';
+import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { call, enroll, Muster } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, openChromium, press, type Visit } from '../browser/chromium.ts';
+import { openPage, operatorVisit } from './panel-browser.ts';
+
+/* What people do on the pages, end to end, against the real service. */
+
+const chromium = findChromium();
+const title = chromium === undefined ? `tasks in the panel (skipped: ${NO_CHROMIUM})` : 'tasks in the panel';
+
+/** Names that somebody may choose: markup, another direction, marks that pile up. */
+const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.repeat(20)}`;
+
+describe.skipIf(chromium === undefined)(title, () => {
+  let muster: Muster;
+  let browser: Browser;
+  let account: SeededAccount;
+  let visited: Visit;
+  let page: Page;
+  beforeAll(async () => {
+    await buildPages();
+    muster = await Muster.start();
+    account = await seedAccount(muster, 8);
+    browser = await openChromium(chromium ?? '');
+    visited = await operatorVisit(browser, muster, 'ann@example.com');
+    ({ page } = visited);
+  });
+  afterAll(async () => {
+    await visited?.[Symbol.asyncDispose]();
+    await browser?.close();
+    await muster?.[Symbol.asyncDispose]();
+  });
+  const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const dialog = () => page.getByRole('dialog');
+
+  test('an app is created with its code shown once, enrolls, and is seen at once; a hostile name is text', async () => {
+    await at('/apps', /edge-001/);
+    await press(button('Create apps'));
+    await dialog().getByLabel('Name').fill(HOSTILE);
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    const code = await dialog().locator('.secret code').innerText();
+    expect(code).toMatch(/^mst_code_\w{49}$/);
+    expect(page.url()).not.toContain('mst_code');
+    await press(dialog().getByRole('button', { name: 'I have kept the codes' }));
+    const row = page.getByRole('row').filter({ hasText: '<img src=x' });
+    await row.waitFor();
+    expect(await row.innerText()).toContain('pending');
+    const appId = (await row.getByRole('link').getAttribute('href'))?.split('/').at(-1) ?? '';
+    await enroll(muster, { appId, enrollCode: code });
+    // Nobody reads the page again: the service says that something has changed.
+    await expect.poll(() => row.innerText()).toContain('active');
+    expect(visited.faults).toEqual([]);
+  });
+
+  test('an answer that is lost after the create makes no second app', async () => {
+    await at('/apps', /edge-001/);
+    let lost = 0;
+    await page.route('**/panel/v1/accounts/*/apps', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return await route.continue();
+      lost += 1;
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await press(button('Create apps'));
+    await dialog().getByLabel('Name').fill('only-one');
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await dialog().getByRole('alert').waitFor();
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await dialog().getByRole('button', { name: 'I have kept the codes' }).waitFor();
+    await page.unroute('**/panel/v1/accounts/*/apps');
+    const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
+    const named = (body['apps'] as { name: string }[]).filter(({ name }) => name === 'only-one');
+    expect([lost, named.length]).toEqual([1, 1]);
+    await press(dialog().getByRole('button', { name: 'I have kept the codes' }));
+  });
+
+  test('many apps are revoked after a typed confirmation', async () => {
+    await at('/apps', /edge-001/);
+    await page.getByLabel('Search').fill('edge-00');
+    await press(button('Choose all that are shown'));
+    await press(button('Revoke').first());
+    const confirm = dialog().getByRole('button', { name: 'Revoke' });
+    expect(await confirm.isDisabled()).toBe(true);
+    const count = /Revoke (\d+) apps/.exec(await dialog().innerText())?.[1] ?? '';
+    await dialog().getByRole('textbox').fill(count);
+    await press(confirm);
+    await expect.poll(() => dialog().count()).toBe(0);
+    await expect.poll(() => page.locator('tbody').innerText()).not.toContain('active');
+  });
+
+  test('the configuration judges while one types, tells what it changes, and is purged until the store forgot', async () => {
+    await at('/configuration', /set the configuration/);
+    await page.getByLabel('Endpoint').fill('http://otel.example.com');
+    await expect.poll(() => page.locator('.fault').first().innerText()).toMatch(/Plain http: is for loopback/);
+    await page.getByLabel('Endpoint').fill('https://other.example.com');
+    await press(button('Review the change'));
+    expect(await dialog().innerText()).toContain('https://other.example.com');
+    await press(dialog().getByRole('button', { name: 'Save' }));
+    await expect.poll(() => dialog().count()).toBe(0);
+    const stored = await call(`${muster.api}/v1/otel-config`, { token: account.apiKey });
+    expect(stored.body).toMatchObject({ endpoint: 'https://other.example.com', authHeaderSet: true });
+    await press(button('Purge'));
+    await dialog().getByRole('textbox').fill('purge');
+    await press(dialog().getByRole('button', { name: 'Purge' }));
+    await expect.poll(() => page.locator('main').innerText()).toMatch(/the store has forgotten it/);
+  });
+
+  test('a key is shown once, works, and is revoked', async () => {
+    await at('/keys', /Last used/);
+    await press(button('Create a key'));
+    await dialog().getByLabel('Name').fill('ci');
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    const key = await dialog().locator('.secret code').innerText();
+    expect((await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(200);
+    await press(dialog().getByRole('button', { name: 'I have kept the key' }));
+    await press(button('Revoke ci'));
+    await dialog().getByRole('textbox').fill('ci');
+    await press(dialog().getByRole('button', { name: 'Revoke' }));
+    await expect.poll(async () => (await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(401);
+  });
+
+  test('the review queue is worked through by keys alone', async () => {
+    await at('/reviews', /secrets-in-prompt/);
+    const open = async () => Number(/(\d+) to decide/.exec(await page.locator('main').innerText())?.[1]);
+    const before = await open();
+    expect(before).toBeGreaterThan(1);
+    await page.locator('article').first().focus();
+    await page.keyboard.press('c');
+    await expect.poll(open).toBe(before - 1);
+    await page.keyboard.press('d');
+    await expect.poll(open).toBe(before - 2);
+  });
+
+  test('the audit tells who did it, and its chain is whole', async () => {
+    await at('/audit', /created an API key/);
+    await page.getByLabel('Action').selectOption('key.');
+    await expect.poll(() => page.locator('.timeline').innerText()).not.toMatch(/created an app/);
+    expect(await page.locator('.timeline').innerText()).toMatch(/you created an API key/);
+    await press(button('Verify the chain'));
+    await press(dialog().getByRole('button', { name: 'Verify the chain' }));
+    await expect.poll(() => dialog().innerText()).toMatch(/audit is whole/);
+  });
+
+  test('somebody is invited, accepts as a new user, may only look, and is out at once when the membership ends', async () => {
+    await at('/members', /Members/);
+    await press(button('Invite somebody'));
+    await press(dialog().getByRole('button', { name: 'Make the link' }));
+    const link = await dialog().locator('.secret code').innerText();
+    await press(dialog().getByRole('button', { name: 'I have sent the link' }));
+    const context = await browser.newContext();
+    const guest = await context.newPage();
+    await guest.goto(`${muster.panel.replace('127.0.0.1', 'localhost')}${new URL(link).pathname}${new URL(link).hash}`);
+    await guest.getByLabel('Your name').fill('Bob');
+    await guest.getByLabel('Name to sign in with').fill('bob@example.com');
+    await guest.getByLabel('Password').fill('another four plain words');
+    await press(guest.getByRole('button', { name: 'Accept' }));
+    await guest.getByRole('heading', { name: 'Overview' }).waitFor();
+    await guest.goto(`${new URL(guest.url()).origin}/accounts/${account.accountId}/apps`);
+    await guest.getByRole('heading', { name: 'Apps' }).waitFor();
+    expect(await guest.getByRole('button', { name: 'Create apps' }).count()).toBe(0);
+    const row = page.getByRole('row').filter({ hasText: 'Bob' });
+    await press(row.getByRole('button', { name: 'End the membership' }));
+    await press(dialog().getByRole('button', { name: 'End the membership' }));
+    await expect.poll(() => guest.locator('main').innerText()).toMatch(/nothing here|member of no account/i);
+    await context.close();
+  });
+
+  test('429, 502 and an outage are shown as what they are, with the request id', async () => {
+    const answer = (status: number, code: string, headers: Record<string, string> = {}) =>
+      page.route('**/panel/v1/accounts/*/api-keys', async (route) => {
+        await route.fulfill({
+          status,
+          headers: { 'content-type': 'application/json', 'x-request-id': 'seen-here', ...headers },
+          body: JSON.stringify({ error: { code, message: `The service says ${code}.` } }),
+        });
+      });
+    for (const [status, code, headers] of [
+      [429, 'rate_limited', { 'retry-after': '7' }],
+      [502, 'upstream_unavailable', {}],
+    ] as const) {
+      await answer(status, code, headers);
+      await page.goto(`${new URL(page.url()).origin}/accounts/${account.accountId}/keys`);
+      await expect.poll(() => page.locator('main').innerText()).toContain(`The service says ${code}.`);
+      expect(await page.locator('main').innerText()).toContain('seen-here');
+      await page.unroute('**/panel/v1/accounts/*/api-keys');
+      await press(button('Try again'));
+      await expect.poll(() => page.locator('main').innerText()).toMatch(/Last used/);
+    }
+  });
+
+  test('an operator creates an account and sees the service', async () => {
+    await openPage(page, muster, '/operator/accounts', /Acme Production/);
+    await press(button('Create an account'));
+    await dialog().getByLabel('Name').fill('Second Ltd');
+    await press(dialog().getByRole('button', { name: 'Create an account' }));
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await openPage(page, muster, '/operator/service', /Every night that has ended is metered|not metered yet/);
+    await openPage(page, muster, '/operator/users', /ann@example.com/);
+  });
+});

@@ -1,0 +1,130 @@
+import { useState } from 'preact/hooks';
+import { operator, type MadeLink, type User } from '../../api/panel.ts';
+import { useSession } from '../../shell/session.tsx';
+import { common } from '../../text/common.ts';
+import { formatInstant } from '../../text/format.ts';
+import { users as texts } from '../../text/operator.ts';
+import { Badge, Button } from '../../ui/controls.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { Name } from '../../ui/page.tsx';
+import { SecretText } from '../apps/enrollment-lines.tsx';
+import { UserSessions } from './user-sessions.tsx';
+
+interface ManageProps {
+  readonly user: User;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+/** What an operator does with a user; each is said and confirmed before it happens. */
+type Deed = 'makeOperator' | 'removeOperator' | 'disable' | 'enable' | 'reset';
+
+/** What takes access away is confirmed by typing the user's name. */
+const TAKING: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'reset']);
+
+/** One user, with what can be done. */
+export function ManageUser({ user, onClose, onChanged }: ManageProps) {
+  const { me } = useSession();
+  const [deed, setDeed] = useState<Deed>();
+  const [link, setLink] = useState<MadeLink>();
+  return (
+    <Dialog title={texts.manageTitle(user.name)} onClose={onClose} wide stays={link !== undefined}>
+      <p class="row">
+        <Name>{user.login}</Name> <code>{user.userId}</code>
+        {user.userId === me.userId && <Badge>{texts.you}</Badge>}
+        {user.disabled && <Badge tone="bad">{texts.disabled}</Badge>}
+      </p>
+      {link ? <ResetLink link={link} /> : <Deeds user={user} onDeed={setDeed} />}
+      <UserSessions user={user} />
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          {link ? texts.dialog.kept : common.close}
+        </Button>
+      </div>
+      {deed && (
+        <ConfirmDeed
+          deed={deed}
+          user={user}
+          onClose={() => setDeed(undefined)}
+          onChanged={onChanged}
+          onLink={setLink}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+const ResetLink = ({ link }: { link: MadeLink }) => (
+  <>
+    <p>{common.shownOnce}</p>
+    <SecretText label={texts.resetLink} secret={link.url} />
+    <p class="quiet small">{texts.until(formatInstant(link.expiresAt))}</p>
+  </>
+);
+
+const Deeds = ({ user, onDeed }: { user: User; onDeed: (deed: Deed) => void }) => {
+  const rights: Deed = user.operator ? 'removeOperator' : 'makeOperator';
+  const access: Deed = user.disabled ? 'enable' : 'disable';
+  return (
+    <ul class="stack plain">
+      {([rights, access, 'reset'] as const).map((deed) => (
+        <li key={deed} class="row between">
+          <span class="quiet grow">{texts.deeds[deed].says}</span>
+          <Button kind={TAKING.has(deed) ? 'danger' : undefined} onClick={() => onDeed(deed)}>
+            {texts.deeds[deed].action}
+          </Button>
+        </li>
+      ))}
+      {user.mappedOperator && <li class="quiet">{texts.mappedStays}</li>}
+    </ul>
+  );
+};
+
+interface ConfirmDeedProps {
+  readonly deed: Deed;
+  readonly user: User;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+  readonly onLink: (link: MadeLink) => void;
+}
+
+function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProps) {
+  const { me, say } = useSession();
+  const { title, action, says } = texts.deeds[deed];
+  const work = async (): Promise<void> => {
+    if (deed === 'reset') onLink(await operator.resetUser(user.userId));
+    else await operator.changeUser(user.userId, changeOf(deed));
+    say(deed === 'reset' ? texts.resetDone : texts.done);
+    onChanged();
+  };
+  const typed = (user.login === '' ? user.name : user.login).trim();
+  return (
+    <Confirm
+      title={title}
+      action={action}
+      danger={TAKING.has(deed)}
+      typed={TAKING.has(deed) ? typed : undefined}
+      work={work}
+      onClose={onClose}
+    >
+      <p>
+        <Name>{user.name}</Name>
+      </p>
+      <p>{says}</p>
+      {user.userId === me.userId && TAKING.has(deed) && <p>{texts.yourself}</p>}
+    </Confirm>
+  );
+}
+
+function changeOf(deed: Exclude<Deed, 'reset'>): { disabled?: boolean; operator?: boolean } {
+  switch (deed) {
+    case 'makeOperator':
+      return { operator: true };
+    case 'removeOperator':
+      return { operator: false };
+    case 'disable':
+      return { disabled: true };
+    case 'enable':
+      return { disabled: false };
+  }
+}
