@@ -12,7 +12,13 @@ import { build } from 'vite';
 const ROOT = resolve(import.meta.dirname, '..');
 const NOTE = join(ROOT, 'web/dist/sources.sha256');
 /** What the pages are made of: their own sources, and the rules of the service that run in the browser as well. */
-const SOURCES = ['web/**/*.{ts,tsx,css,html}', 'src/api/contract/**/*.ts', 'src/domain/**/*.ts', 'package-lock.json'];
+const SOURCES = [
+  'web/**/*.{ts,tsx,css,html}',
+  'src/api/contract/**/*.ts',
+  'src/domain/**/*.ts',
+  'src/text/**/*.ts',
+  'package-lock.json',
+];
 
 function sourcesDigest(): string {
   const digest = createHash('sha256');

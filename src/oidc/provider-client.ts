@@ -85,7 +85,7 @@ export function createProviderClient({ provider, panelUrl, clock }: ProviderClie
           expectedNonce: nonce,
           idTokenExpected: true,
         });
-        return answerOf(await signedClaims(tokens, found), tokens.refresh_token);
+        return answerOf(await signedClaims(tokens, found, clock.now()), tokens.refresh_token);
       });
     },
     async renew(refreshToken, subject) {
@@ -94,7 +94,7 @@ export function createProviderClient({ provider, panelUrl, clock }: ProviderClie
         const tokens = await oidc.refreshTokenGrant(found.configuration, refreshToken.reveal());
         // An answer to a refresh need not have an ID token (OpenID Connect Core 1.0, 12.2).
         const claims =
-          (await signedClaims(tokens, found)) ??
+          (await signedClaims(tokens, found, clock.now())) ??
           (await oidc.fetchUserInfo(found.configuration, tokens.access_token, subject));
         const { issuer } = found.configuration.serverMetadata();
         const answer = answerOf({ iss: issuer, ...claims }, tokens.refresh_token ?? refreshToken.reveal());
@@ -127,13 +127,16 @@ export function createProviderClient({ provider, panelUrl, clock }: ProviderClie
 type Tokens = Pick<Awaited<ReturnType<typeof oidc.refreshTokenGrant>>, 'claims' | 'id_token'>;
 
 /**
- * The claims of an ID token, which the library has judged, with its signature, which the library leaves to TLS: a proxy
- * may end that before us.
+ * The claims of an ID token. The library has judged them, but for its signature, which it leaves to TLS, and for a clock
+ * that is ahead.
+ * @param now milliseconds since 1970
  */
-async function signedClaims({ id_token: token, claims }: Tokens, { keys }: Discovered) {
+async function signedClaims({ id_token: token, claims: claimsOf }: Tokens, { keys }: Discovered, now: number) {
   if (token === undefined) return undefined;
   await compactVerify(token, keys);
-  return claims();
+  const claims = claimsOf();
+  if (claims && claims.iat > now / 1000 + CLOCK_TOLERANCE_SECONDS) throw new Error('The ID token is of the future.');
+  return claims;
 }
 
 function answerOf(

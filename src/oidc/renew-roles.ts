@@ -1,5 +1,6 @@
 import type { GroupRule } from '../config/panel.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
+import type { FleetMemory } from '../domain/fleet/memory.ts';
 import type { SessionEntry, UserEntry } from '../domain/fleet/reader.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Origin } from '../domain/mutation/step.ts';
@@ -17,9 +18,9 @@ export interface RenewRolesDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly log: Log;
-  readonly client: ProviderClient;
-  readonly refreshTokens: RefreshTokens;
-  readonly providerUsers: ProviderUsers;
+  readonly client: Pick<ProviderClient, 'renew'>;
+  readonly refreshTokens: Pick<RefreshTokens, 'claim'>;
+  readonly providerUsers: Pick<ProviderUsers, 'renew'>;
   readonly sessions: Pick<Sessions, 'end'>;
   readonly groupsClaim: string;
   readonly groups: readonly GroupRule[];
@@ -27,26 +28,51 @@ export interface RenewRolesDeps {
 
 /** Roles are renewed when they are so old, so that an outage of the provider may last a quarter of an hour. */
 const RENEWED_MS = LIMITS.mappedRolesMs * 0.75;
-const USERS_A_ROUND_MAX = 100;
+/**
+ * From then on nobody is let in by the session (domain/sessions/guard.ts); it is removed a little later, so that a
+ * renewal which is under way on another replica still finds it.
+ */
+const REMOVED_MS = LIMITS.mappedRolesMs + 300_000;
+const USERS_A_ROUND_MAX = 500;
+/** Calls of the provider at once. */
+const TOGETHER_MAX = 8;
 const REQUEST_ID = 'mapped-roles';
+
+/** A user whose roles are old, with his sessions that began at the provider. */
+interface Due {
+  readonly user: UserEntry;
+  readonly sessions: readonly SessionEntry[];
+  readonly ageMs: number;
+}
 
 /**
  * One round: the roles that groups give are computed anew with refresh tokens. Where that was not possible for an hour,
- * they go, and with them the sessions that began at the provider. Every replica runs it; the token is claimed.
+ * the sessions that began at the provider go. Every replica runs it; a token is claimed, since it may be good once.
+ * @throws ProviderFault `unavailable` where the provider does not answer: the round ends, and is repeated
  */
 export function createRenewRoles(deps: RenewRolesDeps): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
-    const memory = await deps.fleet.whole();
-    const now = deps.clock.now();
-    const old = [...memory.users()].filter(({ record }) => record.mapped && now - record.mapped.at > RENEWED_MS);
-    for (const user of old.slice(0, USERS_A_ROUND_MAX)) {
-      if (signal.aborted) return;
-      const sessions = memory.sessionsOf(user.id).filter(({ record }) => record.method === 'provider');
-      const isRenewed = await renewed(deps, user, sessions);
-      const age = deps.clock.now() - (user.record.mapped?.at ?? 0);
-      if (!isRenewed && age > LIMITS.mappedRolesMs) await ended(deps, user, sessions);
+    const due = dueUsers(await deps.fleet.whole(), deps.clock.now());
+    for (const one of due.filter(({ ageMs }) => ageMs > REMOVED_MS)) await ended(deps, one);
+    const renewable = due.filter(({ ageMs }) => ageMs <= REMOVED_MS);
+    for (let start = 0; start < renewable.length && !signal.aborted; start += TOGETHER_MAX) {
+      const some = renewable.slice(start, start + TOGETHER_MAX);
+      const results = await Promise.allSettled(some.map((one) => renewed(deps, one)));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
     }
   };
+}
+
+/** The oldest roles first. */
+function dueUsers(memory: FleetMemory, now: number): readonly Due[] {
+  const due: Due[] = [];
+  for (const user of memory.users()) {
+    const sessions = memory.sessionsOf(user.id).filter(({ record }) => record.method === 'provider');
+    const since = user.record.mapped?.at ?? Math.max(...sessions.map(({ record }) => record.createdAt));
+    if (sessions.length > 0 && now - since > RENEWED_MS) due.push({ user, sessions, ageMs: now - since });
+  }
+  return due.sort((a, b) => b.ageMs - a.ageMs).slice(0, USERS_A_ROUND_MAX);
 }
 
 const originOf = ({ clock }: RenewRolesDeps): Origin => ({
@@ -57,37 +83,35 @@ const originOf = ({ clock }: RenewRolesDeps): Origin => ({
 });
 
 /** The newest session first: its token is the likeliest to be good. */
-async function renewed(deps: RenewRolesDeps, user: UserEntry, sessions: readonly SessionEntry[]): Promise<boolean> {
+async function renewed(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
   const byAge = [...sessions].sort((a, b) => b.record.createdAt - a.record.createdAt);
-  for (const session of byAge) if (await renewedBy(deps, user, session)) return true;
-  return false;
+  for (const session of byAge) if (await renewedBy(deps, user, session)) return;
 }
 
 async function renewedBy(deps: RenewRolesDeps, user: UserEntry, session: SessionEntry): Promise<boolean> {
   const { client, clock, log } = deps;
-  const subject = session.record.identity?.subject;
-  const claimed = subject === undefined ? undefined : await deps.refreshTokens.claim(session.id, clock.now());
-  if (!claimed || subject === undefined) return false;
+  const { identity } = session.record;
+  const claimed = identity ? await deps.refreshTokens.claim(session.id, clock.now()) : 'none';
+  if (!identity || typeof claimed === 'string') return claimed === 'busy';
   try {
-    const answer = await client.renew(claimed.token, subject);
+    const answer = await client.renew(claimed.token, identity.subject);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
     const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups, clock.now());
     if (typeof mapped === 'string') {
       log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
       return false;
     }
-    await deps.providerUsers.renew(originOf(deps), user.id, mapped);
+    await deps.providerUsers.renew(originOf(deps), user.id, { identity, mapped });
     return true;
   } catch (error) {
-    if (!(error instanceof ProviderFault)) throw error;
+    if (!(error instanceof ProviderFault) || error.reason === 'unavailable') throw error;
     log.info({ err: error, userId: user.id }, 'the roles of a user could not be renewed');
-    if (error.reason === 'refused') await claimed.drop();
+    if (error.isFinal) await claimed.drop();
     return false;
   }
 }
 
-async function ended(deps: RenewRolesDeps, user: UserEntry, sessions: readonly SessionEntry[]): Promise<void> {
-  await deps.providerUsers.expire(originOf(deps), user.id);
+async function ended(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
   for (const { id } of sessions) {
     await deps.sessions.end(originOf(deps), user.id, id).catch((error: unknown) => {
       // Another replica was faster.

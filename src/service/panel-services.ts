@@ -84,11 +84,13 @@ export function panelDeps(
   }
   const { mutations, links } = shared.domain;
   const countReviews = createReviewCounts(core);
+  const rateFill = (accountId: string): number => shared.rateWindow.fills().get(accountId) ?? 0;
   const watched = createWatchedReads({
     ...shared.domain,
     clock,
     countReviews,
     limitedAccounts: shared.limitedAccounts,
+    rateFill,
   });
   const url = (): string => panelUrlOf(core, port());
   const providerUsers = createProviderUsers(mutations);
@@ -106,7 +108,6 @@ export function panelDeps(
       store,
       clock,
       limitedAccounts: shared.limitedAccounts,
-      rateFill: (accountId) => shared.rateWindow.fills().get(accountId) ?? 0,
       sealedCookies: createSealedCookies({ keyRing, random, clock }),
       random,
       passwords: createPasswords({ random }),

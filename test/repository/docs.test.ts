@@ -155,6 +155,7 @@ test('every file that documents and comments of src name is there, but the one o
     'scripts',
     'src',
     'test',
+    'web',
   ].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `/${folder}/${path}`),
   );

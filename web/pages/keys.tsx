@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { newIdempotencyKey } from '../api/client.ts';
+import { newIdempotencyKey, Unreachable } from '../api/client.ts';
 import { isRefused } from '../api/many.ts';
 import { account, type CreatedApiKey, type ListedApiKey } from '../api/panel.ts';
 import { useAction } from '../hooks/use-action.ts';
@@ -208,7 +208,7 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
           />
         )}
         {isSent && !busy && <p role="alert">{dialog.again}</p>}
-        <Problem error={error} />
+        {!(error instanceof Unreachable) && <Problem error={error} />}
         <div class="actions">
           <Button disabled={busy} onClick={onClose}>
             {common.cancel}

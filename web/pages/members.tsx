@@ -214,7 +214,7 @@ function Invitations({ accountId }: { accountId: string }) {
             <p class="quiet">{texts.noInvitations}</p>
           ) : (
             <Table
-              caption={texts.invitations}
+              caption={texts.invitationsCaption}
               rows={list}
               idOf={({ linkId }) => linkId}
               columns={[

@@ -39,7 +39,7 @@ export const keys = {
     use: 'How to use it',
     header: 'Header of a request',
     command: 'Key file of the command line',
-    again: 'Trying again here makes no second key.',
+    again: 'The key did not come. Trying again here makes no second one.',
     kept: 'I have kept the key',
   },
 };

@@ -42,6 +42,7 @@ export const me = {
   unlinkTitle: 'Unlink your identity at the provider?',
   unlinkSays: 'It signs you in no more, and the roles that your groups give you end.',
   sessions: 'Sessions',
+  sessionsCaption: 'The one that was used last first',
   sessionsLead: 'The browsers in which you are signed in. End what you do not know: it is refused at once.',
   columns: {
     browser: 'Browser',

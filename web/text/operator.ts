@@ -80,6 +80,7 @@ export const accountSettings = {
   appField: 'FleetApp, as namespace/name',
   change: 'Change',
   changeOne: (name: string) => `Change who may adopt ${name}`,
+  appsCaption: 'Apps and the FleetApps of Kubernetes',
   noApps: 'The account has no apps.',
 };
 
@@ -87,7 +88,8 @@ export const users = {
   title: 'Users',
   lead: 'The people who use the panel. Owners of an account invite its members themselves.',
   search: 'Find',
-  rows: 'users',
+  count: (shown: number, all: number) =>
+    shown === all ? `${all} ${all === 1 ? 'user' : 'users'}` : `${shown} of ${all} users`,
   nothing: 'No user fits.',
   you: 'you',
   until: (at: string) => `It is valid until ${at}.`,
@@ -184,6 +186,7 @@ export const service = {
   title: 'Service',
   lead: 'Replicas, nights, purges and backups.',
   replicas: 'Replicas',
+  replicasCaption: 'Those that live; clocks as the replica sees them that answers you',
   replicaColumns: { id: 'Id', version: 'Version', role: 'Role', started: 'Started', clock: 'Clock' },
   leader: 'leader',
   follower: 'follower',
@@ -205,6 +208,7 @@ export const service = {
   metered: 'Metered through',
   due: 'Last night that has ended',
   behind: 'A night that has ended is not metered yet.',
+  neverMetered: 'No night is metered yet: the first one is due after the next midnight, UTC.',
   upToDate: 'Every night that has ended is metered.',
   nightsOf: (month: string) => `Nights of ${month}, all accounts together`,
   noNights: (month: string) => `No night of ${month} is metered yet.`,
@@ -231,6 +235,7 @@ export const encryption = {
   active: 'Active key',
   known: 'Known to this replica',
   replicas: 'Keys that the replicas know',
+  replicasCaption: 'A rotation is refused while one of them does not know the newest key',
   replicaColumns: { id: 'Replica', keys: 'Keys' },
   sealed: 'What each key seals',
   sealedCaption: 'Keys by their numbers',
@@ -253,7 +258,8 @@ export const encryption = {
   rotateTitle: 'Make the newest key the active one?',
   rotateSays:
     'What is sealed is sealed anew, under the newest key of the key file. It is refused while a replica does not know that key.',
-  rotated: 'The newest key is active. What older keys seal is being sealed anew.',
+  rotated: (key: number) => `Key ${key} is active. What older keys seal is being sealed anew.`,
+  unchanged: (key: number) => `Nothing has changed: key ${key} is the newest one, and was active already.`,
   progress: (left: string) => `${left} still under older keys`,
   done: 'Everything is sealed under the active key.',
 };

@@ -5,10 +5,11 @@ import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
-import { neededRight, operatorRight, type Need } from '../../domain/users/roles.ts';
+import type { Need } from '../../domain/users/roles.ts';
 import type { TrustedProxies } from '../http/client-address.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
+import { readForm } from './request/form-body.ts';
 import { readJson } from '../http/json-body.ts';
 import { fieldsOf, idempotencyKeyOf } from '../http/request-headers.ts';
 import { readEvents } from '../contract/panel/live.ts';
@@ -17,6 +18,7 @@ import { sendBackup } from '../operator/backup.ts';
 import type { LiveHub } from './live/live-hub.ts';
 import { sendEvents } from './live/send-events.ts';
 import type { Pages } from './pages/pages.ts';
+import { refuseWithoutRight } from './request/account-access.ts';
 import { browserName } from './request/browser-name.ts';
 import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
 import {
@@ -52,6 +54,9 @@ const exchangeOf = (response: Response): Exchange => localsOf(response).exchange
 
 type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
+/** An operation, as its query is read. */
+type Queried = Pick<AnyRoute<z.core.$ZodShape>, 'query'>;
+
 const templateOf = templateFinder(OPERATIONS);
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
@@ -63,8 +68,8 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   const { services, pages } = deps;
   const app = bareExpress();
   app.use(begin);
-  app.get(readEvents.path, streamed('signed-in', events));
-  app.get(readPanelBackup.path, streamed('operator', backup));
+  app.get(readEvents.path, streamed(readEvents, 'signed-in', events));
+  app.get(readPanelBackup.path, streamed(readPanelBackup, 'operator', backup));
   // The body of each is judged by its own schema, which its handler is written for.
   for (const route of ROUTES as readonly unknown[] as readonly AnyRoute<z.core.$ZodShape>[]) {
     app[route.method](route.path, operation(route));
@@ -101,6 +106,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
 
   /** An answer that is no route's: it lasts. */
   function streamed(
+    operation: Queried,
     need: Need,
     send: (exchange: Exchange, signedIn: SignedIn, query: URLSearchParams) => Promise<void>,
   ) {
@@ -108,8 +114,10 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       const { exchange } = localsOf(response);
       const begun = async (): Promise<void> => {
         refuseForeignRead(request);
-        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need));
-        await send(exchange, signedIn, new URLSearchParams(request.url.split('?')[1] ?? ''));
+        // A browser opens the stream of events again and again by itself: that keeps no idle session alive.
+        const isUse = operation !== readEvents;
+        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need, isUse));
+        await send(exchange, signedIn, queryOf(request, operation));
       };
       begun().catch((error: unknown) => (response.headersSent ? response.destroy() : exchange.fail(error)));
     };
@@ -163,15 +171,14 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   }
 
   /** The session of a request, charged and with the right that the route needs. */
-  async function admitted(exchange: Exchange, locals: Locals, need: Need): Promise<SignedIn> {
+  async function admitted(exchange: Exchange, locals: Locals, need: Need, isUse = true): Promise<SignedIn> {
     const token = readCookie(exchange.request, locals.cookies.session);
     if (token === undefined) throw new Refusal('invalid_session');
-    const signedIn = await services.sessions.authenticate(token);
+    const signedIn = await services.sessions.authenticate(token, isUse);
     const { user, reader } = signedIn;
     exchange.authenticated(`user:${user.id}`);
     charge(user.id, need);
-    await neededRight(reader, user, need);
-    await refuseDisabled(signedIn, need);
+    await refuseWithoutRight(reader, user, need);
     return signedIn;
   }
 
@@ -210,6 +217,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
         guard: sessionGuard(session.id, 'signed-in'),
       }),
       inTime: (work) => exchange.inTime(work),
+      form: () => readForm(exchange),
       request,
     };
   }
@@ -245,14 +253,6 @@ function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId
   return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
 }
 
-/** The members of a disabled account are told so; an operator goes on, since he enables it again. */
-async function refuseDisabled({ reader, user }: SignedIn, need: Need): Promise<void> {
-  if (typeof need === 'string') return;
-  const account = await reader.account(need.accountId);
-  if (account?.record.disabled !== true || (await operatorRight(reader, user))) return;
-  throw new Refusal('forbidden', 'The account is disabled; ask the operator of this service.');
-}
-
 const inTime = <Shape extends z.core.$ZodShape>(
   exchange: Exchange,
   { deadlineMs }: AnyRoute<Shape>,
@@ -271,10 +271,7 @@ async function bodyOf<Shape extends z.core.$ZodShape>(
 }
 
 /** @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess */
-function queryOf<Shape extends z.core.$ZodShape>(
-  { url }: Request,
-  { query: declared }: AnyRoute<Shape>,
-): URLSearchParams {
+function queryOf({ url }: Request, { query: declared }: Queried): URLSearchParams {
   const query = new URLSearchParams(url.split('?')[1] ?? '');
   const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);

@@ -81,6 +81,9 @@ export const UNAUDITED_ROOMS = {
   // a fleet whose codes expire together would take the room of revocations.
   codesExpired: 'upkeep',
   textsRewrapped: 'upkeep',
+  // One record a session, and one instant a user: whoever is signed in at the provider must be able to stay so.
+  refreshTokenKept: 'upkeep',
+  rolesConfirmed: 'upkeep',
 } as const satisfies Readonly<Record<string, Room>>;
 
 interface Part {

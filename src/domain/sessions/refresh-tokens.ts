@@ -1,6 +1,7 @@
 import { ABSENT, type Store } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { sealingKey } from '../keys/active-key.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { parseRecord, put } from '../records/codec.ts';
@@ -17,18 +18,19 @@ export interface ClaimedToken {
 }
 
 /**
- * The provider's refresh tokens of sessions, sealed. They live as long as their session, seven days at most: a rotation
- * of keys does not wait for them. One whose key is gone is as one that never was.
+ * The provider's refresh tokens of sessions, sealed. A rotation of keys does not wait for them, and does not count them:
+ * each renewal seals its token under the active key, so that an hour after a rotation no older key seals one. One whose
+ * key was removed sooner is as one that never was, and costs a new sign-in.
  */
 export interface RefreshTokens {
   /** Keeps the token of a session that has begun. @throws StoreUnavailable */
   keep(sessionId: string, token: Secret): Promise<void>;
   /**
    * Claims the token of a session for a while.
-   * @returns undefined where there is none, or another replica is at it
-   * @throws StoreUnavailable; BadRecord
+   * @returns `none` where there is none, `busy` where another replica is at it
+   * @throws StoreUnavailable; BadRecord; ConfigurationFault where the key file of this replica is behind
    */
-  claim(sessionId: string, now: number): Promise<ClaimedToken | undefined>;
+  claim(sessionId: string, now: number): Promise<ClaimedToken | 'none' | 'busy'>;
 }
 
 const CLAIMED_MS = 60_000;
@@ -52,6 +54,7 @@ export function createRefreshTokens(deps: {
     const result = await store.commit({
       expect: [{ key, revision }],
       write: [record ? put(key, record) : { remove: key }],
+      room: UNAUDITED_ROOMS.refreshTokenKept,
       quiet: true,
     });
     return result.outcome === 'committed' ? result.revision : ABSENT;
@@ -63,16 +66,16 @@ export function createRefreshTokens(deps: {
     },
     async claim(sessionId, now) {
       const entry = await store.get(KEYS.refresh(sessionId));
-      if (!entry) return undefined;
+      if (!entry) return 'none';
       const { record, revision } = parseRecord(refreshSchema, entry);
-      if ((record.claimedUntil ?? 0) > now) return undefined;
+      if ((record.claimedUntil ?? 0) > now) return 'busy';
       const token = envelope.open(record.token, contextOf(sessionId));
-      if (!token) return undefined;
+      if (!token) return 'none';
       const claimed = await write(sessionId, revision, { ...record, claimedUntil: now + CLAIMED_MS });
-      if (claimed === ABSENT) return undefined;
+      if (claimed === ABSENT) return 'busy';
       return {
         token,
-        replace: async (next) => void (await write(sessionId, claimed, await sealed(sessionId, next))),
+        replace: async (next: Secret) => void (await write(sessionId, claimed, await sealed(sessionId, next))),
         drop: async () => void (await write(sessionId, claimed, undefined)),
       };
     },

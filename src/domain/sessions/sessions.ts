@@ -37,9 +37,10 @@ export interface ListedSession extends Pick<SessionRecord, 'createdAt' | 'expire
 export interface Sessions {
   /**
    * Finds the session of a token, as of now or later: no session that was ended before passes (A12).
+   * @param isUse false where the request keeps no idle session alive, as by a page that only listens; true without it
    * @throws Refusal `invalid_session`; StoreUnavailable, since authentication fails closed
    */
-  authenticate(token: string): Promise<SignedIn>;
+  authenticate(token: string, isUse?: boolean): Promise<SignedIn>;
   /** Draws a token and makes the record of a session of the user. @param browser its User-Agent in a few words */
   draw(session: Pick<SessionRecord, 'userId' | 'method' | 'browser' | 'identity'>, at: number): NewSession;
   /**
@@ -84,14 +85,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const { fleet, clock, uses } = deps;
   const beginning: Sessions['beginning'] = (session, user, replaced) => beginningStep(deps, session, user, replaced);
   return {
-    async authenticate(token) {
+    async authenticate(token, isUse = true) {
       if (!TOKEN.test(token)) throw new Refusal('invalid_session');
       const reader = await fleet.current();
       const live = await liveSession(reader, tokenHash(token));
-      if (isOver(live, clock.now()) || (await uses.isIdle(live.session))) {
-        throw new Refusal('invalid_session');
-      }
-      uses.used(live.session);
+      if (await uses.isIdle(live.session)) throw new Refusal('invalid_session');
+      if (isUse) uses.used(live.session);
       return { reader, ...live };
     },
     draw(session, at) {
@@ -119,16 +118,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return listed.filter(({ expiresAt }) => expiresAt > clock.now()).sort((a, b) => b.lastUsedAt - a.lastUsedAt);
     },
   };
-}
-
-/**
- * Whether the session has expired. One that began at the provider lasts as long as its user's roles were computed within
- * the hour: whoever left the provider's directory is out by then, also where nothing else tells so.
- */
-function isOver({ session, user }: LiveSession, now: number): boolean {
-  const { expiresAt, method, createdAt } = session.record;
-  if (now >= expiresAt) return true;
-  return method === 'provider' && now - (user.record.mapped?.at ?? createdAt) > LIMITS.mappedRolesMs;
 }
 
 async function beginningStep(

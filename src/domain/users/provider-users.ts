@@ -1,6 +1,7 @@
 import { ABSENT, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
-import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import type { UserEntry } from '../fleet/reader.ts';
+import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
@@ -29,15 +30,18 @@ export interface ProviderUsers {
    * Busy
    */
   admit(originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry>;
-  /** Takes the roles over that the groups give now. @throws StoreUnavailable; Busy */
-  renew(origin: Origin, userId: string, mapped: MappedRoles): Promise<void>;
-  /** Takes the mapped roles away, since they could not be renewed. @throws StoreUnavailable; Busy */
-  expire(origin: Origin, userId: string): Promise<void>;
   /**
-   * Links an identity to a signed-in user.
-   * @throws Refusal `invalid_request` where somebody else has it, or there are too many; StoreUnavailable; Busy
+   * Takes the roles over that the groups of an identity give now; nothing where the user has it no more.
+   * @throws StoreUnavailable; Busy
    */
-  link(origin: Origin, userId: string, user: ProviderUser): Promise<void>;
+  renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
+  /**
+   * Links an identity to a signed-in user. Its roles last an hour: a refresh token belongs to a session that began at the
+   * provider.
+   * @returns `already_linked` where somebody else has it, `too_many` where the user has too many
+   * @throws Refusal of the origin's guard; StoreUnavailable; Busy
+   */
+  link(origin: Origin, userId: string, user: ProviderUser): Promise<'linked' | 'already_linked' | 'too_many'>;
   /** Unlinks every identity. @throws Refusal `invalid_request` for the last way to sign in; StoreUnavailable; Busy */
   unlink(origin: Origin, userId: string): Promise<void>;
 }
@@ -46,8 +50,7 @@ export interface ProviderUsers {
 export function createProviderUsers(deps: MutationDeps): ProviderUsers {
   return {
     admit: (originOf, user) => admit(deps, originOf, user),
-    renew: (origin, userId, mapped) => renew(deps, origin, userId, mapped),
-    expire: (origin, userId) => expire(deps, origin, userId),
+    renew: (origin, userId, user) => renew(deps, origin, userId, user),
     link: (origin, userId, user) => link(deps, origin, userId, user),
     unlink: (origin, userId) => unlink(deps, origin, userId),
   };
@@ -69,7 +72,9 @@ async function admit(deps: MutationDeps, originOf: (actor: string) => Origin, us
     if (owner === undefined) return { ...creation(newId, user, origin.at), result: newId };
     const before = await existingUser(reader, owner);
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
-    return { ...mapping(before, user.mapped, origin.at), result: owner };
+    const { mapped } = user;
+    if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped))) return { unchanged: owner };
+    return { ...mapping(before, mapped, origin.at), result: owner };
   });
   return await existingUser(await deps.fleet.current(), userId);
 }
@@ -87,73 +92,81 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, at: 
 }
 
 /** The step that takes mapped roles over; sessions get other tokens only where the roles differ. */
-function mapping({ id, record, revision }: UserEntry, mapped: MappedRoles | undefined, at: number): Step<void> {
+function mapping({ id, record, revision }: UserEntry, mapped: MappedRoles, at: number): Step<void> {
   const isSame = sameRoles(record.mapped, mapped);
-  const { mapped: _before, ...rest } = record;
-  const after: UserRecord = { ...rest, ...(mapped && { mapped }), ...(!isSame && { rolesAt: at }) };
+  const after: UserRecord = { ...record, mapped, ...(!isSame && { rolesAt: at }) };
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.changed',
     detail: {
       userId: id,
       mapped: isSame ? 'renewed' : 'changed',
-      operator: mapped?.operator ?? false,
-      accounts: mapped?.accounts.length ?? 0,
+      operator: mapped.operator,
+      accounts: mapped.accounts.length,
     },
-    withdraws: !mapped,
+    // Roles that the provider has taken away must go, however full the store is; there is one record a user.
+    withdraws: true,
     expect: [{ key: KEYS.user(id), revision }],
     write: [put(KEYS.user(id), after)],
     result: undefined,
   };
 }
 
-async function renew(deps: MutationDeps, origin: Origin, userId: string, mapped: MappedRoles): Promise<void> {
-  const user = await existingUser(await deps.fleet.current(), userId);
-  if (!sameRoles(user.record.mapped, mapped)) {
-    return await mutate<void>(deps, origin, async (reader) =>
-      mapping(await existingUser(reader, userId), mapped, origin.at),
-    );
-  }
-  // Nothing changes but that it still holds: no entry of the audit, and whoever has not seen it yet is merely stricter.
-  await deps.store.commit({
-    expect: [{ key: KEYS.user(userId), revision: user.revision }],
-    write: [put(KEYS.user(userId), { ...user.record, mapped })],
-    quiet: true,
+/**
+ * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is merely
+ * stricter. The commit is not quiet, since changes of the user expect his record.
+ * @returns false where the user was changed meanwhile
+ */
+async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: MappedRoles): Promise<boolean> {
+  const { outcome } = await store.commit({
+    expect: [{ key: KEYS.user(user.id), revision: user.revision }],
+    write: [put(KEYS.user(user.id), { ...user.record, mapped })],
+    room: UNAUDITED_ROOMS.rolesConfirmed,
   });
+  return outcome === 'committed';
 }
 
-async function expire(deps: MutationDeps, origin: Origin, userId: string): Promise<void> {
+const hasIdentity = ({ identities }: UserRecord, { issuer, subject }: Identity): boolean =>
+  identities.some((one) => one.issuer === issuer && one.subject === subject);
+
+async function renew(
+  deps: MutationDeps,
+  origin: Origin,
+  userId: string,
+  { identity, mapped }: Pick<ProviderUser, 'identity' | 'mapped'>,
+): Promise<void> {
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     const user = await reader.user(userId);
-    const mapped = user?.record.mapped;
-    if (!user || !mapped || origin.at - mapped.at < LIMITS.mappedRolesMs) return { unchanged: undefined };
-    const isEmpty = !mapped.operator && mapped.accounts.length === 0;
-    return isEmpty
-      ? { unchanged: undefined }
-      : mapping(user, { operator: false, accounts: [], at: mapped.at }, origin.at);
+    // Whoever unlinked it meanwhile, or is disabled, gets no role by it.
+    if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
+    if (sameRoles(user.record.mapped, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
+    return mapping(user, mapped, origin.at);
   });
 }
 
-async function link(deps: MutationDeps, origin: Origin, userId: string, user: ProviderUser): Promise<void> {
-  await mutate<void>(deps, origin, async (reader: FleetReader) => {
+async function link(
+  deps: MutationDeps,
+  origin: Origin,
+  userId: string,
+  { identity, mapped }: ProviderUser,
+): Promise<'linked' | 'already_linked' | 'too_many'> {
+  type Outcome = 'linked' | 'already_linked' | 'too_many';
+  return await mutate<Outcome>(deps, origin, async (reader): Promise<Step<Outcome> | Unchanged<Outcome>> => {
     const before = await existingUser(reader, userId);
-    const owner = await ownerOf(deps, user.identity);
-    if (owner !== undefined && owner !== userId) {
-      throw new Refusal('invalid_request', 'This identity belongs to another user.');
-    }
-    const step = mapping(before, user.mapped, origin.at);
+    const owner = await ownerOf(deps, identity);
+    if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
+    const step = { ...mapping(before, mapped, origin.at), result: 'linked' as const };
     if (owner === userId) return step;
-    if (before.record.identities.length >= LIMITS.identitiesPerUserMax) {
-      throw new Refusal('invalid_request', `You have ${LIMITS.identitiesPerUserMax} identities; unlink them first.`);
-    }
-    const identities = [...before.record.identities, user.identity];
-    const record = { ...before.record, identities, mapped: user.mapped, rolesAt: origin.at };
-    const key = identityKey(user.identity);
+    const { record } = before;
+    if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
+    const after: UserRecord = { ...record, identities: [...record.identities, identity], mapped, rolesAt: origin.at };
+    const key = identityKey(identity);
     return {
       ...step,
       detail: { ...step.detail, identity: 'linked' },
+      withdraws: false,
       expect: [...step.expect, { key, revision: ABSENT }],
-      write: [put(KEYS.user(userId), record), put(key, { userId })],
+      write: [put(KEYS.user(userId), after), put(key, { userId })],
     };
   });
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { ABSENT } from '../../../src/store/port.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -13,6 +14,15 @@ const rewrite = async ({ store }: PanelMuster, key: string, change: (record: Rec
     expect: [{ key, revision: entry?.revision ?? ABSENT }],
     write: [{ put: key, value: JSON.stringify(change(JSON.parse(entry?.value ?? '{}') as Record<string, unknown>)) }],
   });
+};
+
+/** Sessions of somebody, in one commit. */
+const putSessions = async ({ store }: PanelMuster, count: number) => {
+  const session = { userId: 'somebody', createdAt: 0, expiresAt: Date.now() + 60_000, method: 'password', browser: '' };
+  const keys = Array.from({ length: count }, () => KEYS.session(randomUUID()));
+  const [first = ''] = keys;
+  const write = keys.map((key) => ({ put: key, value: JSON.stringify(session) }));
+  await store.commit({ expect: [{ key: first, revision: ABSENT }], write });
 };
 
 onEachBackend('live events', (backend) => {
@@ -52,7 +62,14 @@ onEachBackend('live events', (backend) => {
     expect(await statusOf(ann, `?account=${accountId}`)).toBe(404);
     expect(await statusOf(ann, '?account=x')).toBe(400);
     expect(await statusOf(ann, '?watch=everything')).toBe(400);
+    expect(await statusOf(ann, `?account=${Array.from({ length: 11 }, () => accountId).join(',')}`)).toBe(400);
+    expect(await statusOf(ann, '?watch=usage&watch=limits')).toBe(400);
     expect(await statusOf(ann, '')).toBe(200);
+    const head = await ask(panel, ann, '/events', { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    const member = await signedIn(panel.store, { accounts: [{ accountId, role: 'viewer' }] });
+    await rewrite(panel, KEYS.account(accountId), (record) => ({ ...record, disabled: true }));
+    expect(await statusOf(member, `?account=${accountId}`)).toBe(403);
   });
 
   test('it ends at once when the session ends, the user is disabled, or the membership is taken away', async () => {
@@ -97,22 +114,33 @@ onEachBackend('live events', (backend) => {
     });
   });
 
-  test('many changes are few writes, and a user’s streams are bounded', async () => {
+  test('a user hears of his own sessions; of those of others an operator hears, by few writes', async () => {
     await using panel = await panelMuster(backend);
-    const { accountId } = await tenant(panel.muster);
-    const ann = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
-    using stream = await openEvents(panel, ann, `?account=${accountId}`);
-    await Promise.all(
-      Array.from({ length: 100 }, (_, index) =>
-        ask(panel, ann, `/accounts/${accountId}/apps`, { method: 'POST', body: { name: `edge ${index}` } }),
-      ),
-    );
-    await stream.has('hint', { account: accountId, topic: 'apps' });
-    expect(stream.pieces).toBeLessThan(60);
-    const more = await Promise.all(Array.from({ length: 20 }, () => openEvents(panel, ann, '')));
+    const [ann, root] = [await signedIn(panel.store), await signedIn(panel.store, { operator: true })];
+    using own = await openEvents(panel, ann, '');
+    using all = await openEvents(panel, root, '');
+    await Promise.all([own.has('ready'), all.has('ready')]);
+    const before = all.pieces;
+    for (let batch = 0; batch < 10; batch += 1) await putSessions(panel, 100);
+    await all.has('hint', { account: '', topic: 'users' });
+    const second = await signedIn(panel.store, ann.userId);
+    await own.has('hint', { account: '', topic: 'me' });
+    const heard = own.events.length;
+    expect((await ask(panel, second, '/sign-out', { method: 'POST' })).status).toBe(200);
+    await until(() => own.events.length > heard);
+    expect(own.events.filter(({ data }) => data.includes('users'))).toEqual([]);
+    expect(all.pieces - before).toBeLessThan(50);
+    expect([own.isOver, all.isOver]).toEqual([false, false]);
+  });
+
+  test('a service that stops ends the streams at once, and not the sessions', async () => {
+    await using panel = await panelMuster(backend);
+    const ann = await signedIn(panel.store);
+    using stream = await openEvents(panel, ann, '');
+    await stream.has('ready');
+    await panel.muster.service.stop();
     await until(() => stream.isOver);
-    expect(more.every(({ isOver }) => !isOver)).toBe(true);
-    for (const one of more) one[Symbol.dispose]();
+    expect(stream.events.map(({ event }) => event)).toEqual(['ready']);
   });
 
   test('a change by another replica is told, and a right that is taken away there is lost here', async () => {

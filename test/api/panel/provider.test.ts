@@ -1,97 +1,17 @@
-import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { ask, panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
-import {
-  CLIENT_SECRET,
-  RedirectedBrowser,
-  signingKey,
-  startProvider,
-  type SigningKey,
-  type TestProvider,
-} from '../../support/panel/oidc-provider.ts';
-import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
+import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
 import { call, tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 /* Sign-in at a real provider, which is a process of its own. */
-
-interface Signing extends AsyncDisposable {
-  readonly provider: TestProvider;
-  readonly panel: PanelMuster;
-  readonly origin: URL;
-  readonly accountId: string;
-  /** Goes through the whole sign-in. */
-  signIn(browser?: RedirectedBrowser): Promise<{ browser: RedirectedBrowser; at: URL; token: string | undefined }>;
-}
-
-/** A port that nobody has: the provider must know the panel's address before the panel has one. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function signing(options: { clock?: FakeClock } = {}): Promise<Signing> {
-  const folder = scratchDirectory('oidc');
-  const port = await freePort();
-  const origin = new URL(`http://localhost:${port}`);
-  const provider = await startProvider(`${origin.origin}/panel/v1/sign-in/provider/callback`);
-  const [secretFile, groupsFile] = [join(folder, 'secret'), join(folder, 'groups')];
-  const accountId = 'a1b2c3d4e5f6g7h8';
-  writeFileSync(secretFile, CLIENT_SECRET, { mode: 0o600 });
-  const groups = [`operator platform`, `owner ${accountId} owners`, `viewer ${accountId} staff`];
-  writeFileSync(groupsFile, groups.join('\n'), { mode: 0o600 });
-  const panel = await panelMuster(undefined, {
-    env: {
-      MUSTER_PANEL_LISTEN: `127.0.0.1:${port}`,
-      MUSTER_PANEL_URL: origin.origin,
-      MUSTER_OIDC_ISSUER: provider.issuer,
-      MUSTER_OIDC_CLIENT_ID: 'muster',
-      MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile,
-      MUSTER_OIDC_GROUPS_FILE: groupsFile,
-    },
-    ...options,
-  });
-  await panel.store.commit({
-    expect: [{ key: KEYS.account(accountId), revision: 0 }],
-    write: [
-      {
-        put: KEYS.account(accountId),
-        value: JSON.stringify({ name: 'acme', entitlement: 'enterprise', disabled: false, createdAt: 1 }),
-      },
-    ],
-  });
-  return {
-    provider,
-    panel,
-    origin,
-    accountId,
-    async signIn(browser = new RedirectedBrowser()) {
-      const { url } = await browser.go(`${origin.origin}/panel/v1/sign-in/provider`, ({ pathname }) =>
-        ['/', '/sign-in', '/me'].includes(pathname),
-      );
-      return { browser, at: url, token: browser.cookie(origin, `muster_${port}`) };
-    },
-    async [Symbol.asyncDispose]() {
-      await panel[Symbol.asyncDispose]();
-      await provider[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const problemOf = (url: URL): string | null => url.searchParams.get('problem');
-const meOf = async ({ panel }: Signing, token: string | undefined) => await ask(panel, { token: token ?? '' }, '/me');
 
 /** What is wrong with the ID tokens of a provider. */
 interface Forgery {
@@ -236,17 +156,15 @@ describe('sign-in at a provider', () => {
     await using it = await signing();
     const userId = await putUser(it.panel.store, { name: 'Ann', record: { password: { hash: 'x', at: 1 } } });
     const session = await signedIn(it.panel.store, userId);
-    const headers = { origin: it.origin.origin, host: it.origin.host };
     const browser = new RedirectedBrowser();
     const linked = async (by: typeof session) => {
-      const asked = await call(`${it.panel.muster.panel}/panel/v1/me/provider`, {
+      const asked = await call(`${it.origin.origin}/panel/v1/me/provider`, {
         method: 'POST',
         body: {},
         headers: {
-          ...headers,
           'content-type': 'application/json',
           cookie: `muster_${it.origin.port}=${by.token}`,
-          origin: it.panel.muster.panel,
+          origin: it.origin.origin,
         },
       });
       browser.keep(it.origin, asked.headers);
@@ -267,28 +185,28 @@ describe('sign-in at a provider', () => {
     const { token } = await it.signIn();
     expect((await meOf(it, token)).body).toMatchObject({ accounts: [{ role: 'owner' }] });
     await it.provider.set({ groups: ['staff'] });
-    await clock.advance(50 * 60_000);
+    clock.advance(50 * 60_000);
     let current = token;
     await until(async () => {
-      await clock.advance(1000);
+      clock.advance(1000);
       const { body, headers } = await meOf(it, current);
       // With another role the session has another token, and the refresh token goes with it.
       current = /=(mst_session_\w+)/.exec(headers.get('set-cookie') ?? '')?.[1] ?? current;
       return JSON.stringify(body).includes('viewer');
     });
     await it.provider.set({ groups: ['owners'] });
-    await clock.advance(50 * 60_000);
+    clock.advance(50 * 60_000);
     await until(async () => {
-      await clock.advance(1000);
+      clock.advance(1000);
       const { body, headers } = await meOf(it, current);
       current = /=(mst_session_\w+)/.exec(headers.get('set-cookie') ?? '')?.[1] ?? current;
       return JSON.stringify(body).includes('owner');
     });
     // An outage is no refusal: the session goes on until the hour is over, and no longer.
     await it.provider.set({ down: true });
-    await clock.advance(50 * 60_000);
+    clock.advance(50 * 60_000);
     expect((await meOf(it, current)).status).toBe(200);
-    await clock.advance(11 * 60_000);
+    clock.advance(11 * 60_000);
     expect((await meOf(it, current)).status).toBe(401);
   });
 
@@ -351,14 +269,11 @@ describe('sign-in at a provider', () => {
     ['a key that the provider does not publish', { key: signingKey('key') }, 'provider_refused'],
   ])('%s', async (_says, forgery, problem) => {
     await using forger = await forgingProvider(forgery);
-    const folder = scratchDirectory('oidc');
-    const secretFile = join(folder, 'secret');
-    writeFileSync(secretFile, CLIENT_SECRET, { mode: 0o600 });
     await using panel = await panelMuster(undefined, {
       env: {
         MUSTER_OIDC_ISSUER: forger.issuer,
         MUSTER_OIDC_CLIENT_ID: 'muster',
-        MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile,
+        MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),
       },
     });
     const home = panel.muster.panel.replace('127.0.0.1', 'localhost');

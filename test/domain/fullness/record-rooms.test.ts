@@ -77,7 +77,13 @@ describe('A12: the classes of records and mutations', () => {
   });
 
   test('what changes records of owners without a mutation has a class: none of it is growth', () => {
-    expect(UNAUDITED_ROOMS).toEqual({ bindingConfirmed: 'vital', codesExpired: 'upkeep', textsRewrapped: 'upkeep' });
+    expect(UNAUDITED_ROOMS).toEqual({
+      bindingConfirmed: 'vital',
+      codesExpired: 'upkeep',
+      textsRewrapped: 'upkeep',
+      refreshTokenKept: 'upkeep',
+      rolesConfirmed: 'upkeep',
+    });
   });
 
   test.each([

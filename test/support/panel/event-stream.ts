@@ -16,8 +16,10 @@ export interface EventStream extends Disposable {
   readonly isOver: boolean;
   /** Waits for an event that fits, of those that came since the stream began. */
   has(event: string, data?: object): Promise<void>;
-  /** How many pieces were received: each is a write of the service. */
+  /** How many pieces were received: each is a write of the service, or several. */
   readonly pieces: number;
+  /** Comments that say that the stream is still there. */
+  readonly beats: number;
 }
 
 /** Opens `/panel/v1/events`. @param query with its question mark, or empty */
@@ -36,7 +38,7 @@ export async function openEvents(
     headers: { ...cookie, ...headers },
   });
   const events: SentEvent[] = [];
-  const state = { status: 0, isOver: false, pieces: 0 };
+  const state = { status: 0, isOver: false, pieces: 0, beats: 0 };
   let text = '';
   asked.on('error', () => (state.isOver = true));
   asked.on('response', (response) => {
@@ -47,6 +49,7 @@ export async function openEvents(
       text += piece;
       const whole = text.split('\n\n');
       text = whole.pop() ?? '';
+      state.beats += whole.filter((event) => event === ':').length;
       events.push(...whole.filter((event) => event.includes('event:')).map(parsed));
     });
     for (const end of ['end', 'close', 'error']) response.on(end, () => (state.isOver = true));
@@ -62,6 +65,9 @@ export async function openEvents(
     },
     get pieces() {
       return state.pieces;
+    },
+    get beats() {
+      return state.beats;
     },
     events,
     has: (event, data) =>

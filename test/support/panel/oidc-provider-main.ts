@@ -18,10 +18,12 @@ interface Control {
   groups: unknown;
   keys: readonly JWK[];
   down: boolean;
+  /** Whoever has signed in is in its directory no more. */
+  gone: boolean;
 }
 
 const settings = JSON.parse(await text(process.stdin)) as Settings;
-const control: Control = { user: 'ann', groups: ['staff'], keys: settings.keys, down: false };
+const control: Control = { user: 'ann', groups: ['staff'], keys: settings.keys, down: false, gone: false };
 const server = createServer((request, response) => {
   serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
@@ -42,6 +44,8 @@ function made(): Provider {
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         id_token_signed_response_alg: 'ES256',
+        backchannel_logout_uri: new URL('back-channel-logout', settings.redirectUri).href,
+        backchannel_logout_session_required: true,
       },
     ],
     jwks: { keys: [...control.keys] },
@@ -51,15 +55,22 @@ function made(): Provider {
     conformIdTokenClaims: false,
     issueRefreshToken: async () => true,
     rotateRefreshToken: true,
-    findAccount: (_context, id) => ({
-      accountId: id,
-      claims: async () => ({
-        sub: id,
-        name: `${id} of the provider`,
-        ...(control.groups !== undefined && { groups: control.groups }),
-      }),
-    }),
-    features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: true } },
+    findAccount: (_context, id) =>
+      control.gone
+        ? undefined
+        : {
+            accountId: id,
+            claims: async () => ({
+              sub: id,
+              name: `${id} of the provider`,
+              ...(control.groups !== undefined && { groups: control.groups }),
+            }),
+          },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: true },
+      backchannelLogout: { enabled: true },
+    },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
   };
   return new Provider(issuer, configuration);
@@ -72,7 +83,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     response.writeHead(204).end();
   } else if (control.down) response.writeHead(503).end();
   else if (request.url?.startsWith('/interaction/') === true) await interact(request, response);
-  else provider.callback()(request, response);
+  else await provider.callback()(request, response);
 }
 
 /** Signs in whom the control names, and consents to all that is asked. */

@@ -30,8 +30,11 @@ const jwkOf = ({ kid, privateKey }: SigningKey): object => ({
 export interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
   readonly key: SigningKey;
-  /** Who signs in from now on, in which groups; `null` groups: the claim is left out. */
-  set(state: { user?: string; groups?: unknown; down?: boolean }): Promise<void>;
+  /**
+   * Who signs in from now on, in which groups; `null` groups: the claim is left out. `down`: it answers 503; `gone`: it
+   * knows nobody any more.
+   */
+  set(state: { user?: string; groups?: unknown; down?: boolean; gone?: boolean }): Promise<void>;
   /** It signs with this key from now on, and has forgotten the one before. */
   rotate(key: SigningKey): Promise<void>;
 }
@@ -40,7 +43,7 @@ export interface TestProvider extends AsyncDisposable {
 export async function startProvider(redirectUri: string): Promise<TestProvider> {
   const key = signingKey('first');
   const child = spawn(process.execPath, [join(import.meta.dirname, 'oidc-provider-main.ts')], {
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env['PATH'], NODE_NO_WARNINGS: '1' },
   });
   guard(child);
@@ -72,11 +75,22 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
 export class RedirectedBrowser {
   readonly #jar = new Map<string, string>();
 
-  /** @returns the last answer, and where it came from; a redirect that `stop` names is not followed */
-  async go(url: string, stop: (url: URL) => boolean = () => false): Promise<{ url: URL; response: Response }> {
+  /**
+   * @param form sent to the first address
+   * @returns the last answer, and where it came from; a redirect that `stop` names is not followed
+   */
+  async go(
+    url: string,
+    stop: (url: URL) => boolean = () => false,
+    form?: Readonly<Record<string, string>>,
+  ): Promise<{ url: URL; response: Response }> {
     let at = new URL(url);
     for (let step = 0; step < 20; step += 1) {
-      const response = await fetch(at, { redirect: 'manual', headers: { cookie: this.#cookiesOf(at) } });
+      const response = await fetch(at, {
+        redirect: 'manual',
+        headers: { cookie: this.#cookiesOf(at) },
+        ...(step === 0 && form && { method: 'POST', body: new URLSearchParams(form) }),
+      });
       this.keep(at, response.headers);
       const location = response.headers.get('location');
       if (location === null) return { url: at, response };

@@ -26,7 +26,7 @@ describe.skipIf(missing !== undefined)(title, () => {
   let browser: Browser;
   beforeAll(async () => {
     await buildPages();
-    cluster = await EtcdCluster.start(1);
+    cluster = await EtcdCluster.start({ binary: etcd ?? '', unsafeNoFsync: true });
     const folder = scratchDirectory('panel-replicas');
     const keyFile = join(folder, 'keys');
     writeFileSync(keyFile, KEY_FILE_TEXT, { mode: 0o600 });

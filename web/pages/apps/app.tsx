@@ -193,7 +193,13 @@ function NewCode({ accountId, app: { appId, name }, onClose, onIssued }: NewCode
   });
   const enrollable = useMemo(() => (code ? [{ appId, name, code: code.enrollCode }] : []), [appId, name, code]);
   return (
-    <Dialog title={texts.newCodeTitle} onClose={onClose} wide stays={busy || code !== undefined}>
+    <Dialog
+      key={code ? 'shown' : 'asked'}
+      title={texts.newCodeTitle}
+      onClose={onClose}
+      wide
+      stays={busy || code !== undefined}
+    >
       <p>{code ? `${common.shownOnce} ${apps.dialog.validUntil(formatInstant(code.expiresAt))}` : texts.newCodeSays}</p>
       {code && (
         <>

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../api/client.ts';
 import { forMany } from '../../api/many.ts';
 import { account, type PanelApp } from '../../api/panel.ts';
@@ -31,11 +31,16 @@ export function ChangeMany(props: ChangeManyProps) {
     if (!busy) onClose(left.map(({ appId }) => appId));
   };
   const isBegun = progress !== undefined;
+  const told = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that was pressed is gone.
+    if (isBegun) told.current?.focus();
+  }, [isBegun]);
   return (
     <Dialog title={isRevoke ? texts.revokeMany(count) : texts.deleteMany(count)} onClose={close} stays={busy}>
       <p>{saysOf(isRevoke, count)}</p>
       {managed > 0 && <p>{texts.managedMany(managed)}</p>}
-      <div role="status">
+      <div ref={told} role="status" tabIndex={-1}>
         {progress && (
           <div class="stack tight">
             <span>{texts.progress(progress.through, progress.all)}</span>
@@ -75,6 +80,8 @@ interface Progress {
 
 function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
   const { say } = useSession();
+  // The list behind the dialog is read again meanwhile, and loses what is deleted.
+  const [{ length: total }] = useState(apps);
   const [left, setLeft] = useState(apps);
   const [failures, setFailures] = useState<readonly Failure[]>([]);
   const [progress, setProgress] = useState<Progress>();
@@ -90,7 +97,7 @@ function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
     const { failed, untried } = await forMany(left, work, show, stopping.current.signal);
     const remaining = await withoutTheGone(accountId, failed);
     if (remaining.length + untried.length === 0) {
-      say(change === 'revoke' ? texts.revokedMany(apps.length) : texts.deletedMany(apps.length));
+      say(change === 'revoke' ? texts.revokedMany(total) : texts.deletedMany(total));
       return onClose([]);
     }
     setLeft([...remaining.map(({ item }) => item), ...untried]);

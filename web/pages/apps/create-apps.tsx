@@ -1,5 +1,5 @@
-import { useRef, useState } from 'preact/hooks';
-import { newIdempotencyKey } from '../../api/client.ts';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { newIdempotencyKey, Unreachable } from '../../api/client.ts';
 import { forMany, isRefused } from '../../api/many.ts';
 import { account, type CreatedApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
@@ -20,20 +20,20 @@ interface CreateAppsProps {
 interface Wanted {
   readonly name: string;
   readonly key: string;
+  readonly order: number;
 }
 
 /** Creates one app or many, and shows their codes once. While it works, and while it shows codes, it stays. */
 export function CreateApps({ accountId, onClose, onCreated }: CreateAppsProps) {
   const { dialog } = texts;
   const creation = useCreation(accountId, onCreated);
-  const { created, rest, busy, error } = creation;
+  const { created, rest, busy } = creation;
   if (created.length === 0) return <Form creation={creation} onClose={onClose} />;
   return (
     <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
       <CreatedCodes created={created} />
-      {rest > 0 && <p role="alert">{dialog.rest(rest)}</p>}
       <Progress creation={creation} />
-      <Problem error={error} />
+      <Rest creation={creation} />
       <div class="actions">
         {rest > 0 && (
           <Button busy={busy} onClick={() => creation.run([])}>
@@ -60,12 +60,13 @@ interface Creation {
 }
 
 function useCreation(accountId: string, onCreated: () => void): Creation {
-  const [created, setCreated] = useState<readonly CreatedApp[]>([]);
+  const [created, setCreated] = useState<readonly { readonly order: number; readonly app: CreatedApp }[]>([]);
   const [progress, setProgress] = useState<Creation['progress']>();
   const [fault, setFault] = useState<unknown>();
   const left = useRef<readonly Wanted[]>([]);
   const { busy, error, run } = useAction(async (names: readonly string[]) => {
-    if (left.current.length === 0) left.current = names.map((name) => ({ name, key: newIdempotencyKey() }));
+    if (left.current.length === 0)
+      left.current = names.map((name, order) => ({ name, key: newIdempotencyKey(), order }));
     const wanted = left.current;
     const show = (through: number): void => setProgress({ through, all: wanted.length });
     setFault(undefined);
@@ -74,17 +75,30 @@ function useCreation(accountId: string, onCreated: () => void): Creation {
     const { done, failed } = await forMany(wanted, ({ name, key }) => api.createApp(name, key), show);
     const isNothingMade = done.length === 0 && failed.every((failure) => isRefused(failure.error));
     left.current = isNothingMade && created.length === 0 ? [] : failed.map(({ item }) => item);
-    setCreated((before) => [...before, ...done.map(({ result }) => result)]);
+    const made = done.map(({ item, result }) => ({ order: item.order, app: result }));
+    setCreated((before) => [...before, ...made].sort((a, b) => a.order - b.order));
     setFault(failed[0]?.error);
     setProgress(undefined);
     onCreated();
   });
-  return { created, rest: left.current.length, progress, busy, error: fault ?? error, run };
+  const shown = useMemo(() => created.map(({ app }) => app), [created]);
+  return { created: shown, rest: left.current.length, progress, busy, error: fault ?? error, run };
 }
 
 const Progress = ({ creation: { progress } }: { creation: Creation }) => (
   <p role="status">{progress && texts.dialog.creating(progress.through, progress.all)}</p>
 );
+
+/** What is left, and why. Of a lost answer it says enough: the same keys go with the next attempt. */
+function Rest({ creation: { rest, busy, error } }: { creation: Creation }) {
+  if (busy) return null;
+  return (
+    <>
+      {rest > 0 && <p role="alert">{texts.dialog.rest(rest)}</p>}
+      {!(error instanceof Unreachable) && <Problem error={error} />}
+    </>
+  );
+}
 
 const COUNT_MAX = 100;
 
@@ -93,7 +107,7 @@ const namesOf = (pattern: string, count: number): readonly string[] =>
 
 function Form({ creation, onClose }: { creation: Creation; onClose: () => void }) {
   const { dialog } = texts;
-  const { rest, busy, error, run } = creation;
+  const { rest, busy, run } = creation;
   const [count, setCount] = useState('1');
   const [pattern, setPattern] = useState('');
   const number = Number(count);
@@ -131,8 +145,7 @@ function Form({ creation, onClose }: { creation: Creation; onClose: () => void }
           onValue={setCount}
         />
         <Progress creation={creation} />
-        {!busy && rest > 0 && <p role="alert">{dialog.rest(rest)}</p>}
-        <Problem error={error} />
+        <Rest creation={creation} />
         <div class="actions">
           <Button disabled={busy} onClick={onClose}>
             {common.cancel}

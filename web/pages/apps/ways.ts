@@ -18,8 +18,8 @@ const DEVICE = 'https://DEVICE-ADDRESS';
 
 const byAgent = ({ appId, code }: Enrollable): string =>
   `printf '%s' '${code}' |\n` +
-  `  muster agent run --app ${appId} --code-stdin --credential-file muster-${appId}.credential \\\n` +
-  `  --device-url ${DEVICE}`;
+  `  muster agent run --app ${appId} --code-stdin --device-url ${DEVICE} \\\n` +
+  `  --credential-file muster-${appId}.credential`;
 
 const byCurl = ({ appId, code }: Enrollable): string =>
   `curl -sS --fail-with-body ${DEVICE}/device/v1/enroll -H 'Content-Type: application/json' --data @- <<'JSON'\n` +

@@ -117,7 +117,7 @@ function Verification({ verify, onClose }: VerificationProps) {
   useEffect(run, [run]);
   return (
     <Dialog title={said.title} onClose={onClose} wide>
-      <p role="status">
+      <p role="status" class="stack">
         {busy && said.working}
         {!busy && found && (
           <Badge tone={found.faultCount === 0 ? 'good' : 'bad'} icon={found.faultCount === 0 ? 'check' : 'warn'}>

@@ -27,7 +27,7 @@ export function SessionsCard() {
         <Shown of={sessions} lines={3}>
           {({ sessions: list }) => (
             <Table
-              caption={texts.sessions}
+              caption={texts.sessionsCaption}
               rows={list}
               idOf={({ sessionId }) => sessionId}
               columns={[

@@ -67,7 +67,7 @@ function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
   const { appColumns: columns } = texts;
   return (
     <Table
-      caption={texts.apps}
+      caption={texts.appsCaption}
       rows={apps}
       idOf={({ appId }) => appId}
       long={apps.length > 60}

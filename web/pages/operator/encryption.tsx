@@ -37,11 +37,11 @@ export function EncryptionPage() {
     >
       <Shown of={keys}>
         {(status) => (
-          <div class="grid two">
+          <>
             <Sealed status={status} left={left} />
             <Card title={texts.replicas}>
               <Table
-                caption={texts.replicas}
+                caption={texts.replicasCaption}
                 rows={status.replicas}
                 idOf={({ replicaId }) => replicaId}
                 columns={[
@@ -54,7 +54,7 @@ export function EncryptionPage() {
                 ]}
               />
             </Card>
-          </div>
+          </>
         )}
       </Shown>
       {isAsking && (
@@ -63,8 +63,8 @@ export function EncryptionPage() {
           action={texts.rotate}
           danger={false}
           work={async () => {
-            await operator.rotateKeys();
-            say(texts.rotated);
+            const { writing, before } = await operator.rotateKeys();
+            say(writing === before ? texts.unchanged(writing) : texts.rotated(writing));
             keys.reload();
           }}
           onClose={() => setAsking(false)}
@@ -97,7 +97,10 @@ function Progress({ status: { sealedUnder }, left }: { status: KeyStatus; left: 
 
 function Sealed({ status, left }: { status: KeyStatus; left: number }) {
   const { writing, known, sealedUnder, awaitingRetirement, countedAll } = status;
-  const numbers = [...new Set([...known, ...Object.keys(sealedUnder).map(Number), writing])].sort((a, b) => a - b);
+  const needed = [...Object.entries(sealedUnder), ...Object.entries(awaitingRetirement)]
+    .filter(([, count]) => count > 0)
+    .map(([key]) => Number(key));
+  const numbers = [...new Set([...known, ...needed, writing])].sort((a, b) => a - b);
   const { sealedColumns: columns } = texts;
   return (
     <Card title={texts.sealed}>

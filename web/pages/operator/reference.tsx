@@ -31,7 +31,7 @@ export const ReferencePage = () => (
     <Card title={texts.documents}>
       <div class="stack">
         <p>{texts.documentsSay}</p>
-        <ul>
+        <ul class="stack tight">
           {texts.rows.map(({ name, document }) => (
             <li key={name}>
               <a href={`/openapi/${name}.json`}>{document}</a>

@@ -41,7 +41,7 @@ function Replicas({ state }: { state: ServiceState }) {
   return (
     <Card title={texts.replicas}>
       <Table
-        caption={texts.replicas}
+        caption={texts.replicasCaption}
         rows={state.replicas}
         idOf={({ replicaId }) => replicaId}
         columns={[
@@ -106,17 +106,22 @@ function StoreCard({ state }: { state: ServiceState }) {
 
 function Nights({ state: { nights } }: { state: ServiceState }) {
   const { nightColumns: columns } = texts;
-  const isBehind = nights.meteredThrough !== null && nights.meteredThrough < nights.due;
+  const { meteredThrough, due } = nights;
+  const isBehind = meteredThrough !== null && meteredThrough < due;
   return (
     <Card title={texts.nights}>
       <div class="stack">
-        <Badge tone={isBehind ? 'warn' : 'good'} icon={isBehind ? 'warn' : 'check'}>
-          {isBehind ? texts.behind : texts.upToDate}
-        </Badge>
+        {meteredThrough === null ? (
+          <Badge>{texts.neverMetered}</Badge>
+        ) : (
+          <Badge tone={isBehind ? 'warn' : 'good'} icon={isBehind ? 'warn' : 'check'}>
+            {isBehind ? texts.behind : texts.upToDate}
+          </Badge>
+        )}
         <Facts
           facts={[
-            [texts.metered, nights.meteredThrough ?? '—'],
-            [texts.due, nights.due],
+            [texts.metered, meteredThrough ?? '—'],
+            [texts.due, due],
           ]}
         />
         {nights.days.length === 0 ? (

@@ -31,7 +31,7 @@ export function UserSessions({ user: { userId } }: { user: User }) {
             <p class="quiet">{texts.noSessions}</p>
           ) : (
             <Table
-              caption={texts.sessions}
+              caption={meTexts.sessionsCaption}
               rows={list}
               idOf={({ sessionId }) => sessionId}
               columns={[

@@ -38,7 +38,7 @@ export function UsersPage() {
             <>
               <div class="toolbar" role="search">
                 <TextField label={texts.search} type="search" grow value={text} onValue={setText} maxLength={254} />
-                <span role="status">{common.rows(found.length, list.length, texts.rows)}</span>
+                <span role="status">{texts.count(found.length, list.length)}</span>
               </div>
               <Card flush>
                 {found.length === 0 ? (

@@ -1,24 +1,19 @@
-import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { RecordChange } from '../../../domain/fleet/change-notices.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { Refusal } from '../../../domain/refusal.ts';
-import { liveSession } from '../../../domain/sessions/guard.ts';
 import type { SessionUses } from '../../../domain/sessions/session-uses.ts';
-import { neededRight, operatorRight } from '../../../domain/users/roles.ts';
-import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { Topic, Watched } from '../../contract/panel/live.ts';
+import type { Topic } from '../../contract/panel/live.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
-import type { WatchedReads } from '../request/shared-reads.ts';
+import { judgeStreams } from './live-rights.ts';
 import { LiveStream, type Follower } from './live-stream.ts';
+import { createRounds } from './rounds.ts';
+import { createWatchedRounds, type WatchedRoundsDeps } from './watched-rounds.ts';
 
-export interface LiveHubDeps {
+export interface LiveHubDeps extends WatchedRoundsDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
-  readonly log: Log;
-  readonly watched: WatchedReads;
   readonly sessionUses: Pick<SessionUses, 'isIdle'>;
   /** The store revision that memory has reached. */
   readonly revision: () => number;
@@ -59,18 +54,30 @@ export const createLiveHub = (deps: LiveHubDeps): LiveHub => new Hub(deps);
 class Hub implements LiveHub {
   readonly #deps: LiveHubDeps;
   readonly #streams = new Set<LiveStream>();
-  readonly #digests = new Map<string, string>();
+  /** Accounts with last contacts that are not told yet. */
   readonly #seen = new Set<string>();
-  #seenToldAt = 0;
+  #seenToldAt = Number.NEGATIVE_INFINITY;
   #flushing = false;
-  #running = false;
+  readonly #startRounds: readonly (() => void)[];
 
   constructor(deps: LiveHubDeps) {
     this.#deps = deps;
+    const { clock, leaving: signal } = deps;
+    const readWatched = createWatchedRounds(deps);
+    const isWanted = (): boolean => this.#streams.size > 0;
+    const rounds = (everyMs: number, round: () => Promise<void> | void): (() => void) =>
+      createRounds({ clock, signal, everyMs, isWanted, round });
+    // Each on its own: a store that is slow to tell what is watched must not keep a heartbeat waiting.
+    this.#startRounds = [
+      rounds(BEAT_MS, () => this.#each((stream) => stream.beat())),
+      rounds(EXPIRY_EVERY_MS, () => this.#endExpired()),
+      rounds(LIMITS.watchedReadsEveryMs, async () => {
+        await readWatched(this.#streams);
+        this.#flushSoon();
+      }),
+    ];
     deps.fleet.memory.onRecordChange((changes) => this.#changed(changes));
-    deps.leaving.addEventListener('abort', () => {
-      for (const stream of this.#streams) stream.leave();
-    });
+    signal.addEventListener('abort', () => this.#each((stream) => stream.leave()));
   }
 
   get open(): number {
@@ -82,11 +89,11 @@ class Hub implements LiveHub {
   }
 
   join(follower: Follower, response: ServerResponse, lastEventId: string | undefined): void {
+    const { fleet, leaving } = this.#deps;
     const own = [...this.#streams].filter(({ userId }) => userId === follower.userId);
     if (own.length >= LIMITS.eventStreamsPerUserMax) own[0]?.leave();
-    const stream = new LiveStream(follower, response);
-    this.#streams.add(stream);
-    response.once('close', () => this.#streams.delete(stream));
+    const sessions = fleet.memory.sessionsOf(follower.userId).map(({ id }) => id);
+    const stream = new LiveStream(follower, sessions, response);
     const revision = this.#deps.revision();
     stream.begin(revision);
     // What happened between is not known: only a browser that is as far as memory has missed nothing.
@@ -94,21 +101,29 @@ class Hub implements LiveHub {
       stream.reset();
       stream.flush(revision);
     }
-    if (this.#deps.leaving.aborted) return stream.leave();
+    if (leaving.aborted) return stream.leave();
+    // The client may have gone while it was judged: nothing would tell of its end any more.
+    if (stream.isOver) return;
+    this.#streams.add(stream);
+    // It gives its slot back when its end is written, and not only when the client has taken it.
+    for (const over of ['prefinish', 'close']) response.once(over, () => this.#streams.delete(stream));
     // A right that was lost between the request's own judgement and here is lost all the same.
-    void this.#judge([stream]);
-    void this.#run();
+    void judgeStreams(this.#deps.fleet, [stream]);
+    for (const start of this.#startRounds) start();
+  }
+
+  #each(work: (stream: LiveStream) => void): void {
+    for (const stream of this.#streams) work(stream);
   }
 
   #changed(changes: readonly RecordChange[]): void {
     if (this.#streams.size === 0) return;
     const judged = new Set<LiveStream>();
-    for (const change of changes) {
-      for (const stream of this.#streams) {
-        if (this.#note(stream, change)) judged.add(stream);
-      }
+    for (const change of distinct(changes)) {
+      this.#noteMembers(change);
+      for (const stream of this.#streams) if (this.#note(stream, change)) judged.add(stream);
     }
-    if (judged.size > 0) void this.#judge(judged);
+    if (judged.size > 0) void judgeStreams(this.#deps.fleet, judged);
     this.#flushSoon();
   }
 
@@ -118,29 +133,51 @@ class Hub implements LiveHub {
       stream.reset();
       return true;
     }
-    if (!('accountId' in change)) {
-      stream.hint('', 'users');
-      if (change.kind === 'session') return change.id === stream.sessionId;
-      if (change.kind === 'operators' || change.id === stream.userId) stream.hint('', 'me');
-      return change.kind === 'operators' || change.id === stream.userId;
+    if (!('accountId' in change)) return this.#noteUser(stream, change);
+    const { accountId, kind } = change;
+    if (!stream.accounts.has(accountId)) return false;
+    if (kind === 'seen') this.#seen.add(accountId);
+    const topic = TOPICS[kind];
+    if (topic) stream.hint(accountId, topic);
+    const isJudged = kind === 'members' || kind === 'account';
+    if (isJudged) stream.hint('', 'me');
+    return isJudged;
+  }
+
+  #noteUser(stream: LiveStream, change: Exclude<RecordChange, { kind: 'all' } | { accountId: string }>): boolean {
+    if (stream.isOperator) stream.hint('', 'users');
+    if (change.kind === 'session') {
+      const userId = this.#deps.fleet.memory.session(change.id)?.record.userId;
+      if (stream.sessionChanged(change.id, userId)) stream.hint('', 'me');
+      return change.id === stream.sessionId;
     }
-    if (!stream.accounts.has(change.accountId)) return false;
-    if (change.kind === 'seen') this.#seen.add(change.accountId);
-    const topic = TOPICS[change.kind];
-    if (topic) stream.hint(change.accountId, topic);
-    if (change.kind === 'members') stream.hint('', 'me');
-    return change.kind === 'members' || change.kind === 'account';
+    const isAffected = change.kind === 'operators' || change.id === stream.userId;
+    if (isAffected) stream.hint('', 'me');
+    return isAffected;
+  }
+
+  /** A list of members shows the names of users, and a user's own accounts are those that have him as a member. */
+  #noteMembers(change: RecordChange): void {
+    const { memory } = this.#deps.fleet;
+    if (change.kind === 'user') {
+      for (const { id } of memory.accountsOfMember(change.id)) this.#hintAll(id, 'members');
+    } else if (change.kind === 'members') {
+      const { members = [] } = memory.account(change.accountId)?.members().record ?? {};
+      const ids = new Set(members.map(({ userId }) => userId));
+      for (const stream of this.#streams) if (ids.has(stream.userId)) stream.hint('', 'me');
+    }
   }
 
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;
-    setTimeout(() => {
+    const { clock, leaving } = this.#deps;
+    void clock.sleep(GATHERED_MS, leaving).then(() => {
       this.#flushing = false;
       this.#tellSeen();
       const revision = this.#deps.revision();
-      for (const stream of this.#streams) stream.flush(revision);
-    }, GATHERED_MS).unref();
+      this.#each((stream) => stream.flush(revision));
+    });
   }
 
   /** Last contacts change all the time. */
@@ -156,89 +193,27 @@ class Hub implements LiveHub {
     for (const stream of this.#streams) if (stream.accounts.has(account)) stream.hint(account, topic);
   }
 
-  /** Ends the streams whose session has ended or whose user has lost a right (A12). */
-  async #judge(streams: Iterable<LiveStream>): Promise<void> {
-    for (const stream of streams) {
-      try {
-        await this.#refuseEnded(stream);
-      } catch (error) {
-        if (error instanceof Refusal) stream.end();
-        // Memory is filled anew: it tells of everything again once it is whole.
-        else stream.leave();
-      }
-    }
-  }
-
-  /** @throws Refusal */
-  async #refuseEnded({ sessionId, accounts }: LiveStream): Promise<void> {
-    const { memory } = this.#deps.fleet;
-    if (!memory.whole) return;
-    const { session, user } = await liveSession(memory, sessionId);
-    if (this.#deps.clock.now() >= session.record.expiresAt) throw new Refusal('invalid_session');
-    for (const accountId of accounts) {
-      await neededRight(memory, user, { accountId, role: 'viewer' });
-      const isDisabled = memory.account(accountId)?.record.disabled === true;
-      if (isDisabled && !(await operatorRight(memory, user))) throw new Refusal('forbidden');
-    }
-  }
-
-  /** Runs while there are streams: heartbeats, what is watched, and sessions that expire. */
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    const { clock, leaving } = this.#deps;
-    let [beatAt, judgedAt] = [clock.monotonic(), clock.monotonic()];
-    while (this.#streams.size > 0 && !leaving.aborted) {
-      await clock.sleep(LIMITS.watchedReadsEveryMs, leaving);
-      await this.#readWatched();
-      this.#flushSoon();
-      const now = clock.monotonic();
-      if (now - beatAt >= BEAT_MS) {
-        for (const stream of this.#streams) stream.beat();
-        beatAt = now;
-      }
-      if (now - judgedAt >= EXPIRY_EVERY_MS) {
-        await this.#endIdle();
-        judgedAt = now;
-      }
-    }
-    this.#running = false;
-    this.#digests.clear();
-  }
-
-  async #readWatched(): Promise<void> {
-    const wanted = new Set<string>();
-    for (const { accounts, watched } of this.#streams) {
-      for (const account of accounts) for (const what of watched) wanted.add(`${account} ${what}`);
-    }
-    for (const key of this.#digests.keys()) if (!wanted.has(key)) this.#digests.delete(key);
-    for (const key of wanted) {
-      const [account = '', what] = key.split(' ') as [string, Watched];
-      const digest = await this.#digestOf(account, what);
-      if (digest === undefined) continue;
-      const before = this.#digests.get(key);
-      this.#digests.set(key, digest);
-      if (before !== undefined && before !== digest) this.#hintAll(account, what);
-    }
-  }
-
-  /** Undefined where it cannot be read now: the next round reads it again. */
-  async #digestOf(account: string, what: Watched): Promise<string | undefined> {
+  /** A stream is no use of its session, which may expire meanwhile; nothing in the store tells so. */
+  async #endExpired(): Promise<void> {
+    const { fleet, sessionUses } = this.#deps;
+    await judgeStreams(fleet, this.#streams);
     try {
-      return hash('sha256', JSON.stringify(await this.#deps.watched[what](account)), 'base64url');
-    } catch (error) {
-      if (!(error instanceof Refusal)) this.#deps.log.info({ err: error, what }, 'what a page watches cannot be read');
-      return undefined;
+      for (const stream of this.#streams) {
+        const session = fleet.memory.session(stream.sessionId);
+        if (session && (await sessionUses.isIdle(session))) stream.end();
+      }
+    } catch {
+      // The store is away: the others are judged in the next round.
     }
   }
+}
 
-  /** A stream is no use of its session. */
-  async #endIdle(): Promise<void> {
-    for (const stream of this.#streams) {
-      const session = this.#deps.fleet.memory.session(stream.sessionId);
-      const isIdle = session && (await this.#deps.sessionUses.isIdle(session).catch(() => false));
-      if (isIdle === true) stream.end();
-    }
-    await this.#judge(this.#streams);
+/** Many changes of one kind in an account are one; the records of users are told one by one. */
+function distinct(changes: readonly RecordChange[]): Iterable<RecordChange> {
+  const byKind = new Map<string, RecordChange>();
+  for (const change of changes) {
+    const of = 'accountId' in change ? change.accountId : 'id' in change ? change.id : '';
+    byKind.set(`${change.kind} ${of}`, change);
   }
+  return byKind.values();
 }

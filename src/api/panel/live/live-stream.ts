@@ -18,25 +18,34 @@ export class LiveStream implements Follower {
   readonly sessionId: string;
   readonly accounts: ReadonlySet<string>;
   readonly watched: ReadonlySet<Watched>;
+  /** As the last judgement found it. */
+  isOperator = false;
+  /** Nothing is sent while it is in doubt whether the session or a right has ended. */
+  isHeld = false;
+  /** The ids of the user's sessions: a session that has ended no longer tells whose it was. */
+  readonly #sessions: Set<string>;
   readonly #response: ServerResponse;
   /** By account and topic; `''` is for what belongs to no account. */
   #hints = new Map<string, { readonly account: string; readonly topic: Topic }>();
   #reset = false;
+  /** What is watched, as the page was last told of it, by account and topic. */
+  readonly #told = new Map<string, string>();
 
-  constructor({ userId, sessionId, accounts, watched }: Follower, response: ServerResponse) {
+  constructor(
+    { userId, sessionId, accounts, watched }: Follower,
+    sessions: Iterable<string>,
+    response: ServerResponse,
+  ) {
     this.userId = userId;
     this.sessionId = sessionId;
     this.accounts = accounts;
     this.watched = watched;
+    this.#sessions = new Set(sessions);
     this.#response = response;
   }
 
   get isOver(): boolean {
     return this.#response.destroyed || this.#response.writableEnded;
-  }
-
-  get hasNews(): boolean {
-    return this.#reset || this.#hints.size > 0;
   }
 
   hint(account: string, topic: Topic): void {
@@ -49,9 +58,27 @@ export class LiveStream implements Follower {
     this.#hints = new Map();
   }
 
+  /** @param userId whose session it is; undefined where it has ended. @returns whether it is one of the user's */
+  sessionChanged(sessionId: string, userId: string | undefined): boolean {
+    if (userId === undefined) return this.#sessions.delete(sessionId);
+    if (userId === this.userId) this.#sessions.add(sessionId);
+    return userId === this.userId;
+  }
+
+  /**
+   * What is watched was read. The first time, the page is told as well: it may have changed between the page's own read
+   * and this one.
+   */
+  wasRead(account: string, topic: Watched, digest: string): void {
+    const key = `${account} ${topic}`;
+    if (this.#told.get(key) === digest) return;
+    this.#told.set(key, digest);
+    this.hint(account, topic);
+  }
+
   /** Sends what was gathered, in one write. @param revision of the store that memory has reached */
   flush(revision: number): void {
-    if (!this.hasNews) return;
+    if (this.isHeld || (!this.#reset && this.#hints.size === 0)) return;
     const events = this.#reset
       ? [`event: reset\ndata: {}\n\n`]
       : Array.from(this.#hints.values(), (hint) => `event: hint\ndata: ${JSON.stringify(hint)}\n\n`);
@@ -70,13 +97,12 @@ export class LiveStream implements Follower {
     this.#write(`retry: 2000\nid: ${revision}\nevent: ready\ndata: {}\n\n`);
   }
 
-  /** The session has ended, or a right was lost. */
+  /** Ends a stream whose session has ended, or whose user has lost a right. */
   end(): void {
-    if (this.isOver) return;
-    this.#response.end('event: ended\ndata: {}\n\n');
+    if (!this.isOver) this.#response.end('event: ended\ndata: {}\n\n');
   }
 
-  /** The service leaves: the browser finds another replica. */
+  /** Ends it without a word: the browser comes back, perhaps to another replica. */
   leave(): void {
     if (!this.isOver) this.#response.end();
   }

@@ -66,12 +66,11 @@ async function monthSoFar(
 }
 
 /** GET /panel/v1/accounts/{accountId}/rate-limit. */
-export const readAccountRate = panelRoute(operations.readAccountRate, async ({ accountId }, { rateFill, watched }) => {
-  const { accounts } = await watched.limits(accountId);
-  const limited = accounts.find((account) => account.accountId === accountId);
+export const readAccountRate = panelRoute(operations.readAccountRate, async ({ accountId }, { watched }) => {
+  const { fill, limited } = await watched.limits(accountId);
   const body: operations.AccountRate = {
     most: LIMITS.requestsPerWindowMax,
-    fill: Math.min(1, Math.max(limited?.fill ?? 0, rateFill(accountId))),
+    fill,
     refused: limited?.refused ?? 0,
     refusedBy: (limited?.by ?? []).map(({ keyId, operation, refused }) => ({ keyId, operation, refused })),
     limitedSince: limited?.since === undefined ? null : dateTime(limited.since),

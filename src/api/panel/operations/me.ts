@@ -39,21 +39,26 @@ export const readMe = panelRoute(operations.readMe, async (request, services) =>
   const body = await bodyOf(signedIn, services);
   if ((user.record.rolesAt ?? 0) <= session.record.createdAt) return { status: 200, body };
   const renewed = await renew(request, services);
+  if (!renewed) return { status: 200, body };
   const cookie = setCookie(cookies, cookies.session, renewed.token, renewed.seconds);
   const { sessionId } = renewed;
   return { status: 200, headers: cookie, body: { ...body, session: { ...body.session, sessionId } } };
 });
 
-/** Begins a session in the place of the request's own, with the same end. */
+/**
+ * Begins a session in the place of the request's own, with the same end.
+ * @returns undefined where a replica renews the roles right now, by a token that must not get lost: the next request does it
+ */
 async function renew({ signedIn, origin }: PanelRequest<unknown>, { sessions, refreshTokens }: PanelServices) {
   const { user, session } = signedIn;
   const { method, browser, identity, expiresAt } = session.record;
   const drawn = sessions.draw({ userId: user.id, method, browser, ...(identity && { identity }) }, origin.at);
   const next = { ...drawn, record: { ...drawn.record, expiresAt } };
   // The provider's refresh token goes with the session, and the record of the old one goes with that.
-  const claimed = method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : undefined;
+  const claimed = method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
+  if (claimed === 'busy') return undefined;
   await sessions.begin(origin, next, () => true, session.id);
-  if (claimed) await refreshTokens.keep(next.sessionId, claimed.token);
+  if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
 }
 
@@ -69,9 +74,9 @@ export const changeMe = panelRoute(operations.changeMe, async (request, services
 /** POST /panel/v1/sign-out. */
 export const signOut = panelRoute(
   operations.signOut,
-  async ({ origin, signedIn, cookies }, { sessions, provider }) => {
+  async ({ origin, signedIn, cookies, inTime }, { sessions, provider }) => {
     const { user, session } = signedIn;
-    await sessions.end(origin, user.id, session.id);
+    await inTime(sessions.end(origin, user.id, session.id));
     const isOfProvider = session.record.method === 'provider';
     // Where the provider is away, one is signed out here all the same.
     const providerUrl = isOfProvider ? await provider?.client.endSessionUrl().catch(() => undefined) : undefined;

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { readLogoutForm } from '../request/logout-form.ts';
-import type { Identity } from '../../../domain/records/user-records.ts';
+import type { Identity, SessionRecord } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
 import type { ProviderUser } from '../../../domain/users/provider-users.ts';
 import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
+import type { LoggedOut } from '../../../oidc/logout-tokens.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import * as own from '../../contract/panel/own-sign-in.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
@@ -64,7 +64,10 @@ async function begun(
 export const signInByProvider = openRoute(
   operations.signInByProvider,
   async (request, services) => {
-    chargeAddress(request, services);
+    providerOf(services);
+    // The provider sends the browser back to the panel's own address: the cookie of the flow must be there.
+    const home = services.panel.url;
+    if (request.panelOrigin !== home) return onTo(request, home + operations.signInByProvider.path);
     try {
       const { url, headers } = await begun(request, services);
       return { status: 303, headers: ['Location', url, ...headers] };
@@ -125,13 +128,8 @@ async function linked(
 ): Promise<Reply> {
   const session = await request.optionalSession();
   if (session?.user.id !== linkedBy) return failedFor(request, 'expired');
-  try {
-    await services.providerUsers.link(request.userOrigin(session), linkedBy, user);
-  } catch (error) {
-    if (error instanceof Refusal) return failedFor(request, 'already_linked');
-    throw error;
-  }
-  return onTo(request, '/me');
+  const outcome = await services.providerUsers.link(request.userOrigin(session), linkedBy, user);
+  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome);
 }
 
 async function signedIn(
@@ -165,7 +163,7 @@ async function signedIn(
 function nameOf({ claims, subject }: ProviderAnswer): string {
   const named = [claims['name'], claims['preferred_username'], claims['email'], subject];
   const text = named.find((name): name is string => typeof name === 'string' && name.trim() !== '') ?? subject;
-  return [...text.toWellFormed().trim()].slice(0, LIMITS.userNameCodePointsMax).join('');
+  return Array.from(text.toWellFormed().trim()).slice(0, LIMITS.userNameCodePointsMax).join('');
 }
 
 /** POST /panel/v1/sign-in/provider/back-channel-logout: the provider itself calls it. */
@@ -173,29 +171,52 @@ export const signOutByProvider = openRoute(
   operations.signOutByProvider,
   async (request, services) => {
     const { client } = providerOf(services);
-    const token = await readLogoutForm(request.request);
-    if (token === undefined) throw new Refusal('invalid_request', 'A form with a logout_token is needed.');
-    const { issuer, subject, sid } = await client.readLogoutToken(token).catch((error: unknown) => {
+    const [token, ...others] = (await request.form()).getAll('logout_token');
+    if (token === undefined || others.length > 0) {
+      throw new Refusal('invalid_request', 'A form with one logout_token is needed.');
+    }
+    const out = await client.readLogoutToken(token).catch((error: unknown) => {
+      services.log.info({ err: error }, 'a logout token of the provider is refused');
       if (error instanceof ProviderFault && error.reason === 'unavailable') throw new HttpRefusal('overloaded');
       throw new Refusal('invalid_request', 'The logout_token is not valid.');
     });
-    const memory = await services.fleet.whole();
-    for (const user of memory.users()) {
-      for (const { id, record } of memory.sessionsOf(user.id)) {
-        const own = record.identity;
-        const isMeant = own?.issuer === issuer && (sid === undefined ? own.subject === subject : own.sid === sid);
-        if (isMeant) await services.sessions.end(request.originOf('muster'), user.id, id);
-      }
-    }
+    await request.inTime(endSessionsOf(request, services, out));
     return { status: 200, body: {} };
   },
   { foreign: true, deadlineMs: LIMITS.providerDeadlineMs },
 );
 
+/** A session whose `sid` the provider did not tell is told by the subject. */
+function isMeant({ issuer, subject, sid }: LoggedOut, own: SessionRecord['identity']): boolean {
+  if (own?.issuer !== issuer) return false;
+  const isSubject = own.subject === subject;
+  if (sid === undefined) return isSubject;
+  return own.sid === undefined ? isSubject : own.sid === sid && (subject === undefined || isSubject);
+}
+
+async function endSessionsOf(
+  { originOf }: OpenRequest<unknown>,
+  { fleet, sessions }: PanelServices,
+  out: LoggedOut,
+): Promise<void> {
+  const memory = await fleet.whole();
+  const meant = Array.from(memory.users()).flatMap(({ id }) =>
+    memory.sessionsOf(id).filter(({ record }) => isMeant(out, record.identity)),
+  );
+  for (const { id, record } of meant) {
+    await sessions.end(originOf('muster'), record.userId, id).catch((error: unknown) => {
+      // It has ended meanwhile.
+      if (!(error instanceof Refusal)) throw error;
+    });
+  }
+}
+
 /** POST /panel/v1/me/provider. */
 export const linkProvider = panelRoute(
   own.linkProvider,
   async (request, services) => {
+    const home = services.panel.url;
+    if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
     try {
       const { url, headers } = await begun(request, services, request.signedIn.user.id);
       return { status: 200, headers, body: { url } };

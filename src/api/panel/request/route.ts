@@ -62,8 +62,6 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly newestAudit: NewestAudit;
   readonly serviceState: ReadServiceState;
   readonly watched: WatchedReads;
-  /** How full the window of an account is, as this replica knows it: 0 to 1. */
-  readonly rateFill: (accountId: string) => number;
   readonly clock: Pick<Clock, 'now'>;
   readonly store: Pick<Store, 'get' | 'list'>;
   readonly pollIntervalSeconds: number;
@@ -136,6 +134,11 @@ export interface OpenRequest<Body> extends PanelIds {
   readonly userOrigin: (signedIn: SignedIn) => Origin;
   /** Bounds one step of many by the time of a whole request, in a route with a deadline of its own. */
   readonly inTime: OperatorRequest<unknown>['inTime'];
+  /**
+   * Reads the body as a form, for a route that takes no JSON.
+   * @throws Refusal `invalid_request`; HttpRefusal `payload_too_large` or `overloaded`
+   */
+  readonly form: () => Promise<URLSearchParams>;
   readonly request: IncomingMessage;
 }
 

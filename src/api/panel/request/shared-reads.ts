@@ -1,5 +1,5 @@
 import type { LimitedAccounts } from '../../../domain/limited-accounts/service.ts';
-import type { RateLimits } from '../../../domain/limited-accounts/limited-accounts.ts';
+import type { RateLimitedAccount } from '../../../domain/limited-accounts/limited-accounts.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Usage, Usages } from '../../../domain/metering/usage.ts';
 import type { Rollout, Rollouts } from '../../../domain/otel-config/rollout.ts';
@@ -14,6 +14,18 @@ const ACCOUNTS_KEPT_MAX = 500;
 interface Kept {
   readonly at: number;
   readonly value: Promise<object>;
+  isUnderWay: boolean;
+}
+
+/** What is read for all accounts together. */
+const EVERY_ACCOUNT = '';
+
+/** How near an account is to its rate limit. */
+export interface AccountLimits {
+  /** How full its window is, 0 to 1: as the replica sees it that sees the most. */
+  readonly fill: number;
+  /** Undefined where it is not limited, nor near it on any replica. */
+  readonly limited: RateLimitedAccount | undefined;
 }
 
 /** What memory does not hold of an account: each is at most `LIMITS.watchedReadsEveryMs` old. */
@@ -24,8 +36,8 @@ export interface WatchedReads extends Readonly<Record<Watched, (accountId: strin
   reviews(accountId: string): Promise<ReviewCounts>;
   /** The usage of this month. @throws Refusal `not_found`; StoreUnavailable; BadRecord */
   usage(accountId: string): Promise<Usage>;
-  /** Of all accounts. @throws StoreUnavailable; BadRecord */
-  limits(accountId: string): Promise<RateLimits>;
+  /** @throws StoreUnavailable; BadRecord */
+  limits(accountId: string): Promise<AccountLimits>;
   /** Forgets what was read of an account, after a change of it by this replica. */
   forget(accountId: string): void;
 }
@@ -36,11 +48,13 @@ interface WatchedReadsDeps {
   readonly countReviews: CountReviews;
   readonly usages: Usages;
   readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
+  /** How full the window of an account is, as this replica knows it: 0 to 1. */
+  readonly rateFill: (accountId: string) => number;
 }
 
 /** Reads for all viewers of an account together. */
 export function createWatchedReads(deps: WatchedReadsDeps): WatchedReads {
-  const { clock, rollouts, countReviews, usages, limitedAccounts } = deps;
+  const { clock, rollouts, countReviews, usages, limitedAccounts, rateFill } = deps;
   const shared = createSharedReads(deps);
   const monthOf = (): string => dayAt(clock.now()).slice(0, 7);
   return {
@@ -50,7 +64,11 @@ export function createWatchedReads(deps: WatchedReadsDeps): WatchedReads {
       shared.get(accountId, 'usage', () =>
         usages.read({ month: monthOf(), of: { accountId } }, async (work) => await work),
       ),
-    limits: (accountId) => shared.get(accountId, 'limits', () => limitedAccounts.current()),
+    async limits(accountId) {
+      const { accounts } = await shared.get(EVERY_ACCOUNT, 'limits', () => limitedAccounts.current());
+      const limited = accounts.find((account) => account.accountId === accountId);
+      return { fill: Math.min(1, Math.max(limited?.fill ?? 0, rateFill(accountId))), limited };
+    },
     forget: (accountId) => shared.forget(accountId),
   };
 }
@@ -64,7 +82,7 @@ export interface SharedReads {
 
 /**
  * What memory does not hold, read once for all viewers of an account: those who ask within `LIMITS.watchedReadsEveryMs`
- * get the same outcome. A failure is not kept.
+ * get the same outcome, and so do those who ask while a read is under way. A failure is not kept.
  */
 export function createSharedReads({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }): SharedReads {
   const byAccount = new Map<string, Map<Watched, Kept>>();
@@ -82,13 +100,17 @@ export function createSharedReads({ clock }: { readonly clock: Pick<Clock, 'mono
     get<T extends object>(accountId: string, what: Watched, read: () => Promise<T>): Promise<T> {
       const kept = keptOf(accountId);
       const before = kept.get(what);
-      if (before && clock.monotonic() - before.at < LIMITS.watchedReadsEveryMs) return before.value as Promise<T>;
+      const isFresh = before && clock.monotonic() - before.at < LIMITS.watchedReadsEveryMs;
+      if (before?.isUnderWay === true || isFresh === true) return before?.value as Promise<T>;
       const value = read();
-      const now: Kept = { at: clock.monotonic(), value };
+      const now: Kept = { at: clock.monotonic(), value, isUnderWay: true };
       kept.set(what, now);
-      value.catch(() => {
-        if (kept.get(what) === now) kept.delete(what);
-      });
+      value.then(
+        () => (now.isUnderWay = false),
+        () => {
+          if (kept.get(what) === now) kept.delete(what);
+        },
+      );
       return value;
     },
     forget(accountId) {

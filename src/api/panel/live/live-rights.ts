@@ -1,0 +1,47 @@
+import type { Fleet } from '../../../domain/fleet/fleet.ts';
+import type { FleetReader } from '../../../domain/fleet/reader.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { liveSession } from '../../../domain/sessions/guard.ts';
+import { operatorRight } from '../../../domain/users/roles.ts';
+import { refuseWithoutRight } from '../request/account-access.ts';
+import type { LiveStream } from './live-stream.ts';
+
+/**
+ * Ends the streams whose session has ended or whose user has lost a right, as soon as memory knows (A12). Memory may yet
+ * be behind what the stream's own request read of the store: a stream that memory refuses is held until the store itself
+ * was asked. Where the store does not answer, the browser comes back and is judged anew. Never throws.
+ */
+export async function judgeStreams(fleet: Fleet, streams: Iterable<LiveStream>): Promise<void> {
+  // Memory tells of everything again once it is filled.
+  if (!fleet.memory.whole) return;
+  const doubtful: LiveStream[] = [];
+  for (const stream of streams) {
+    if (await hasRights(fleet.memory, stream).catch(() => false)) continue;
+    stream.isHeld = true;
+    doubtful.push(stream);
+  }
+  if (doubtful.length === 0) return;
+  try {
+    const reader = await fleet.current();
+    for (const stream of doubtful) {
+      if (await hasRights(reader, stream)) stream.isHeld = false;
+      else stream.end();
+    }
+  } catch {
+    for (const stream of doubtful) if (stream.isHeld) stream.leave();
+  }
+}
+
+async function hasRights(reader: FleetReader, stream: LiveStream): Promise<boolean> {
+  try {
+    const { user } = await liveSession(reader, stream.sessionId);
+    for (const accountId of stream.accounts) {
+      await refuseWithoutRight(reader, user, { accountId, role: 'viewer' });
+    }
+    stream.isOperator = (await operatorRight(reader, user)) !== undefined;
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+import { LIMITS } from '../../../domain/limits.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { HttpRefusal, type Exchange } from '../../http/exchange.ts';
+import { BODY_LIMITS, readBody } from '../../http/request-body.ts';
+
+/**
+ * Reads a whole body that is a form, with the bounds of every body (H7).
+ * @throws Refusal `invalid_request`; HttpRefusal `payload_too_large` or `overloaded`
+ */
+export async function readForm(exchange: Exchange): Promise<URLSearchParams> {
+  const { request, response, principal, awaitedBodies: awaited } = exchange;
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded') {
+    throw new Refusal('invalid_request', 'The Content-Type must be application/x-www-form-urlencoded.');
+  }
+  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, awaited };
+  const body = await readBody(request, response, principal, limits);
+  switch (body.kind) {
+    case 'too_large':
+      throw new HttpRefusal('payload_too_large');
+    case 'overloaded':
+      throw exchange.overloaded();
+    case 'unreadable':
+      throw new Refusal('invalid_request', body.why);
+    case 'empty':
+      return new URLSearchParams();
+    case 'bytes':
+      return new URLSearchParams(body.bytes.toString());
+  }
+}

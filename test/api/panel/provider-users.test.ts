@@ -1,0 +1,277 @@
+import { SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { CLIENT_SECRET, RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
+import { ask, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { meOf, problemOf, signing, type Signing } from '../../support/panel/signing.ts';
+import { call, type Answer } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Links the identity that the provider names to the user of a session. @returns where the browser came to */
+async function linked(it: Signing, token: string): Promise<URL> {
+  const cookie = `muster_${it.origin.port}`;
+  const asked = await call(`${it.origin.origin}/panel/v1/me/provider`, {
+    method: 'POST',
+    body: {},
+    headers: { 'content-type': 'application/json', cookie: `${cookie}=${token}`, origin: it.origin.origin },
+  });
+  const browser = new RedirectedBrowser();
+  browser.keep(it.origin, asked.headers);
+  browser.set(it.origin, cookie, token);
+  const end = await browser.go(String(asked.body['url']), ({ pathname }) => ['/me', '/sign-in'].includes(pathname));
+  return end.url;
+}
+
+const unlinked = (it: Signing, token: string): Promise<Answer> =>
+  ask(it.panel, { token }, '/me/provider', { method: 'DELETE' });
+
+const passwordUser = (it: Signing): Promise<string> =>
+  putUser(it.panel.store, { name: 'Ann', record: { password: { hash: 'x', at: 1 } } });
+
+/** A logout token as the provider signs it. */
+const logoutToken = (it: Signing, { sub, sid }: { sub?: string; sid?: string }, jti: string): Promise<string> => {
+  const jwt = new SignJWT({
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    ...(sid !== undefined && { sid }),
+    ...(sub !== undefined && { sub }),
+  });
+  const { kid, privateKey } = it.provider.key;
+  return jwt
+    .setProtectedHeader({ alg: 'ES256', kid, typ: 'logout+jwt' })
+    .setIssuer(it.provider.issuer)
+    .setAudience('muster')
+    .setIssuedAt()
+    .setJti(jti)
+    .sign(privateKey);
+};
+
+const logOut = (origin: string, body: string, type = 'application/x-www-form-urlencoded'): Promise<Answer> =>
+  call(`${origin}/panel/v1/sign-in/provider/back-channel-logout`, {
+    method: 'POST',
+    headers: { 'content-type': type },
+    body,
+  });
+const form = (token: string): string => new URLSearchParams({ logout_token: token }).toString();
+
+onEachBackend('the users of a provider', (backend) => {
+  test('two first sign-ins of one person at once make one user', async () => {
+    await using it = await signing({ backend });
+    const both = await Promise.all([it.signIn(), it.signIn()]);
+    const bodies = await Promise.all(both.map(async ({ token }) => (await meOf(it, token)).body));
+    expect(bodies.map(({ userId }) => userId)).toEqual([bodies[0]?.['userId'], bodies[0]?.['userId']]);
+    expect(bodies[0]?.['userId']).toBeTypeOf('string');
+  });
+
+  test('an unlinked identity is another user, and takes its roles along; the last way to sign in stays', async () => {
+    await using it = await signing({ backend });
+    const userId = await passwordUser(it);
+    const { token } = await signedIn(it.panel.store, userId);
+    expect((await linked(it, token)).pathname).toBe('/me');
+    // The change of the roles gives the session another token, in the same browser.
+    const me = await meOf(it, token);
+    expect(me.body).toMatchObject({ accounts: [{ role: 'viewer' }], methods: { provider: true } });
+    const next = /^muster_\d+=([^;]+)/.exec(me.headers.getSetCookie()[0] ?? '')?.[1] ?? token;
+    expect((await unlinked(it, next)).status).toBe(204);
+    expect((await meOf(it, next)).body).toMatchObject({ userId, accounts: [], methods: { provider: false } });
+    const stranger = await it.signIn();
+    const { body } = await meOf(it, stranger.token);
+    expect(body['userId']).not.toBe(userId);
+    const refused = await unlinked(it, stranger.token ?? '');
+    expect([refused.status, refused.body['error']]).toMatchObject([400, { code: 'invalid_request' }]);
+  });
+
+  test(`a user has at most ${LIMITS.identitiesPerUserMax} identities`, async () => {
+    await using it = await signing({ backend });
+    const identities = Array.from({ length: LIMITS.identitiesPerUserMax }, (_, index) => ({
+      issuer: 'https://elsewhere.example.com',
+      subject: `ann ${index}`,
+    }));
+    const full = await putUser(it.panel.store, { record: { identities } });
+    expect(problemOf(await linked(it, (await signedIn(it.panel.store, full)).token))).toBe('too_many');
+    const last = await putUser(it.panel.store, { record: { identities: identities.slice(1) } });
+    expect((await linked(it, (await signedIn(it.panel.store, last)).token)).pathname).toBe('/me');
+  });
+
+  test('a link that another user’s session ends links nothing', async () => {
+    await using it = await signing({ backend });
+    const ann = await signedIn(it.panel.store, await passwordUser(it));
+    const bob = await signedIn(it.panel.store, await passwordUser(it));
+    const cookie = `muster_${it.origin.port}`;
+    const asked = await call(`${it.origin.origin}/panel/v1/me/provider`, {
+      method: 'POST',
+      body: {},
+      headers: { 'content-type': 'application/json', cookie: `${cookie}=${ann.token}`, origin: it.origin.origin },
+    });
+    const browser = new RedirectedBrowser();
+    browser.keep(it.origin, asked.headers);
+    browser.set(it.origin, cookie, bob.token);
+    const { url } = await browser.go(String(asked.body['url']), ({ pathname }) => pathname === '/sign-in');
+    expect(problemOf(url)).toBe('expired');
+    for (const one of [ann, bob])
+      expect((await meOf(it, one.token)).body).toMatchObject({ methods: { provider: false } });
+  });
+
+  test('mapped roles end after an hour for every session; given ones stay', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    await it.provider.set({ groups: ['owners', 'platform'] });
+    const accounts = [{ accountId: it.accountId, role: 'viewer' as const }];
+    const userId = await putUser(it.panel.store, { accounts, record: { password: { hash: 'x', at: 1 } } });
+    await linked(it, (await signedIn(it.panel.store, userId)).token);
+    const { token } = await signedIn(it.panel.store, userId);
+    const read = async (): Promise<unknown[]> => {
+      const { body } = await meOf(it, token);
+      return [body['operator'], (body['accounts'] as { role: string }[]).map(({ role }) => role)];
+    };
+    expect(await read()).toEqual([true, ['owner']]);
+    clock.advance(59 * MINUTE_MS);
+    expect(await read()).toEqual([true, ['owner']]);
+    clock.advance(2 * MINUTE_MS);
+    expect(await read()).toEqual([false, ['viewer']]);
+  });
+
+  test('who is gone from the provider is out within the hour, and the session is removed', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const { token } = await it.signIn();
+    const { body } = await meOf(it, token);
+    const { sessionId } = body['session'] as { sessionId: string };
+    expect(await it.panel.store.get(KEYS.refresh(sessionId))).toBeDefined();
+    await it.provider.set({ gone: true });
+    clock.advance(50 * MINUTE_MS);
+    await until(async () => {
+      clock.advance(1000);
+      return (await it.panel.store.get(KEYS.refresh(sessionId))) === undefined;
+    });
+    expect((await meOf(it, token)).status).toBe(200);
+    clock.advance(11 * MINUTE_MS);
+    expect((await meOf(it, token)).status).toBe(401);
+    clock.advance(10 * MINUTE_MS);
+    await until(async () => {
+      clock.advance(1000);
+      return (await it.panel.store.get(KEYS.session(sessionId))) === undefined;
+    });
+  });
+
+  test('the refresh token goes on with a session that gets another token', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    let { token } = await it.signIn();
+    const read = async (): Promise<Answer> => {
+      const me = await meOf(it, token);
+      token = /^muster_\d+=([^;]+)/.exec(me.headers.getSetCookie()[0] ?? '')?.[1] ?? token;
+      return me;
+    };
+    // Each time the roles differ, and the session gets another token.
+    for (const [group, role] of [
+      ['owners', 'owner'],
+      ['staff', 'viewer'],
+    ] as const) {
+      await it.provider.set({ groups: [group] });
+      clock.advance(50 * MINUTE_MS);
+      await until(async () => {
+        clock.advance(1000);
+        return JSON.stringify((await read()).body['accounts']).includes(`"${role}"`);
+      });
+    }
+    expect((await read()).status).toBe(200);
+  });
+
+  test('a logout at the provider ends the session on every replica at once', async () => {
+    if (backend.name === 'sqlite') return;
+    await using it = await signing({ backend });
+    await using second = await it.replica();
+    const { token } = await it.signIn();
+    await until(async () => (await ask(second, { token: token ?? '' }, '/me')).status === 200);
+    expect((await logOut(it.panel.muster.panel, form(await logoutToken(it, { sub: 'ann' }, 'a')))).status).toBe(200);
+    expect((await ask(second, { token: token ?? '' }, '/me')).status).toBe(401);
+  });
+
+  test('whoever signs out at the provider is signed out here by it', async () => {
+    await using it = await signing({ backend });
+    const { browser, token } = await it.signIn();
+    const other = await it.signIn();
+    const page = await browser.go(`${it.provider.issuer}/session/end?client_id=muster`);
+    const [, xsrf = ''] = /name="xsrf" value="(\w+)"/.exec(await page.response.text()) ?? [];
+    await browser.go(`${it.provider.issuer}/session/end/confirm`, () => true, { xsrf, logout: 'yes' });
+    await until(async () => (await meOf(it, token)).status === 401);
+    expect((await meOf(it, other.token)).status).toBe(200);
+  });
+
+  test('a logout of one session at the provider leaves the others, and other people', async () => {
+    await using it = await signing({ backend });
+    const [here, there] = [await it.signIn(), await it.signIn()];
+    const sidOf = async (token: string | undefined): Promise<string> => {
+      const { sessionId } = (await meOf(it, token)).body['session'] as { sessionId: string };
+      const entry = await it.panel.store.get(KEYS.session(sessionId));
+      return (JSON.parse(entry?.value ?? '') as { identity: { sid: string } }).identity.sid;
+    };
+    const sid = await sidOf(here.token);
+    expect(await sidOf(there.token)).not.toBe(sid);
+    const { panel } = it.panel.muster;
+    expect((await logOut(panel, form(await logoutToken(it, { sub: 'bob', sid }, 'a')))).status).toBe(200);
+    expect((await meOf(it, here.token)).status).toBe(200);
+    const answer = await logOut(panel, form(await logoutToken(it, { sid }, 'b')));
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect([(await meOf(it, here.token)).status, (await meOf(it, there.token)).status]).toEqual([401, 200]);
+    const good = form(await logoutToken(it, { sub: 'ann' }, 'c'));
+    for (const [body, type] of [
+      [good, 'application/json'],
+      [`${good}&${good}`, undefined],
+      ['', undefined],
+      [form('x'.repeat(70_000)), undefined],
+    ] as const) {
+      expect((await logOut(panel, body, type)).status).toBeGreaterThanOrEqual(400);
+    }
+    expect((await meOf(it, there.token)).status).toBe(200);
+    expect((await logOut(panel, good)).status).toBe(200);
+    expect((await meOf(it, there.token)).status).toBe(401);
+  });
+
+  test('a panel that is opened by another address leads to its own first; a provider that was away is asked again', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const other = await fetch(`${it.panel.muster.panel}/panel/v1/sign-in/provider`, { redirect: 'manual' });
+    expect([other.status, other.headers.get('location')]).toEqual([
+      303,
+      `${it.origin.origin}/panel/v1/sign-in/provider`,
+    ]);
+    await it.provider.set({ down: true });
+    expect(problemOf((await it.signIn()).at)).toBe('provider_unavailable');
+    await it.provider.set({ down: false });
+    // It is not asked again at once.
+    expect(problemOf((await it.signIn()).at)).toBe('provider_unavailable');
+    clock.advance(2000);
+    expect(problemOf((await it.signIn()).at)).toBeNull();
+  });
+
+  test('no log has a code, a token or the client’s secret', async () => {
+    await using it = await signing({ backend });
+    const browser = new RedirectedBrowser();
+    const begun = await browser.go(`${it.origin.origin}/panel/v1/sign-in/provider`, ({ pathname }) =>
+      pathname.endsWith('/callback'),
+    );
+    const forged = new URL(begun.url);
+    forged.searchParams.set('code', 'the-code-of-somebody');
+    const { url } = await browser.go(forged.href, ({ pathname }) => pathname === '/sign-in');
+    expect(problemOf(url)).toBe('provider_refused');
+    const { token } = await it.signIn();
+    await logOut(it.panel.muster.panel, form('a.b.c'));
+    const log = it.panel.muster.logged.join('');
+    expect(log).toContain('a sign-in at the provider failed');
+    expect(log).toContain('invalid_grant');
+    const secrets = [
+      CLIENT_SECRET,
+      'the-code-of-somebody',
+      begun.url.searchParams.get('code') ?? '',
+      token ?? '',
+      'a.b.c',
+    ];
+    expect(secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([]);
+  });
+});
