@@ -117,6 +117,8 @@ export class Live {
     this.#address = address;
     const source = new EventSource(address);
     this.#source = source;
+    // What changed between the page's read and the first line of the stream is in no hint.
+    source.addEventListener('ready', () => this.#hear({ account: undefined, topic: undefined }), { once: true });
     source.addEventListener('hint', ({ data }: MessageEvent<string>) => this.#hear(JSON.parse(data) as LiveEvent));
     source.addEventListener('reset', () => this.#hear({ account: undefined, topic: undefined }));
     source.addEventListener('ended', () => this.#end());

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Unreachable } from '../api/client.ts';
 import { common } from '../text/common.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { NoAccount } from '../pages/home.tsx';
@@ -43,7 +44,9 @@ export function CurrentPage({ route }: { route: Route }) {
     let isWanted = true;
     LOADERS[page]?.().then(
       (Page) => isWanted && setLoaded({ page, Page }),
-      (error: unknown) => isWanted && setLoaded({ page, error }),
+      // A browser rejects with a TypeError where it cannot fetch a module.
+      (error: unknown) =>
+        isWanted && setLoaded({ page, error: error instanceof TypeError ? new Unreachable() : error }),
     );
     return () => {
       isWanted = false;

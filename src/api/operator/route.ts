@@ -96,7 +96,11 @@ export interface OperatorRequest<Body> extends PathIds {
 export interface OperatorRoute<Shape extends z.core.$ZodShape> extends Operation<Shape> {
   /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
   readonly deadlineMs?: number;
-  handle(request: OperatorRequest<z.infer<z.ZodObject<Shape>>>, services: OperatorServices): Promise<Reply> | Reply;
+  handle(
+    this: void,
+    request: OperatorRequest<z.infer<z.ZodObject<Shape>>>,
+    services: OperatorServices,
+  ): Promise<Reply> | Reply;
 }
 
 /** The route of an operation. */

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { reviewIndexSchema, reviewSchema, SEVERITIES, type ReviewRecord } from '../records/review-records.ts';
+import { reviewIndexSchema, reviewSchema, type ReviewRecord, type SEVERITIES } from '../records/review-records.ts';
 import { Refusal } from '../refusal.ts';
 
 type Severity = (typeof SEVERITIES)[number];

@@ -63,7 +63,9 @@ onEachBackend('an account in the panel', (backend) => {
       const asked = await ask(panel, viewer, pathOf(path, accountId), request);
       expect([id, asked.status, codeOf(asked)]).toEqual([id, 403, 'forbidden']);
     }
-    for (const { id, method, path, access } of OPERATIONS.filter(({ access: of }) => of !== undefined)) {
+    for (const { id, method, path, access } of OPERATIONS.filter(
+      ({ access: of }) => of !== undefined && of !== 'anyone',
+    )) {
       const request = { method: method.toUpperCase(), ...(method !== 'get' && { body: {} }) };
       const asked = await ask(panel, undefined, pathOf(path, accountId), request);
       expect([id, access, asked.status, codeOf(asked)]).toEqual([id, access, 401, 'invalid_session']);
@@ -141,8 +143,11 @@ onEachBackend('an account in the panel', (backend) => {
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, index) => save(`https://n${index}.example.com`, now.body['tag'])),
     );
-    expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
-    const [winner] = all.filter(({ status }) => status === 200);
+    expect(all.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200,
+      ...Array.from({ length: 19 }, () => 409),
+    ]);
+    const winner = all.find(({ status }) => status === 200);
     expect((await ask(panel, owner, at)).body).toMatchObject({ endpoint: winner?.body['endpoint'] });
     expect((await save('https://any.example.com')).status).toBe(200);
   });
@@ -169,10 +174,7 @@ onEachBackend('an account in the panel', (backend) => {
     const whole = (await page('limit=200')) as unknown as Page;
     expect(whole.entries.length).toBeGreaterThanOrEqual(8);
     expect(whole.entries.map(({ at }) => at)).toEqual(
-      whole.entries
-        .map(({ at }) => at)
-        .sort()
-        .reverse(),
+      whole.entries.map(({ at }) => at).toSorted((a, b) => (a < b ? 1 : -1)),
     );
     for (const limit of [1, 2, 3, 5]) {
       const read: Page['entries'] = [];

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import process from 'node:process';
-import Provider, { type Configuration, type JWK } from 'oidc-provider';
+import OpenIdProvider, { type Configuration, type JWK } from 'oidc-provider';
 
 /*
  * An OpenID Connect provider, as a process of its own: what it is asked at `/control` says who signs in, in which groups,
@@ -33,7 +33,7 @@ const address = server.address();
 const issuer = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
 let provider = made();
 
-function made(): Provider {
+function made(): OpenIdProvider {
   const configuration: Configuration = {
     clients: [
       {
@@ -71,9 +71,14 @@ function made(): Provider {
       rpInitiatedLogout: { enabled: true },
       backchannelLogout: { enabled: true },
     },
+    // Its own refuses addresses of this machine.
+    fetch: (url, options = {}) => {
+      const { dispatcher: _own, ...rest } = options as RequestInit & { dispatcher?: unknown };
+      return fetch(url, rest);
+    },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
   };
-  return new Provider(issuer, configuration);
+  return new OpenIdProvider(issuer, configuration);
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

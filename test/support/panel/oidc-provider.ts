@@ -43,7 +43,7 @@ export interface TestProvider extends AsyncDisposable {
 export async function startProvider(redirectUri: string): Promise<TestProvider> {
   const key = signingKey('first');
   const child = spawn(process.execPath, [join(import.meta.dirname, 'oidc-provider-main.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     env: { PATH: process.env['PATH'], NODE_NO_WARNINGS: '1' },
   });
   guard(child);

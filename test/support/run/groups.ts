@@ -95,6 +95,7 @@ export const QUICK: readonly string[] = [
   'test/domain/review-queue/capacity.test.ts',
   'test/domain/status-history/clock-trust.test.ts',
   'test/domain/status-history/day-record.test.ts',
+  'test/domain/users/mapped-roles.test.ts',
   'test/fleet/parts.test.ts',
   'test/metrics/buffered-histogram.test.ts',
   'test/monitoring/dashboards.test.ts',

@@ -139,8 +139,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 
   test('after the sign-out, back shows nothing; the password signs in again', async () => {
-    const visitor = await operatorVisit(browser, muster, 'out@example.com');
-    await using _visitor = visitor;
+    await using visitor = await operatorVisit(browser, muster, 'out@example.com');
     const { page } = visitor;
     await openPage(page, muster, `/accounts/${account.accountId}/keys`, /Last used/);
     await press(page.getByRole('button', { name: 'Sign out' }));

@@ -4,7 +4,7 @@ import { APP_ID, count, described, numberInQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
 import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
-import { readUsage } from '../operator/usage.ts';
+import { monthQuery, readUsage } from '../operator/usage.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../operator/api-keys.ts';
 import { atPanel } from './derived.ts';
 
@@ -107,7 +107,7 @@ export const countReviews = operation({
 });
 
 const monthOfAccount = z.object({
-  month: readUsage.query?.shape['month'] ?? z.string(),
+  month: monthQuery.shape.month,
   format: described(z.enum(['json', 'csv', 'events']), 'A download in another format than JSON.', 'csv').optional(),
 });
 export const readAccountUsage = atPanel(readUsage, 'viewer', {

@@ -156,6 +156,6 @@ export const signOutByProvider = operation({
   description:
     'The provider calls this (OpenID Connect Back-Channel Logout 1.0): a form with a `logout_token`. It ends the ' +
     'sessions that began with the identity or with the provider’s session.',
-  errors: ['not_found', 'invalid_request', 'overloaded'],
+  errors: ['not_found', 'invalid_request', 'payload_too_large', 'overloaded'],
   answers: [{ status: 200, description: 'The sessions have ended.', schema: z.object({}) }],
 });

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import type { GroupRule } from '../../../src/config/panel.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { mappedRoles, sameRoles } from '../../../src/domain/users/mapped-roles.ts';
+
+const AT = 1_767_225_600_000;
+const [ACME, OTHER] = ['a1b2c3d4e5f6g7h8', 'z1b2c3d4e5f6g7h8'];
+const RULES: readonly GroupRule[] = [
+  { group: 'platform', role: 'operator' },
+  { group: 'owners', role: 'owner', accountId: ACME },
+  { group: 'staff', role: 'viewer', accountId: ACME },
+  { group: 'staff', role: 'viewer', accountId: OTHER },
+];
+const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `g${index}`);
+
+describe('the roles that groups give', () => {
+  test.each<[says: string, claim: unknown, expected: unknown]>([
+    ['no group, no role', [], { operator: false, accounts: [], at: AT }],
+    ['an unknown group gives none', ['strangers'], { operator: false, accounts: [], at: AT }],
+    ['a group gives the role of operator', ['platform'], { operator: true, accounts: [], at: AT }],
+    [
+      'a group may give roles on several accounts',
+      ['staff'],
+      {
+        operator: false,
+        accounts: [
+          { accountId: ACME, role: 'viewer' },
+          { accountId: OTHER, role: 'viewer' },
+        ],
+        at: AT,
+      },
+    ],
+    [
+      'the greater of two roles counts, in whatever order they come',
+      ['staff', 'owners'],
+      {
+        operator: false,
+        accounts: [
+          { accountId: ACME, role: 'owner' },
+          { accountId: OTHER, role: 'viewer' },
+        ],
+        at: AT,
+      },
+    ],
+    ['the name of an account is no group of it', [ACME, 'acme'], { operator: false, accounts: [], at: AT }],
+    ['case makes a difference', ['Platform'], { operator: false, accounts: [], at: AT }],
+    ['as many groups as there may be', many(LIMITS.groupsMax), { operator: false, accounts: [], at: AT }],
+    ['one too many', many(LIMITS.groupsMax + 1), 'groups_too_many'],
+    ['a group of 256 characters', ['x'.repeat(256)], { operator: false, accounts: [], at: AT }],
+    ['a group of 257', ['x'.repeat(257)], 'groups_too_many'],
+    ['a group that is no text', ['platform', 7], 'groups_too_many'],
+    ['no claim', undefined, 'groups_missing'],
+    ['null', null, 'groups_missing'],
+    ['a text', 'platform', 'groups_missing'],
+    ['an object', { 0: 'platform' }, 'groups_missing'],
+  ])('%s', (_says, claim, expected) => {
+    expect(mappedRoles(claim, RULES, AT)).toEqual(expected);
+  });
+
+  test('without rules no claim is asked for', () => {
+    expect(mappedRoles(undefined, [], AT)).toEqual({ operator: false, accounts: [], at: AT });
+  });
+
+  test('two computations are compared without their instants', () => {
+    const one = { operator: false, accounts: [{ accountId: ACME, role: 'viewer' as const }], at: 1 };
+    expect(sameRoles(one, { ...one, at: 2 })).toBe(true);
+    expect(sameRoles(one, { ...one, operator: true })).toBe(false);
+    expect(sameRoles(one, { ...one, accounts: [] })).toBe(false);
+    expect(sameRoles(undefined, { operator: false, accounts: [], at: 3 })).toBe(true);
+  });
+});
