@@ -97,6 +97,7 @@ test('an account that is not Enterprise rolls out to nobody, but keeps its revis
     pending: 0,
     stale: 0,
     failures: [],
+    failuresByError: [],
   });
 });
 

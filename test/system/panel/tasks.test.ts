@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const key = await dialog().locator('.secret code').first().innerText();
     expect((await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(200);
     await press(dialog().getByRole('button', { name: 'I have kept the key' }));
-    await press(button('Revoke ci'));
+    await press(page.getByRole('button', { name: 'Revoke ci', exact: true }));
     await dialog().getByRole('textbox').fill('ci');
     await press(dialog().getByRole('button', { name: 'Revoke' }));
     await expect.poll(async () => (await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(401);
