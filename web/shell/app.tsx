@@ -4,12 +4,13 @@ import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
 import { LinkPage } from '../pages/door/link.tsx';
 import { SignInPage } from '../pages/door/sign-in.tsx';
+import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
-import { Failed, Loading } from '../ui/state.tsx';
+import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
 import { CurrentPage } from './pages.tsx';
 import { routeOf, type Route } from './router.ts';
-import { SessionProvider, type Session } from './session.tsx';
+import { roleOn, SessionProvider, type Session } from './session.tsx';
 import { Toasts, useToasts } from './toasts.tsx';
 
 /** The panel: the doors for those who are not signed in, and the pages for those who are. */
@@ -73,8 +74,9 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
   }, [isKnown, live, reloadMe]);
   const accountId = useShownAccount(route, me);
   useEffect(() => {
-    if (isKnown) live.follow({ account: accountId ?? '', watch: watchedOn(route) });
-  }, [isKnown, live, accountId, route]);
+    // A stream that has ended is opened anew once it is known who the user is now, and what he may see.
+    if (me) live.follow({ account: mayRead(me, accountId) ? accountId : '', watch: watchedOn(route) });
+  }, [me, live, accountId, route]);
 
   if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
   const signOut = (): void => {
@@ -92,12 +94,19 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
             {navigation.disabled}
           </div>
         )}
-        <CurrentPage route={route} />
+        {'accountId' in route && !mayRead(me, route.accountId) ? (
+          <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
+        ) : (
+          <CurrentPage route={route} />
+        )}
       </Frame>
       <Toasts toasts={toasts} />
     </SessionProvider>
   );
 }
+
+const mayRead = (me: Me, accountId: string | undefined): accountId is string =>
+  accountId !== undefined && roleOn(me, accountId) !== undefined;
 
 /** The account of the page, or the one that was shown last. */
 function useShownAccount(route: Route, me: Me | undefined): string | undefined {
