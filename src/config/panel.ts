@@ -66,12 +66,14 @@ function refusePlainHttp(values: Environment, { host }: Listen): void {
   if (url === undefined) {
     throw new ConfigError('MUSTER_PANEL_URL: with a panel that is not on a loopback address it must be set');
   }
-  if (isLoopbackUrl(new URL(url))) {
+  const isTls = values.MUSTER_PANEL_TLS_CERT_FILE !== undefined;
+  // A container listens on all addresses, and its port may be published on this machine alone.
+  if (isLoopbackUrl(new URL(url)) && !(isTls && url.startsWith('https:'))) {
     throw new ConfigError(
       'MUSTER_PANEL_URL: it names this machine, and MUSTER_PANEL_LISTEN is not on a loopback address',
     );
   }
-  if (values.MUSTER_PANEL_TLS_CERT_FILE !== undefined || values.MUSTER_TRUSTED_PROXIES !== undefined) return;
+  if (isTls || values.MUSTER_TRUSTED_PROXIES !== undefined) return;
   throw new ConfigError(
     'MUSTER_PANEL_LISTEN: plain HTTP is for a loopback address; set MUSTER_PANEL_TLS_CERT_FILE and its key, or ' +
       'MUSTER_TRUSTED_PROXIES where a proxy speaks TLS before it',

@@ -55,12 +55,16 @@ export function createRenewRoles(deps: RenewRolesDeps): (signal: AbortSignal) =>
     const due = dueUsers(await deps.fleet.whole(), deps.clock.now());
     for (const one of due.filter(({ ageMs }) => ageMs > REMOVED_MS)) await ended(deps, one);
     const renewable = due.filter(({ ageMs }) => ageMs <= REMOVED_MS);
+    let fault: unknown;
     for (let start = 0; start < renewable.length && !signal.aborted; start += TOGETHER_MAX) {
       const some = renewable.slice(start, start + TOGETHER_MAX);
       const results = await Promise.allSettled(some.map((one) => renewed(deps, one)));
-      const failed = results.find((result) => result.status === 'rejected');
-      if (failed) throw failed.reason;
+      const failed = results.filter((result) => result.status === 'rejected');
+      fault ??= failed[0]?.reason;
+      // One user's fault holds up no other; where all fail, the provider is away.
+      if (failed.length === some.length) break;
     }
+    if (fault !== undefined) throw fault;
   };
 }
 

@@ -80,8 +80,10 @@ test('on etcd the prefix is /muster/, the history is its own, the quota etcd’s
   });
 });
 
-test('an empty variable is one that is not set', () => {
-  expect(readConfig(Object.fromEntries(VARIABLES.map((name) => [name, ''])))).toEqual(readConfig({}));
+test('an empty variable is one that is not set, but for the panel, which it turns off', () => {
+  const others = VARIABLES.filter((name) => name !== 'MUSTER_PANEL_LISTEN');
+  expect(readConfig(Object.fromEntries(others.map((name) => [name, ''])))).toEqual(readConfig({}));
+  expect(readConfig({ MUSTER_PANEL_LISTEN: '' })).toMatchObject({ panel: undefined, listen: { panel: undefined } });
 });
 
 describe('a good value is taken', () => {

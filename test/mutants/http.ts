@@ -90,7 +90,7 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'answers may be kept by a cache',
     file: 'src/api/http/exchange.ts',
-    search: `    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    search: `    const all = ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content`,
     replacement: `    const all = ['X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content`,

@@ -282,6 +282,8 @@ describe('a record that the commit before wrote', () => {
 /** The shapes that have new fields since: an older version keeps them, as its schemas are loose (ADR 0023). */
 const ADDED: Readonly<Record<string, string>> = {
   'format {format:number}': 'format {format:number,storeId:string}',
+  'd/a/*/key/* {name:string,hash:string,createdAt:number}':
+    'd/a/*/key/* {name:string,hash:string,createdAt:number,createdBy:string}',
 };
 
 /** The shapes that are new since: an older version keeps them, and passes them over. */

@@ -62,7 +62,7 @@ const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEA
 
 /**
  * The listener of the panel: its pages, and `/panel/v1` for them. The order of the checks: the host, the page that
- * sends it, the session, the user's rate on the account, the right, the body.
+ * sends it, the session, the right, the user's rate on the account, the body.
  */
 export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const { services, pages } = deps;
@@ -177,8 +177,14 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     const signedIn = await services.sessions.authenticate(token, isUse);
     const { user, reader } = signedIn;
     exchange.authenticated(`user:${user.id}`);
+    try {
+      await refuseWithoutRight(reader, user, need);
+    } catch (error) {
+      // Else whoever names another account each time would have a rate for each.
+      charge(user.id, 'signed-in');
+      throw error;
+    }
     charge(user.id, need);
-    await refuseWithoutRight(reader, user, need);
     return signedIn;
   }
 

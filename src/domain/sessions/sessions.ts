@@ -103,7 +103,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
-        return { ...(await beginning(session, user, replaced)), result: user };
+        const step = await beginning(session, user, replaced);
+        // The user's record is written as it is: a reset, a new password or a disabling at the same instant conflicts with
+        // this sign-in, and ends it with the other sessions.
+        return { ...step, write: [...(step.write ?? []), put(KEYS.user(user.id), user.record)], result: user };
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),

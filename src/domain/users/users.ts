@@ -71,9 +71,9 @@ export function createUsers(deps: MutationDeps): Users {
       return users.sort((a, b) => (a.name === b.name ? (a.userId < b.userId ? -1 : 1) : a.name < b.name ? -1 : 1));
     },
     async byLogin(login) {
-      const entry = await store.get(loginKey(login));
-      if (!entry) return undefined;
-      return await (await fleet.current()).user(parseRecord(userLocatorSchema, entry).record.userId);
+      // Both are read for a name that nobody has, too: the time of the answer would tell it.
+      const [entry, reader] = await Promise.all([store.get(loginKey(login)), fleet.current()]);
+      return entry && (await reader.user(parseRecord(userLocatorSchema, entry).record.userId));
     },
     change: (origin, userId, patch) => change(deps, origin, userId, patch),
   };

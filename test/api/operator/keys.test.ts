@@ -47,7 +47,16 @@ onEachBackend('API keys', (backend) => {
     expect((await apps(apiKey)).status).toBe(200);
     const listed = await operate(`/accounts/${accountId}/api-keys`);
     expect(listed.body).toEqual({
-      apiKeys: [{ keyId, name: 'ci', createdAt, expiresAt: null, lastUsedAt: expect.any(String) as string }],
+      apiKeys: [
+        {
+          keyId,
+          name: 'ci',
+          createdAt,
+          expiresAt: null,
+          lastUsedAt: expect.any(String) as string,
+          createdBy: 'operator',
+        },
+      ],
     });
     expect(listed.text).not.toContain(apiKey.slice(-49));
   });

@@ -75,6 +75,10 @@ onEachBackend('the rollout of a configuration', (backend) => {
       pending: 2,
       stale: 0,
       failures,
+      failuresByError: [
+        { error: '', devices: 1 },
+        { error: 'no route', devices: 1 },
+      ],
     });
 
     await acknowledge(second, { revision: 1, status: 'applied' });
@@ -115,7 +119,8 @@ onEachBackend('the rollout of a configuration', (backend) => {
     await setOtel(muster, owner.apiKey);
     await acknowledge(one, { revision: 1, status: 'failed' });
     await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
-    const nobody = { revision: 1, devices: 0, applied: 0, failed: 0, pending: 0, stale: 0, failures: [] };
+    const nothing = { applied: 0, failed: 0, pending: 0, stale: 0, failures: [], failuresByError: [] };
+    const nobody = { revision: 1, devices: 0, ...nothing };
     expect(await rollout(owner)).toEqual(nobody);
     await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
     expect(await rollout(owner)).toMatchObject({ devices: 1, failed: 1 });

@@ -44,7 +44,10 @@ export const signInByPassword = openRoute(operations.signInByPassword, async (re
     signIns.failed(attempt);
     throw new Refusal('sign_in_failed');
   }
-  if (user.record.passkeys.length > 0) return await askForPasskey(request, services, user, stored);
+  if (user.record.passkeys.length > 0) {
+    signIns.release(attempt);
+    return await askForPasskey(request, services, user, stored);
+  }
   const holds = ({ record }: UserEntry): boolean => record.password?.hash === stored;
   const headers = await beginSession(request, services, { userId: user.id, method: 'password' }, holds);
   return { status: 200, headers, body: { next: 'signed-in' } };

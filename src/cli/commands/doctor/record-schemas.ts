@@ -31,6 +31,17 @@ import {
 } from '../../../domain/records/records.ts';
 import { activeKeySchema, replicaSchema, rewrappedSchema } from '../../../domain/records/replica-records.ts';
 import { reviewIndexSchema, reviewSchema } from '../../../domain/records/review-records.ts';
+import {
+  linkSchema,
+  membersSchema,
+  operatorsSchema,
+  refreshSchema,
+  sessionSchema,
+  sessionUsesSchema,
+  signInsSchema,
+  userLocatorSchema,
+  userSchema,
+} from '../../../domain/records/user-records.ts';
 
 const at = z.looseObject({ at: z.int().min(0) });
 
@@ -45,6 +56,17 @@ export const RECORD_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   'd/a/*/otel': otelSchema,
   'd/a/*/tally': countersSchema,
   'd/a/*/seen': lastSeenSchema,
+  'd/a/*/members': membersSchema,
+  'd/o': operatorsSchema,
+  'd/u/*': userSchema,
+  'd/s/*': sessionSchema,
+  'login/*': userLocatorSchema,
+  'identity/*': userLocatorSchema,
+  'passkey/*': userLocatorSchema,
+  'link/*/*': linkSchema,
+  'session-uses/*': sessionUsesSchema,
+  'sign-ins/*': signInsSchema,
+  'refresh/*': refreshSchema,
   'd/day': daySchema,
   'd/keys': activeKeySchema,
   'key/*': keyLocatorSchema,
