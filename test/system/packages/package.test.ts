@@ -62,14 +62,21 @@ describe('@muster/muster', () => {
   test('has JavaScript with its declarations, and neither a source nor a script that runs at an installation', () => {
     const files = globSync('**/*', { cwd: packaged, exclude: ['node_modules'] });
     expect(files.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
-    expect(files.filter((path) => !/^(?:bin|dist\/(?:src|clients))(?:\/|$)/.test(path)).toSorted()).toEqual([
+    expect(files.filter((path) => !/^(?:bin|dist\/(?:src|clients|web))(?:\/|$)/.test(path)).toSorted()).toEqual([
       'CHANGELOG.md',
       'README.md',
       'dist',
       'dist/package.json',
       'package.json',
     ]);
-    expect(files).toEqual(expect.arrayContaining(['bin/muster.mjs', 'dist/src/cli/main.js', 'dist/src/cli/main.d.ts']));
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'bin/muster.mjs',
+        'dist/src/cli/main.js',
+        'dist/src/cli/main.d.ts',
+        'dist/web/dist/index.html',
+      ]),
+    );
     const manifest = JSON.parse(readFileSync(join(packaged, 'package.json'), 'utf8')) as Record<string, unknown>;
     expect(manifest).not.toHaveProperty('scripts');
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as typeof manifest;
