@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
@@ -7,6 +8,8 @@ import { call, createApp, enroll, tenant, type Answer } from '../../support/serv
 import { onEachBackend } from '../../support/store/backends.ts';
 
 /* What people do with an account in the panel, and who may not. */
+
+const PAGE = z.object({ entries: z.array(z.looseObject({ at: z.string() })), next: z.string().optional() });
 
 interface World {
   readonly accountId: string;
@@ -169,24 +172,26 @@ onEachBackend('an account in the panel', (backend) => {
     await using panel = await panelMuster(backend);
     const { accountId, apiKey, viewer } = await world(panel);
     for (let index = 0; index < 7; index += 1) await createApp(panel.muster, apiKey, `app ${index}`);
-    type Page = { entries: { at: string; action: string; details?: unknown }[]; next?: string };
-    const page = async (query: string) => (await ask(panel, viewer, `/accounts/${accountId}/audit?${query}`)).body;
-    const whole = (await page('limit=200')) as unknown as Page;
+    const page = async (query: string) => {
+      const { body } = await ask(panel, viewer, `/accounts/${accountId}/audit?${query}`);
+      return PAGE.parse(body);
+    };
+    const whole = await page('limit=200');
     expect(whole.entries.length).toBeGreaterThanOrEqual(8);
     expect(whole.entries.map(({ at }) => at)).toEqual(
       whole.entries.map(({ at }) => at).toSorted((a, b) => (a < b ? 1 : -1)),
     );
     for (const limit of [1, 2, 3, 5]) {
-      const read: Page['entries'] = [];
+      const read: z.infer<typeof PAGE>['entries'] = [];
       let next: string | undefined;
       do {
-        const got = (await page(`limit=${limit}${next === undefined ? '' : `&before=${next}`}`)) as unknown as Page;
+        const got = await page(`limit=${limit}${next === undefined ? '' : `&before=${next}`}`);
         read.push(...got.entries);
         next = got.next;
       } while (next !== undefined);
       expect(read).toEqual(whole.entries);
     }
-    const created = (await page('action=app.created&limit=200')) as unknown as Page;
+    const created = await page('action=app.created&limit=200');
     expect(created.entries).toHaveLength(7);
     expect(codeOf(await ask(panel, viewer, `/accounts/${accountId}/audit?limit=0`))).toBe('invalid_request');
     const verified = await ask(panel, viewer, `/accounts/${accountId}/audit/verification`);
