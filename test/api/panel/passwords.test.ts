@@ -28,6 +28,32 @@ async function failures(muster: Muster, login: string, count: number): Promise<n
 }
 
 onEachBackend('passwords', (backend) => {
+  test('a sign-in by the old password, just before the commit of another one, ends with the other sessions', async () => {
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const wrapStore = (store: Store): Store =>
+      wrappedStore(store, {
+        commit: async (change) => {
+          const act = meanwhile;
+          // The change of the password comes first: nothing else writes the user meanwhile.
+          if (act && change.write.some((write) => 'put' in write && write.put.startsWith(KEYS.users))) {
+            meanwhile = undefined;
+            await act();
+          }
+          return await store.commit(change);
+        },
+      });
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, wrapStore });
+    const { visitor, login } = await enteredUser(muster);
+    const thief = from(muster);
+    meanwhile = async () => expect((await signIn(thief, login)).status).toBe(200);
+    const changed = await visitor.ask('/me/password', {
+      method: 'PUT',
+      body: { current: GOOD_PASSWORD, password: OTHER_PASSWORD },
+    });
+    expect([changed.status, meanwhile]).toEqual([204, undefined]);
+    expect([await visitor.me(), await thief.me()]).toEqual([200, 401]);
+  });
+
   test('somebody signs in with his login in any case, and out; a wrong password and an unknown login are told alike', async () => {
     await using muster = await backend.fresh();
     const { login, visitor } = await enteredUser(muster);
