@@ -177,6 +177,8 @@ describe.skipIf(chromium === undefined)(title, () => {
           body: JSON.stringify({ error: { code, message: `The service says ${code}.` } }),
         });
       });
+    // The stream of events stays without an answer: its hints would have the page read again before somebody asks for it.
+    await page.route('**/panel/v1/events*', () => undefined);
     for (const [status, code, headers] of [
       [429, 'rate_limited', { 'retry-after': '7' }],
       [502, 'upstream_unavailable', {}],
@@ -189,6 +191,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       await press(button('Try again'));
       await expect.poll(() => page.locator('main').innerText()).toMatch(/Last used/);
     }
+    await page.unroute('**/panel/v1/events*');
   });
 
   test('an operator creates an account and sees the service', async () => {
