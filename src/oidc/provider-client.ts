@@ -2,6 +2,7 @@ import { compactVerify } from 'jose';
 import * as oidc from 'openid-client';
 import type { ProviderConfig } from '../config/panel.ts';
 import { Secret } from '../domain/credentials/secret.ts';
+import type { Identity } from '../domain/records/user-records.ts';
 import type { Clock } from '../time/clock.ts';
 import { CLOCK_TOLERANCE_SECONDS, createDiscovery, type Discovered } from './discovery.ts';
 import { LogoutTokens, type LoggedOut } from './logout-tokens.ts';
@@ -35,8 +36,11 @@ export interface ProviderClient {
   begin(): Promise<{ readonly url: string; readonly flow: ProviderFlow }>;
   /** Exchanges the answer that came back with the browser. @param query of the callback */
   end(query: URLSearchParams, flow: ProviderFlow): Promise<ProviderAnswer>;
-  /** Asks anew with a refresh token; the answer may have another one. @param subject who it must be */
-  renew(refreshToken: Secret, subject: string): Promise<ProviderAnswer>;
+  /**
+   * Asks anew with a refresh token; the answer may have another one.
+   * @param identity who it must be; a token that another provider gave is not sent
+   */
+  renew(refreshToken: Secret, identity: Identity): Promise<ProviderAnswer>;
   /** Where to sign out at the provider; undefined where it has no such address. */
   endSessionUrl(): Promise<string | undefined>;
   /** Judges a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). */
@@ -88,15 +92,16 @@ export function createProviderClient({ provider, panelUrl, clock }: ProviderClie
         return answerOf(await signedClaims(tokens, found, clock.now()), tokens.refresh_token);
       });
     },
-    async renew(refreshToken, subject) {
+    async renew(refreshToken, { issuer: given, subject }) {
       const found = await discovered();
       return await guarded('refused', async () => {
+        const { issuer } = found.configuration.serverMetadata();
+        if (given !== issuer) throw new Error('The refresh token is of another provider.');
         const tokens = await oidc.refreshTokenGrant(found.configuration, refreshToken.reveal());
         // An answer to a refresh need not have an ID token (OpenID Connect Core 1.0, 12.2).
         const claims =
           (await signedClaims(tokens, found, clock.now())) ??
           (await oidc.fetchUserInfo(found.configuration, tokens.access_token, subject));
-        const { issuer } = found.configuration.serverMetadata();
         const answer = answerOf({ iss: issuer, ...claims }, tokens.refresh_token ?? refreshToken.reveal());
         if (answer.subject !== subject) throw new Error('The refresh token is of somebody else.');
         return answer;

@@ -98,7 +98,7 @@ async function renewedBy(deps: RenewRolesDeps, user: UserEntry, session: Session
   const claimed = identity ? await deps.refreshTokens.claim(session.id, clock.now()) : 'none';
   if (!identity || typeof claimed === 'string') return claimed === 'busy';
   try {
-    const answer = await client.renew(claimed.token, identity.subject);
+    const answer = await client.renew(claimed.token, identity);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
     const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups, clock.now());
     if (typeof mapped === 'string') {

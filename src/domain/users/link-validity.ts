@@ -8,6 +8,7 @@ import { linkSchema, type LinkRecord, type OperatorsRecord } from '../records/us
 import { Refusal } from '../refusal.ts';
 import { linkKeyOf } from './link-token.ts';
 import { accountRight, operatorRight, type Right } from './roles.ts';
+import { canSignIn } from './user-state.ts';
 
 /** A link that is valid now, with the key of its record. */
 export interface ValidLink extends Versioned<LinkRecord> {
@@ -41,8 +42,7 @@ async function isBarred(reader: FleetReader, { kind, userId }: LinkRecord): Prom
   if (userId === undefined) return false;
   const user = await reader.user(userId);
   if (!user || user.record.disabled) return true;
-  const { password, passkeys, identities } = user.record;
-  return kind === 'first' && (password !== undefined || passkeys.length > 0 || identities.length > 0);
+  return kind === 'first' && canSignIn(user.record);
 }
 
 /**

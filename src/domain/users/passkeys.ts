@@ -9,7 +9,7 @@ import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { passkeyKey } from './user-state.ts';
+import { canSignIn, passkeyKey } from './user-state.ts';
 import { endings, existingUser } from './users.ts';
 
 /** The passkeys of users: credentials of WebAuthn, each of one user. */
@@ -95,8 +95,8 @@ const userStep = ({ id }: UserEntry, detail: Readonly<Record<string, string>>) =
   }) as const;
 
 /** @throws Refusal `invalid_request` where the user could sign in no more */
-export function refuseLastWay({ password, passkeys, identities }: UserRecord): void {
-  if (password || passkeys.length > 0 || identities.length > 0) return;
+export function refuseLastWay(record: UserRecord): void {
+  if (canSignIn(record)) return;
   throw new Refusal('invalid_request', 'This is the last way in which you can sign in: add another one first.');
 }
 

@@ -17,6 +17,10 @@ export const identityKey = ({ issuer, subject }: Identity): string =>
   KEYS.identity(digest(JSON.stringify([issuer, subject])));
 export const passkeyKey = (credentialId: string): string => KEYS.passkey(digest(credentialId));
 
+/** Whether the user has a way to sign in, beside a link. */
+export const canSignIn = ({ password, passkeys, identities }: UserRecord): boolean =>
+  password !== undefined || passkeys.length > 0 || identities.length > 0;
+
 /** Expectations and writes of one record or more. */
 export interface RecordChangeSet {
   readonly expect: readonly Expectation[];

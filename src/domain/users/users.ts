@@ -10,7 +10,7 @@ import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { loginKey, userCreation } from './user-state.ts';
+import { canSignIn, loginKey, userCreation } from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -218,9 +218,13 @@ function membersAfter(members: readonly string[], userId: string, wanted: boolea
 async function refuseWithoutOperator(reader: FleetReader, { members }: OperatorsRecord, userId: string): Promise<void> {
   for (const other of members) {
     if (other === userId) continue;
-    if ((await reader.user(other))?.record.disabled === false) return;
+    const record = (await reader.user(other))?.record;
+    if (record && !record.disabled && canSignIn(record)) return;
   }
-  throw new Refusal('invalid_request', 'This is the last operator: make somebody else an operator first.');
+  throw new Refusal(
+    'invalid_request',
+    'This is the last operator who can sign in: make somebody else an operator first, and let him sign in.',
+  );
 }
 
 /** The writes that end every session of a user. @param except one that goes on */

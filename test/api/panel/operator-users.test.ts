@@ -3,7 +3,8 @@ import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 
-const LAST_OPERATOR = 'This is the last operator: make somebody else an operator first.';
+const LAST_OPERATOR =
+  'This is the last operator who can sign in: make somebody else an operator first, and let him sign in.';
 
 onEachBackend('users, by the operator API', (backend) => {
   test('are created, listed by name, renamed, disabled and made operators; an absent one is not found', async () => {
@@ -25,7 +26,10 @@ onEachBackend('users, by the operator API', (backend) => {
     const last = await change(userId, { operator: false });
     expect([last.status, last.body['error']]).toMatchObject([400, { message: LAST_OPERATOR }]);
     expect((await change(userId, { disabled: true })).status).toBe(400);
+    // One who has a link alone does not count: it may never be used.
     expect((await create('Op', { operator: true })).status).toBe(201);
+    expect((await change(userId, { operator: false })).status).toBe(400);
+    await enteredUser(muster, { name: 'Opal', login: 'opal@example.com', operator: true });
     expect((await change(userId, { operator: false, disabled: true })).body).toMatchObject({
       operator: false,
       disabled: true,
@@ -55,7 +59,10 @@ onEachBackend('users, by the operator API', (backend) => {
     await using panel = await panelMuster(backend);
     const { muster, store } = panel;
     const op = await signedIn(store, { operator: true });
-    const other = await signedIn(store, { operator: true });
+    const other = await signedIn(store, {
+      operator: true,
+      record: { identities: [{ issuer: 'https://idp', subject: '1' }] },
+    });
     const owner = await signedIn(store);
     const body = { name: 'Ann', login: 'ann@example.com' };
     expect((await ask(panel, owner, '/users', { method: 'POST', body })).status).toBe(403);
