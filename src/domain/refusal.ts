@@ -21,7 +21,8 @@ export type RefusalCode =
   | 'invalid_session'
   | 'sign_in_failed'
   | 'forbidden'
-  | 'changed_meanwhile';
+  | 'changed_meanwhile'
+  | 'conflict';
 
 /** A refusal is an ordinary result that is thrown. Its message, when given, replaces the general one of the code. */
 export class Refusal extends Error {

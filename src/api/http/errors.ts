@@ -46,6 +46,7 @@ export const ERRORS = {
   sign_in_failed: { status: 401, message: 'The sign-in failed: the name or the secret is wrong.' },
   forbidden: { status: 403, message: 'Your role does not allow this.' },
   changed_meanwhile: { status: 409, message: 'Somebody else has changed this meanwhile; look at it again.' },
+  conflict: { status: 409, message: 'What is there already does not allow this.' },
 } as const satisfies Record<RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'overloaded', ErrorRow>;
 
 /** A secret that did not let its client in. */

@@ -35,7 +35,7 @@ export interface LetIn {
 
 /**
  * Uses a link up, in one commit with what it gives: of two who accept at once one is let in.
- * @throws Refusal `invalid_request`; StoreUnavailable; Busy
+ * @throws Refusal `invalid_request`, `conflict` where the login is taken or a bound is reached; StoreUnavailable; Busy
  */
 export type AcceptLink = (originOf: (actor: string) => Origin, answer: LinkAnswer) => Promise<LetIn>;
 
@@ -85,13 +85,13 @@ async function joining({ reader, link, userId, origin }: Accepting): Promise<Ste
   return await joiningStep(reader, accountId, await existingUser(reader, userId), role, origin.at);
 }
 
-/** The records of a user who is made by the link. @throws Refusal `invalid_request` */
+/** The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken */
 async function newcomer({ deps, answer, userId, origin }: Accepting) {
   const { name, login, hashed } = answer;
   if (name === undefined || name === '') throw new Refusal('invalid_request', 'name: tell how others should call you.');
   if (login === undefined) throw new Refusal('invalid_request', 'login: choose a name to sign in with.');
   if (await deps.store.get(loginKey(login))) {
-    throw new Refusal('invalid_request', 'login: another user has this name to sign in with; choose another one.');
+    throw new Refusal('conflict', 'login: another user has this name to sign in with; choose another one.');
   }
   const password = hashed === undefined ? undefined : { hash: hashed, at: origin.at };
   return userCreation(userId, { name, login, createdAt: origin.at, ...(password && { password }) });

@@ -31,7 +31,7 @@ export interface Invitation extends Pick<LinkRecord, 'linkId' | 'createdAt' | 'e
 export interface Links {
   /**
    * Makes an invitation to an account.
-   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.invitationsPerAccountMax`; StoreUnavailable; Busy
+   * @throws Refusal `not_found`, `conflict` beyond `LIMITS.invitationsPerAccountMax`; StoreUnavailable; Busy
    */
   invite(origin: Origin, accountId: string, role: MemberRole): Promise<MadeLink>;
   /** Lists the open invitations of an account, newest first. @throws StoreUnavailable */
@@ -40,7 +40,7 @@ export interface Links {
   withdraw(origin: Origin, accountId: string, linkId: string): Promise<void>;
   /**
    * Makes a user with a link for his first sign-in, in one commit.
-   * @throws Refusal `invalid_request` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
+   * @throws Refusal `conflict` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
    * Busy
    */
   forNewUser(origin: Origin, user: Omit<CreatedUser, 'createdAt'>): Promise<{ user: User; link: MadeLink }>;
@@ -110,10 +110,7 @@ async function invite(deps: MutationDeps, origin: Origin, accountId: string, rol
     const account = await reader.account(accountId);
     if (!account) throw new Refusal('not_found');
     if ((await invitations(deps, accountId)).length >= LIMITS.invitationsPerAccountMax) {
-      throw new Refusal(
-        'invalid_request',
-        `${LIMITS.invitationsPerAccountMax} invitations are open; withdraw one first.`,
-      );
+      throw new Refusal('conflict', `${LIMITS.invitationsPerAccountMax} invitations are open; withdraw one first.`);
     }
     return {
       accountId,

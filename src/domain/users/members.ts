@@ -7,6 +7,7 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
+import { canSignIn } from './user-state.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
 export interface Member {
@@ -30,7 +31,7 @@ export interface Members {
   list(accountId: string): Promise<readonly Member[]>;
   /**
    * Gives a member another role.
-   * @throws Refusal `not_found` for who is no member by invitation, `invalid_request` for the last owner;
+   * @throws Refusal `not_found` for who is no member by invitation, `conflict` for the last owner;
    * StoreUnavailable; Busy
    */
   setRole(origin: Origin, accountId: string, userId: string, role: MemberRole): Promise<void>;
@@ -80,22 +81,33 @@ async function change(
     if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
     if (member.role === role) return { unchanged: undefined };
     const others = before.record.members.filter((one) => one.userId !== userId);
-    if (member.role === 'owner') refuseWithoutOwner(others);
+    const owner = member.role === 'owner' ? await ownerAmong(reader, others) : undefined;
     const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
+    const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
     return {
       accountId,
       action: role === undefined ? 'member.removed' : 'member.changed',
       detail: { userId, from: member.role, ...(role !== undefined && { role }) },
       withdraws: role === 'viewer',
-      ...membersChange(account, before, { ...before.record, members }, user, origin.at),
+      // The change is good only while this owner can sign in.
+      expect: [...expect, ...(owner ? [{ key: KEYS.user(owner.id), revision: owner.revision }] : [])],
+      write,
       result: undefined,
     };
   });
 }
 
-function refuseWithoutOwner(left: MembersRecord['members']): void {
-  if (left.some(({ role }) => role === 'owner')) return;
-  throw new Refusal('invalid_request', 'This is the last owner of the account: make somebody else an owner first.');
+/** @returns an owner who can sign in. @throws Refusal `conflict` where nobody of `left` is one; StoreUnavailable */
+async function ownerAmong(reader: FleetReader, left: MembersRecord['members']): Promise<UserEntry> {
+  for (const { userId, role } of left) {
+    if (role !== 'owner') continue;
+    const owner = await reader.user(userId);
+    if (owner && !owner.record.disabled && canSignIn(owner.record)) return owner;
+  }
+  throw new Refusal(
+    'conflict',
+    'This is the last owner of the account who can sign in: make somebody else an owner first.',
+  );
 }
 
 /** The expectations and writes of a change of an account's members; the user's sessions get other tokens. */
@@ -133,7 +145,7 @@ async function joined(
   const before = await account.members();
   const others = before.record.members.filter((one) => one.userId !== userId);
   if (others.length >= LIMITS.membersPerAccountMax) {
-    throw new Refusal('invalid_request', `The account has ${LIMITS.membersPerAccountMax} members; end one first.`);
+    throw new Refusal('conflict', `The account has ${LIMITS.membersPerAccountMax} members; end one first.`);
   }
   const own = before.record.members.find((one) => one.userId === userId);
   const greater = own?.role === 'owner' ? 'owner' : role;
@@ -143,7 +155,7 @@ async function joined(
 
 /**
  * The step by which a user becomes a member, or gets a greater role.
- * @throws Refusal `invalid_request` where the account has `LIMITS.membersPerAccountMax` members; StoreUnavailable
+ * @throws Refusal `conflict` where the account has `LIMITS.membersPerAccountMax` members; StoreUnavailable
  */
 export async function joiningStep(
   reader: FleetReader,

@@ -18,13 +18,13 @@ export interface Passkeys {
   userOf(passkeyId: string): Promise<UserEntry | undefined>;
   /**
    * Adds a passkey.
-   * @throws Refusal `not_found`, `invalid_request` where somebody has it, or there are `LIMITS.passkeysPerUserMax`;
+   * @throws Refusal `not_found`, `conflict` where somebody has it, or there are `LIMITS.passkeysPerUserMax`;
    * StoreUnavailable; Busy
    */
   add(origin: Origin, userId: string, passkey: PasskeyRecord): Promise<void>;
   /**
    * Removes a passkey.
-   * @throws Refusal `not_found`, `invalid_request` where it is the last way to sign in; StoreUnavailable; Busy
+   * @throws Refusal `not_found`, `conflict` where it is the last way to sign in; StoreUnavailable; Busy
    */
   remove(origin: Origin, userId: string, passkeyId: string): Promise<void>;
 }
@@ -52,10 +52,10 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
     if (user.record.passkeys.length >= LIMITS.passkeysPerUserMax) {
-      throw new Refusal('invalid_request', `You have ${LIMITS.passkeysPerUserMax} passkeys; remove one first.`);
+      throw new Refusal('conflict', `You have ${LIMITS.passkeysPerUserMax} passkeys; remove one first.`);
     }
     const key = passkeyKey(passkey.id);
-    if (await deps.store.get(key)) throw new Refusal('invalid_request', 'This passkey is added already.');
+    if (await deps.store.get(key)) throw new Refusal('conflict', 'This passkey is added already.');
     return {
       ...userStep(user, { passkeys: 'added' }),
       expect: [
@@ -94,10 +94,10 @@ const userStep = ({ id }: UserEntry, detail: Readonly<Record<string, string>>) =
     result: undefined,
   }) as const;
 
-/** @throws Refusal `invalid_request` where the user could sign in no more */
+/** @throws Refusal `conflict` where the user could sign in no more */
 export function refuseLastWay(record: UserRecord): void {
   if (canSignIn(record)) return;
-  throw new Refusal('invalid_request', 'This is the last way in which you can sign in: add another one first.');
+  throw new Refusal('conflict', 'This is the last way in which you can sign in: add another one first.');
 }
 
 /** Another password of a user. */

@@ -26,7 +26,7 @@ export interface ProviderUser {
 export interface ProviderUsers {
   /**
    * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it.
-   * @throws Refusal `forbidden` for a disabled user, `invalid_request` where there are too many users; StoreUnavailable;
+   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users; StoreUnavailable;
    * Busy
    */
   admit(originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry>;
@@ -42,7 +42,7 @@ export interface ProviderUsers {
    * @throws Refusal of the origin's guard; StoreUnavailable; Busy
    */
   link(origin: Origin, userId: string, user: ProviderUser): Promise<'linked' | 'already_linked' | 'too_many'>;
-  /** Unlinks every identity. @throws Refusal `invalid_request` for the last way to sign in; StoreUnavailable; Busy */
+  /** Unlinks every identity. @throws Refusal `conflict` for the last way to sign in; StoreUnavailable; Busy */
   unlink(origin: Origin, userId: string): Promise<void>;
 }
 

@@ -38,7 +38,7 @@ export interface UserPatch {
 export interface Users {
   /**
    * Creates a user, who cannot sign in before he has used a link or the provider.
-   * @throws Refusal `invalid_request` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
+   * @throws Refusal `conflict` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
    * Busy
    */
   create(origin: Origin, user: { name: string; login: string; operator: boolean }): Promise<User>;
@@ -50,7 +50,7 @@ export interface Users {
   byLogin(login: string): Promise<UserEntry | undefined>;
   /**
    * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit.
-   * @throws Refusal `not_found`, `invalid_request` for the last operator; StoreUnavailable; Busy
+   * @throws Refusal `not_found`, `conflict` for the last operator; StoreUnavailable; Busy
    */
   change(origin: Origin, userId: string, patch: UserPatch): Promise<User>;
 }
@@ -102,11 +102,10 @@ function view({ id, record }: UserEntry, operators: OperatorsRecord): User {
   };
 }
 
-/** @throws Refusal `invalid_request` where there are as many users as there may be; StoreUnavailable */
+/** @throws Refusal `conflict` where there are as many users as there may be; StoreUnavailable */
 export async function refuseManyUsers({ fleet }: Pick<MutationDeps, 'fleet'>): Promise<void> {
   const memory = await fleet.whole();
-  if (memory.userCount >= LIMITS.usersMax)
-    throw new Refusal('invalid_request', `There are ${LIMITS.usersMax} users already.`);
+  if (memory.userCount >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
 }
 
 async function create(
@@ -131,7 +130,7 @@ export interface CreatedUser {
 
 /**
  * The step that makes a user. @param userId drawn before the first attempt
- * @throws Refusal `invalid_request` where the login is taken; StoreUnavailable
+ * @throws Refusal `conflict` where the login is taken; StoreUnavailable
  */
 export async function creationStep(
   { store }: Pick<MutationDeps, 'store'>,
@@ -140,7 +139,7 @@ export async function creationStep(
   { name, login, operator, createdAt }: CreatedUser,
 ): Promise<Step<User>> {
   if (login !== '' && (await store.get(loginKey(login)))) {
-    throw new Refusal('invalid_request', 'login: another user has this name to sign in with.');
+    throw new Refusal('conflict', 'login: another user has this name to sign in with.');
   }
   const { record, expect, write } = userCreation(userId, { name, login, createdAt });
   const granted = operator ? await operatorGrant(reader, userId) : undefined;
@@ -156,7 +155,7 @@ export async function creationStep(
 
 /**
  * The expectations and writes that make a user an operator.
- * @throws Refusal `invalid_request` where there are `LIMITS.operatorsMax` operators; StoreUnavailable
+ * @throws Refusal `conflict` where there are `LIMITS.operatorsMax` operators; StoreUnavailable
  */
 export async function operatorGrant(
   reader: FleetReader,
@@ -164,7 +163,7 @@ export async function operatorGrant(
 ): Promise<Pick<Step<void>, 'expect' | 'write'>> {
   const { record, revision } = await reader.operators();
   if (record.members.length >= LIMITS.operatorsMax) {
-    throw new Refusal('invalid_request', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
+    throw new Refusal('conflict', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
   }
   const members = [...record.members.filter((id) => id !== userId), userId];
   return {
@@ -209,7 +208,7 @@ function membersAfter(members: readonly string[], userId: string, wanted: boolea
   const others = members.filter((id) => id !== userId);
   if (!wanted) return others;
   if (others.length >= LIMITS.operatorsMax) {
-    throw new Refusal('invalid_request', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
+    throw new Refusal('conflict', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
   }
   return [...others, userId];
 }
@@ -222,7 +221,7 @@ async function refuseWithoutOperator(reader: FleetReader, { members }: Operators
     if (record && !record.disabled && canSignIn(record)) return;
   }
   throw new Refusal(
-    'invalid_request',
+    'conflict',
     'This is the last operator who can sign in: make somebody else an operator first, and let him sign in.',
   );
 }

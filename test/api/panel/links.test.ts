@@ -57,7 +57,10 @@ onEachBackend('links', (backend) => {
       link: { url: expect.stringMatching(/^http:\/\/localhost:\d+\/link#mst_link_operator_\w{43}$/) as string },
     });
     const again = await asOperator(muster, '/users', { method: 'POST', body: { ...body, login: 'ANN@example.com' } });
-    expect(told(again)).toMatchObject([400, { message: 'login: another user has this name to sign in with.' }]);
+    expect(told(again)).toMatchObject([
+      409,
+      { code: 'conflict', message: 'login: another user has this name to sign in with.' },
+    ]);
     const token = tokenOf((created.body['link'] as { url: string }).url);
     const visitor = new Visitor(muster);
     expect((await visitor.post('/links/read', { token })).body).toMatchObject({
@@ -113,7 +116,7 @@ onEachBackend('links', (backend) => {
       expect(told(missing)).toMatchObject([400, { message: expect.stringMatching(`^${field}: `) as string }]);
     }
     const taken = await visitor.post('/links/accept', bob(used.token, `${ann.userId}@EXAMPLE.com`));
-    expect(told(taken)).toMatchObject([400, { message: /^login: another user/ }]);
+    expect(told(taken)).toMatchObject([409, { message: /^login: another user/ }]);
     const accepted = await visitor.post('/links/accept', bob(used.token));
     expect([accepted.status, accepted.body]).toEqual([200, { accountId }]);
     expect((await visitor.ask('/me')).body).toMatchObject({ name: 'Bob', accounts: [{ accountId, role: 'viewer' }] });
@@ -186,7 +189,7 @@ onEachBackend('links', (backend) => {
     const links: { token: string; linkId: string }[] = [];
     for (let i = 0; i < LIMITS.invitationsPerAccountMax; i += 1) links.push(await invited(muster, owner, accountId));
     const more = () => owner.post(`/accounts/${accountId}/invitations`, { role: 'viewer' });
-    expect(told(await more())).toMatchObject([400, { message: /withdraw one first/ }]);
+    expect(told(await more())).toMatchObject([409, { message: /withdraw one first/ }]);
     await owner.ask(`/accounts/${accountId}/invitations/${links[0]?.linkId}`, { method: 'DELETE' });
     expect((await more()).status).toBe(201);
   });

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 
 const LAST_OWNER = {
-  code: 'invalid_request',
-  message: 'This is the last owner of the account: make somebody else an owner first.',
+  code: 'conflict',
+  message: 'This is the last owner of the account who can sign in: make somebody else an owner first.',
 };
 
 onEachBackend('the members of an account', (backend) => {
@@ -73,14 +75,44 @@ onEachBackend('the members of an account', (backend) => {
     const leave = (who: typeof ann) =>
       ask(panel, who, `/accounts/${accountId}/members/${who.userId}`, { method: 'DELETE' });
     const both = await Promise.all([leave(ann), leave(bob)]);
-    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 400]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 409]);
     expect(both.map(({ body }) => body['error'])).toContainEqual(LAST_OWNER);
-    const left = both[0].status === 400 ? ann : bob;
+    const left = both[0].status === 409 ? ann : bob;
     const demote = await ask(panel, left, `/accounts/${accountId}/members/${left.userId}`, {
       method: 'PATCH',
       body: { role: 'viewer' },
     });
-    expect([demote.status, demote.body['error']]).toEqual([400, LAST_OWNER]);
+    expect([demote.status, demote.body['error']]).toEqual([409, LAST_OWNER]);
+  });
+
+  test('an owner who is disabled, and one without a way to sign in, do not count as another one', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const accounts = [{ accountId, role: 'owner' }] as const;
+    const ann = await signedIn(panel.store, { accounts });
+    const disabled = await signedIn(panel.store, { accounts, record: { disabled: true } });
+    await signedIn(panel.store, { accounts, record: { password: undefined } });
+    const leave = () => ask(panel, ann, `/accounts/${accountId}/members/${ann.userId}`, { method: 'DELETE' });
+    const refused = await leave();
+    expect([refused.status, refused.body['error']]).toEqual([409, LAST_OWNER]);
+    const enabled = await asOperator(panel.muster, `/users/${disabled.userId}`, {
+      method: 'PATCH',
+      body: { disabled: false },
+    });
+    expect(enabled.status).toBe(200);
+    expect((await leave()).status).toBe(204);
+  });
+
+  test('the other owner who is disabled just before the commit is none', async () => {
+    const race = new BeforeCommit(KEYS.users);
+    await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
+    const { accountId } = await tenant(panel.muster);
+    const accounts = [{ accountId, role: 'owner' }] as const;
+    const [ann, bob] = [await signedIn(panel.store, { accounts }), await signedIn(panel.store, { accounts })];
+    race.next = async () =>
+      await asOperator(panel.muster, `/users/${bob.userId}`, { method: 'PATCH', body: { disabled: true } });
+    const left = await ask(panel, ann, `/accounts/${accountId}/members/${ann.userId}`, { method: 'DELETE' });
+    expect([left.status, left.body['error'], race.isDone]).toEqual([409, LAST_OWNER, true]);
   });
 
   test('have a bounded number', async () => {
@@ -100,6 +132,6 @@ onEachBackend('the members of an account', (backend) => {
     };
     expect((await accept()).status).toBe(200);
     const refused = await accept();
-    expect([refused.status, refused.body['error']]).toMatchObject([400, { message: /has 200 members/ }]);
+    expect([refused.status, refused.body['error']]).toMatchObject([409, { message: /has 200 members/ }]);
   });
 });

@@ -152,7 +152,7 @@ onEachBackend('passkeys', (backend) => {
     const begun = await bob.visitor.post('/me/passkeys/options');
     const response = authenticator.create(begun.body['options'], bob.visitor.origin);
     const taken = await bob.visitor.post('/me/passkeys', { name: 'mine', response });
-    expect([taken.status, taken.body['error']]).toMatchObject([400, { message: 'This passkey is added already.' }]);
+    expect([taken.status, taken.body['error']]).toMatchObject([409, { message: 'This passkey is added already.' }]);
 
     const change = async (fields: object): Promise<void> => {
       const entry = await store.get(KEYS.user(userId));
@@ -162,7 +162,7 @@ onEachBackend('passkeys', (backend) => {
     };
     await change({ password: undefined });
     const last = await visitor.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' });
-    expect([last.status, last.body['error']]).toMatchObject([400, { code: 'invalid_request', message: /last way/ }]);
+    expect([last.status, last.body['error']]).toMatchObject([409, { code: 'conflict', message: /last way/ }]);
     expect((await signIn(new Visitor(muster), authenticator)).status).toBe(200);
 
     const others = Array.from({ length: LIMITS.passkeysPerUserMax }, (_, i) => ({
@@ -173,7 +173,7 @@ onEachBackend('passkeys', (backend) => {
     }));
     await change({ passkeys: others.slice(1) });
     await added(visitor);
-    await expect(added(visitor)).rejects.toThrow(/400 .*remove one first/);
+    await expect(added(visitor)).rejects.toThrow(/409 .*remove one first/);
   });
 
   test('a reset takes the passkeys away', async () => {

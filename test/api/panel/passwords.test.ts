@@ -6,6 +6,7 @@ import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import type { Answer, Muster, MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -29,28 +30,17 @@ async function failures(muster: Muster, login: string, count: number): Promise<n
 
 onEachBackend('passwords', (backend) => {
   test('a sign-in by the old password, just before the commit of another one, ends with the other sessions', async () => {
-    let meanwhile: (() => Promise<unknown>) | undefined;
-    const wrapStore = (store: Store): Store =>
-      wrappedStore(store, {
-        commit: async (change) => {
-          const act = meanwhile;
-          // The change of the password comes first: nothing else writes the user meanwhile.
-          if (act && change.write.some((write) => 'put' in write && write.put.startsWith(KEYS.users))) {
-            meanwhile = undefined;
-            await act();
-          }
-          return await store.commit(change);
-        },
-      });
-    await using muster = await backend.fresh({ ...BEHIND_PROXY, wrapStore });
+    // Nothing else writes a user: the change of the password does.
+    const race = new BeforeCommit(KEYS.users);
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, wrapStore: race.wrapStore });
     const { visitor, login } = await enteredUser(muster);
     const thief = from(muster);
-    meanwhile = async () => expect((await signIn(thief, login)).status).toBe(200);
+    race.next = async () => expect((await signIn(thief, login)).status).toBe(200);
     const changed = await visitor.ask('/me/password', {
       method: 'PUT',
       body: { current: GOOD_PASSWORD, password: OTHER_PASSWORD },
     });
-    expect([changed.status, meanwhile]).toEqual([204, undefined]);
+    expect([changed.status, race.isDone]).toEqual([204, true]);
     expect([await visitor.me(), await thief.me()]).toEqual([200, 401]);
   });
 

@@ -82,7 +82,7 @@ onEachBackend('the users of a provider', (backend) => {
     const { body } = await meOf(it, stranger.token);
     expect(body['userId']).not.toBe(userId);
     const refused = await unlinked(it, stranger.token ?? '');
-    expect([refused.status, refused.body['error']]).toMatchObject([400, { code: 'invalid_request' }]);
+    expect([refused.status, refused.body['error']]).toMatchObject([409, { code: 'conflict' }]);
   });
 
   test(`a user has at most ${LIMITS.identitiesPerUserMax} identities`, async () => {

@@ -51,6 +51,8 @@ export async function putUser(store: Store, options: UserOptions = {}): Promise<
     disabled: false,
     identities: [],
     passkeys: [],
+    // A way to sign in that nobody can take: no password has this hash.
+    password: { hash: 'none', at: Date.now() },
     ...options.record,
   };
   await committed(store, [

@@ -60,6 +60,7 @@ export const createUser = operation({
     id: 'CreateUserRequest',
     description: 'A user to create.',
   }),
+  errors: ['conflict'],
   exampleWithout: ['operator'],
   answers: [
     {
@@ -95,11 +96,12 @@ export const changeUser = operation({
   path: '/operator/v1/users/:userId',
   summary: 'Change a user',
   description:
-    'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator stays one.',
+    'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can sign in stays one.',
   body: closedBody(z.object({ name: name.optional(), disabled: disabled.optional(), operator: operator.optional() }), {
     id: 'ChangeUserRequest',
     description: 'The fields to change.',
   }),
+  errors: ['conflict'],
   exampleWithout: ['disabled', 'operator'],
   answers: [{ status: 200, description: 'The user as he is now.', schema: user }],
   command: 'users update {userId} --name {name}',

@@ -88,7 +88,7 @@ export const acceptLink = operation({
     }),
     { id: 'AcceptLinkRequest', description: 'A link, and what a new user needs.' },
   ),
-  errors: ['invalid_request', 'overloaded', 'rate_limited'],
+  errors: ['invalid_request', 'conflict', 'overloaded', 'rate_limited'],
   answers: [
     {
       status: 200,

@@ -61,6 +61,7 @@ export const changeMember = operation({
   summary: 'Change the role of a member',
   description: 'Gives a member by invitation another role. The last owner stays one.',
   body: closedBody(z.object({ role }), { id: 'ChangeMemberRequest', description: 'A role.' }),
+  errors: ['conflict'],
   answers: [{ status: 204, description: 'The member has the role.' }],
 });
 
@@ -71,7 +72,7 @@ export const removeMember = operation({
   access: 'owner',
   summary: 'End a membership',
   description: 'Ends the membership by invitation, at once and on every replica. The last owner stays.',
-  errors: ['invalid_request'],
+  errors: ['conflict'],
   answers: [{ status: 204, description: 'The user is no member by invitation any more.' }],
 });
 
@@ -116,6 +117,7 @@ export const createInvitation = operation({
     `Makes a link that makes one person a member, within 72 hours. An account has at most ` +
     `${LIMITS.invitationsPerAccountMax} open ones. The answer alone has the link: send it to the person.`,
   body: closedBody(z.object({ role }), { id: 'CreateInvitationRequest', description: 'The role to give.' }),
+  errors: ['conflict'],
   answers: [{ status: 201, description: 'The link.', schema: madeLink }],
 });
 

@@ -95,6 +95,7 @@ export const addPasskey = operation({
     }),
     { id: 'AddPasskeyRequest', description: 'A new passkey.' },
   ),
+  errors: ['conflict'],
   answers: [{ status: 201, description: 'The passkey can be used.', schema: passkey, headers: ['Set-Cookie'] }],
 });
 
@@ -105,7 +106,7 @@ export const removePasskey = operation({
   access: 'signed-in',
   summary: 'Remove a passkey',
   description: 'Removes a passkey. The last way to sign in stays.',
-  errors: ['invalid_request'],
+  errors: ['conflict'],
   answers: [{ status: 204, description: 'The passkey works no more.' }],
 });
 
@@ -138,6 +139,6 @@ export const unlinkProvider = operation({
   access: 'signed-in',
   summary: 'Unlink one’s identities at the provider',
   description: 'Removes the identities and the roles that came with them. The last way to sign in stays.',
-  errors: ['invalid_request'],
+  errors: ['conflict'],
   answers: [{ status: 204, description: 'The identities lead to this user no more.' }],
 });
