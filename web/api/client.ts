@@ -1,3 +1,5 @@
+import { isAttended } from './attention.ts';
+
 /* Requests to `/panel/v1`, and their failures as errors that pages show. */
 
 /** The service answered with an error. */
@@ -77,6 +79,8 @@ async function sent(path: string, asked: Asked): Promise<Response> {
       headers: {
         ...(method !== 'GET' && method !== 'DELETE' && { 'Content-Type': 'application/json' }),
         ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+        // A page that is left open must not keep its session from becoming idle.
+        ...(!isAttended() && { 'Muster-Unattended': '?1' }),
       },
       ...(method !== 'GET' && method !== 'DELETE' && { body: JSON.stringify(body ?? {}) }),
     });

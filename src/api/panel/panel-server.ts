@@ -60,6 +60,9 @@ type Queried = Pick<AnyRoute<z.core.$ZodShape>, 'query'>;
 const templateOf = templateFinder(OPERATIONS);
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
+/** Whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session alive. */
+const isUse = ({ method, headers }: Request): boolean => isWrite(method) || headers['muster-unattended'] !== '?1';
+
 /**
  * The listener of the panel: its pages, and `/panel/v1` for them. The order of the checks: the host, the page that
  * sends it, the session, the right, the user's rate on the account, the body.
@@ -115,8 +118,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       const begun = async (): Promise<void> => {
         refuseForeignRead(request);
         // A browser opens the stream of events again and again by itself: that keeps no idle session alive.
-        const isUse = operation !== readEvents;
-        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need, isUse));
+        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need, operation !== readEvents));
         await send(exchange, signedIn, queryOf(request, operation));
       };
       begun().catch((error: unknown) => (response.headersSent ? response.destroy() : exchange.fail(error)));
@@ -158,7 +160,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     }
     if (!isWrite(request.method)) refuseForeignRead(request);
     const need = needOf(route.access, ids.accountId);
-    const signedIn = await exchange.inTime(admitted(exchange, locals, need));
+    const signedIn = await exchange.inTime(admitted(exchange, locals, need, isUse(request)));
     const body = await bodyOf(route, exchange);
     const query = queryOf(request, route);
     const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
@@ -170,11 +172,11 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     return reply;
   }
 
-  /** The session of a request, charged and with the right that the route needs. */
-  async function admitted(exchange: Exchange, locals: Locals, need: Need, isUse = true): Promise<SignedIn> {
+  /** The session of a request, charged and with the right that the route needs. @param counts as a use of the session */
+  async function admitted(exchange: Exchange, locals: Locals, need: Need, counts: boolean): Promise<SignedIn> {
     const token = readCookie(exchange.request, locals.cookies.session);
     if (token === undefined) throw new Refusal('invalid_session');
-    const signedIn = await services.sessions.authenticate(token, isUse);
+    const signedIn = await services.sessions.authenticate(token, counts);
     const { user, reader } = signedIn;
     exchange.authenticated(`user:${user.id}`);
     try {

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
 import { tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+
+const HOUR_MS = 3_600_000;
 
 onEachBackend('the sessions of the panel', (backend) => {
   test('a session tells who is signed in; without one, or with a forged or ended one, it is 401', async () => {
@@ -26,6 +30,25 @@ onEachBackend('the sessions of the panel', (backend) => {
     }
     expect((await ask(panel, ann, '/sign-out', { method: 'POST' })).status).toBe(200);
     expect((await ask(panel, ann, '/me')).status).toBe(401);
+  });
+
+  test('a read that no person asked for keeps no idle session alive; any other request does', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    const [left, read, wrote] = [
+      await signedIn(panel.store),
+      await signedIn(panel.store),
+      await signedIn(panel.store, { operator: true }),
+    ];
+    const unattended = { headers: { 'Muster-Unattended': '?1' } };
+    clock.advance(LIMITS.sessionIdleMs - HOUR_MS);
+    expect((await ask(panel, left, '/me', unattended)).status).toBe(200);
+    expect((await ask(panel, read, '/me')).status).toBe(200);
+    const write = { ...unattended, method: 'PATCH', body: { name: 'Ann' } };
+    expect((await ask(panel, wrote, `/users/${read.userId}`, write)).status).toBe(200);
+    clock.advance(2 * HOUR_MS);
+    const statuses = [left, read, wrote].map(async (browser) => (await ask(panel, browser, '/me')).status);
+    expect(await Promise.all(statuses)).toEqual([401, 200, 200]);
   });
 
   test('a user ends any session of his own, and none of another', async () => {

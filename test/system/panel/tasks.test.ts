@@ -56,6 +56,22 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(visited.faults).toEqual([]);
   });
 
+  test('a page that is left open reads what changes, and says that nobody asked for it, until somebody touches it', async () => {
+    await using left = await operatorVisit(browser, muster, 'left-open@example.com');
+    const { clock, mouse } = left.page;
+    await clock.install();
+    await openPage(left.page, muster, `/accounts/${account.accountId}/apps`, /edge-001/);
+    const nextRead = async (): Promise<string | undefined> => {
+      const read = left.page.waitForRequest(/\/accounts\/\w+\/apps/);
+      await call(`${muster.api}/v1/apps`, { method: 'POST', token: account.apiKey, body: { name: 'more' } });
+      return (await read).headers()['muster-unattended'];
+    };
+    await clock.fastForward('02:00');
+    expect(await nextRead()).toBe('?1');
+    await mouse.move(10, 10);
+    expect(await nextRead()).toBeUndefined();
+  });
+
   test('an answer that is lost after the create makes no second app', async () => {
     await at('/apps', /edge-001/);
     let lost = 0;
