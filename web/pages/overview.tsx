@@ -7,7 +7,7 @@ import { overview as texts } from '../text/overview.ts';
 import { formatAmount, formatCount, formatMonth } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
 import { Card, Figure, Page, Shares, Time } from '../ui/page.tsx';
-import { Shown } from '../ui/state.tsx';
+import { Loading, Shown } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import { Entry } from './audit/timeline.tsx';
 import { RolloutBar } from './configuration/rollout.tsx';
@@ -19,11 +19,11 @@ export function OverviewPage({ accountId }: PageProps) {
     topics: ['account', 'apps', 'seen', 'usage'],
   });
   return (
-    <Page title={texts.title} lead={overview.data?.name}>
-      <Shown of={overview} lines={4}>
+    <Page title={texts.title} lead={overview.data?.name ?? '\u00A0'}>
+      <Shown of={overview} pending={<PendingFigures />}>
         {(data) => <Figures accountId={accountId} data={data} />}
       </Shown>
-      <div class="grid two">
+      <div class="grid two steady">
         <RateCard accountId={accountId} />
         <Card
           title={texts.rollout}
@@ -44,7 +44,7 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
     <>
       {disabled && <div class="note bad">{texts.disabled}</div>}
       {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}
-      <div class="grid">
+      <div class="grid figures">
         <Card title={texts.apps} actions={<Link to={pathOfAccount(accountId, 'apps')}>{texts.appsAll}</Link>}>
           <div class="stack">
             <Figure label={texts.appsOf(apps.total, apps.most)} value={formatCount(apps.total)} />
@@ -74,6 +74,17 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
   );
 }
 
+/** The cards of the figures before they are known, as high as with them: nothing below may move. */
+const PendingFigures = () => (
+  <div class="grid figures">
+    {[texts.apps, texts.tonight, texts.month].map((title) => (
+      <Card key={title} title={title}>
+        <Loading lines={2} />
+      </Card>
+    ))}
+  </div>
+);
+
 function Month({ month }: { month: NonNullable<Overview['month']> }) {
   const { amountMinor, currency, pricePerDaemonMonth, nights, daemonNights, complete } = month;
   return (
@@ -95,7 +106,7 @@ function RateCard({ accountId }: { accountId: string }) {
   });
   return (
     <Card title={texts.rate}>
-      <Shown of={rate} lines={3}>
+      <Shown of={rate} lines={2}>
         {(data) => <Rate rate={data} />}
       </Shown>
     </Card>

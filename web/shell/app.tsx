@@ -8,7 +8,7 @@ import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
-import { CurrentPage } from './pages.tsx';
+import { CurrentPage, preloadPage } from './pages.tsx';
 import { routeOf, type Route } from './router.ts';
 import { roleOn, SessionProvider, type Session } from './session.tsx';
 import { Toasts, useToasts } from './toasts.tsx';
@@ -61,6 +61,7 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
   }, []);
   useEffect(() => {
     whenSessionEnds(leave);
+    preloadPage(route.page);
     reloadMe();
   }, [reloadMe]);
   const isKnown = me !== undefined;

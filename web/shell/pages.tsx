@@ -35,6 +35,11 @@ const LOADERS: Partial<Record<Route['page'], Loader>> = {
   reference: async () => (await import('../pages/operator/reference.tsx')).ReferencePage,
 };
 
+/** Loads the file of a page before it is shown; a failure is told when it is. */
+export function preloadPage(page: Route['page']): void {
+  LOADERS[page]?.().catch(() => undefined);
+}
+
 /** The page of a route. */
 export function CurrentPage({ route }: { route: Route }) {
   const [loaded, setLoaded] = useState<{ page: string; Page?: ComponentType<PageProps>; error?: unknown }>();

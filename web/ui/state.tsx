@@ -83,15 +83,22 @@ function failureOf(error: unknown, status: number): { title: string; says: strin
 export function Shown<T>({
   of,
   lines,
+  pending,
   children,
 }: {
   of: Resource<T>;
   lines?: number;
+  /** What stands in for it in place of lines, where its height would differ too much. */
+  pending?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }) {
   const { data, error, reload } = of;
   if (data === undefined)
-    return error === undefined ? <Loading lines={lines ?? 6} /> : <Failed error={error} onRetry={reload} />;
+    return error === undefined ? (
+      (pending ?? <Loading lines={lines ?? 6} />)
+    ) : (
+      <Failed error={error} onRetry={reload} />
+    );
   return (
     <>
       {error !== undefined && !(error instanceof Unreachable) && (

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { GOOD_PASSWORD } from '../../support/panel/visitor.ts';
 import { call } from '../../support/service/muster.ts';
 import { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/control-plane/program.ts';
@@ -7,12 +8,18 @@ import { describeOn } from '../support/control-plane/tools.ts';
 import { etcdBeside } from '../support/etcd-beside.ts';
 import { daemonPod, ENDPOINT } from '../support/daemon-pod.ts';
 import { buildImage } from '../support/node/image.ts';
+import { PanelVisitor } from '../support/panel-visitor.ts';
 import { etcdCertificates, etcdValues, imageValues } from '../support/release-values.ts';
 import { Release } from '../support/release.ts';
 
 /* The chart and the image together, from nothing to nothing, on two nodes and an etcd of three members. */
 
 const KINDS = ['fleetaccounts', 'fleetapikeys', 'fleetapps', 'fleetotelconfigs'];
+/** The panel, behind a proxy that speaks TLS: whoever reaches a Service here may be one. */
+const PANEL = {
+  panel: { enabled: true, url: 'https://muster.example.com' },
+  config: { trustedProxies: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8'] },
+};
 const CRDS = KINDS.map((plural) => `crd/${plural}.muster.dev`);
 
 describeOn('cluster', 'an installation', () => {
@@ -24,7 +31,8 @@ describeOn('cluster', 'an installation', () => {
     cluster = await Cluster.start({ nodes: 2 });
     await cluster.load(image.archive);
     etcd = await etcdBeside(cluster);
-    release = await Release.prepare(cluster, { namespace: 'fleet', values: [imageValues(image), etcdValues(etcd)] });
+    const values = [imageValues(image), etcdValues(etcd), PANEL];
+    release = await Release.prepare(cluster, { namespace: 'fleet', values });
     await release.secretOf('etcd-tls', etcdCertificates(etcd));
   });
   afterAll(async () => {
@@ -56,6 +64,27 @@ describeOn('cluster', 'an installation', () => {
     await release.ready('fleetaccount/acme');
     await release.ready('fleetapikey/acme');
     expect(await statusOfKey((await release.secret('acme-key'))['apiKey'] ?? '')).toBe(200);
+  });
+
+  test('the first operator signs in at the panel, and sees the account', async () => {
+    const [{ ops }, token] = [await release.addresses(), await release.operatorToken()];
+    const body = { name: 'Ann', login: 'ann@example.com', operator: true };
+    const made = await call(`${ops}/operator/v1/users`, { method: 'POST', token, body });
+    const link = new URL((made.body['link'] as { url: string }).url);
+    expect([made.status, link.origin]).toEqual([201, PANEL.panel.url]);
+    const visitor = new PanelVisitor(await release.panel(), PANEL.panel.url);
+    expect((await visitor.ask('/me')).status).toBe(401);
+    const accepted = await visitor.ask('/links/accept', { token: link.hash.slice(1), password: GOOD_PASSWORD });
+    expect([accepted.status, visitor.cookies]).toEqual([200, ['__Host-muster', '__Host-muster-browser']]);
+    // Each request may come to another pod.
+    for (let count = 0; count < 10; count += 1) {
+      expect(await visitor.ask('/me')).toMatchObject({ status: 200, body: { name: 'Ann', operator: true } });
+    }
+    const accountId = await release.field('fleetaccount/acme', '.status.accountId');
+    expect(await visitor.ask(`/accounts/${accountId}/overview`)).toMatchObject({ status: 200, body: { name: 'acme' } });
+    const again = new PanelVisitor(await release.panel(), PANEL.panel.url);
+    const signedIn = await again.ask('/sign-in/password', { login: body.login, password: GOOD_PASSWORD });
+    expect([signedIn.status, (await again.ask('/me')).status]).toEqual([200, 200]);
   });
 
   test('a daemon enrolls with the Secret of its FleetApp, and receives the configuration of a FleetOtelConfig', async () => {

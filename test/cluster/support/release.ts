@@ -126,6 +126,11 @@ export class Release {
     return { api, device, ops };
   }
 
+  /** The URL of the panel's Service, where the values have one. */
+  panel(): Promise<string> {
+    return this.#url('panel');
+  }
+
   /** The token in the Secret that the chart made. */
   async operatorToken(): Promise<string> {
     return (await this.secret('muster-secrets'))['operator-token']?.trim() ?? '';
@@ -223,7 +228,7 @@ export class Release {
     return this.field(`deployment/${RELEASE}`, '.spec.template.spec.containers[0].image');
   }
 
-  async #url(listener: 'api' | 'device' | 'ops'): Promise<string> {
+  async #url(listener: 'api' | 'device' | 'ops' | 'panel'): Promise<string> {
     const path = '--output=jsonpath={.spec.clusterIP}:{.spec.ports[0].port}';
     return `http://${await this.kubectl(['get', 'service', `${RELEASE}-${listener}`, path])}`;
   }

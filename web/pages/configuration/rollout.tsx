@@ -36,7 +36,7 @@ function Bar({ rollout }: { rollout: Rollout }) {
 /** How far the configuration has come, as a bar. */
 export function RolloutBar({ accountId }: { accountId: string }) {
   return (
-    <Shown of={useRollout(accountId)} lines={3}>
+    <Shown of={useRollout(accountId)} lines={2}>
       {(rollout) => <Bar rollout={rollout} />}
     </Shown>
   );
