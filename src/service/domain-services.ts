@@ -49,6 +49,7 @@ import { createSessionUses, type SessionUses } from '../domain/sessions/session-
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
 import { createLinks, type Links } from '../domain/users/links.ts';
 import { createMembers, type Members } from '../domain/users/members.ts';
+import { createUserDeletion, type UserDeletion } from '../domain/users/user-deletion.ts';
 import { createUsers, type Users } from '../domain/users/users.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
@@ -151,6 +152,7 @@ export interface DomainServices {
   readonly auditExport: AuditedExport;
   readonly usages: Usages;
   readonly users: Users;
+  readonly userDeletion: UserDeletion;
   readonly members: Members;
   readonly links: Links;
   readonly sessions: Sessions;
@@ -195,6 +197,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     users: createUsers(mutations),
+    userDeletion: createUserDeletion(mutations),
     members: createMembers(mutations),
     links: createLinks(mutations),
     sessions: createSessions({ ...mutations, uses: sessionUses }),

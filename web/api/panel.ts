@@ -182,6 +182,7 @@ export const operator = {
     ask<{ user: User; link: MadeLink }>('/users', { method: 'POST', body }),
   changeUser: (userId: string, body: { name?: string; disabled?: boolean; operator?: boolean }) =>
     ask<User>(`/users/${userId}`, { method: 'PATCH', body }),
+  deleteUser: (userId: string) => ask<undefined>(`/users/${userId}`, { method: 'DELETE' }),
   resetUser: (userId: string) => ask<MadeLink>(`/users/${userId}/reset`, { method: 'POST' }),
   userSessions: (userId: string, with_: Signal = {}) =>
     ask<{ sessions: OwnSession[] }>(`/users/${userId}/sessions`, with_),

@@ -107,6 +107,7 @@ export const audit = {
     'user.created': 'created a user',
     'user.changed': 'changed a user',
     'user.reset': 'reset a user’s sign-in',
+    'user.deleted': 'deleted a user',
     'operator.added': 'made a user an operator',
     'operator.removed': 'took an operator’s rights away',
     'member.added': 'became a member',

@@ -153,7 +153,13 @@ export const users = {
       title: 'Make a link for a new sign-in?',
       says: 'Who uses the link sets a new password; the passkeys go and all sessions end. It is valid for an hour.',
     },
+    delete: {
+      action: 'Delete',
+      title: 'Delete this user?',
+      says: 'All sessions and memberships end at once, and all that is known of the user goes. The audits keep the id.',
+    },
   },
+  deleteDone: 'The user is deleted.',
   mappedStays: 'The provider’s groups make this user an operator: that right ends at the provider.',
   yourself: 'This is you.',
   resetLink: 'Reset link',

@@ -43,6 +43,11 @@ export abstract class UserOperations {
     return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'userId');
   }
 
+  /** With all sessions and memberships. Sent again after a lost answer it may end with `not_found`. */
+  async deleteUser(userId: string, options?: CallOptions): Promise<void> {
+    await this.#transport.send({ method: 'DELETE', path: `${USERS}/${segment(userId)}`, repeatable: true }, options);
+  }
+
   /** Makes a link that resets the sign-in of a user, and voids those before it. No later answer shows it. */
   async resetUser(userId: string, options?: CallOptions): Promise<UserLink> {
     const path = `${USERS}/${segment(userId)}/reset`;

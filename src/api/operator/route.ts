@@ -15,6 +15,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
 import type { Links } from '../../domain/users/links.ts';
+import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';
 import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery, USER_ID } from '../contract/fields.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -36,6 +37,7 @@ export interface OperatorServices {
   readonly auditExport: AuditedExport;
   readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
   readonly users: Users;
+  readonly userDeletion: UserDeletion;
   readonly links: Links;
   /** The public origin of the panel; undefined where it is off. */
   readonly panelUrl: () => string | undefined;

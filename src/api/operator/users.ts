@@ -46,6 +46,12 @@ export const changeUser = route(operations.changeUser, async ({ origin, userId, 
   body: userBody(await users.change(origin, userId, body)),
 }));
 
+/** DELETE /operator/v1/users/{userId}. */
+export const deleteUser = route(operations.deleteUser, async ({ origin, userId }, { userDeletion }) => {
+  await userDeletion.delete(origin, userId);
+  return { status: 204 };
+});
+
 /** POST /operator/v1/users/{userId}/reset. */
 export const resetUser = route(operations.resetUser, async ({ origin, userId }, services) => {
   const url = panelUrlOf(services);

@@ -213,6 +213,16 @@ function addUsers(users: Command, env: Environment): void {
   });
   addGlobals(
     users
+      .command('delete')
+      .description('delete a user, with all sessions and memberships')
+      .argument('<user>', 'the id or the login'),
+    [...CONNECTED, 'quiet', 'yes'],
+  ).action(async (user: string, options: GlobalOptions) => {
+    const { deleteUser } = await import('../commands/accounts/users.ts');
+    await deleteUser(invocation(env, options), user);
+  });
+  addGlobals(
+    users
       .command('reset')
       .description('print a link by which a user sets a new password; it is valid for an hour')
       .argument('<user>', 'the id or the login'),

@@ -44,6 +44,7 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   // Disabling a user takes access away.
   'user.changed': 'by content',
   'user.reset': 'vital',
+  'user.deleted': 'vital',
   'operator.added': 'growth',
   'operator.removed': 'vital',
   'member.added': 'growth',

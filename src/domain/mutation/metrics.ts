@@ -32,6 +32,7 @@ export const MUTATION_ACTIONS = [
   'user.created',
   'user.changed',
   'user.reset',
+  'user.deleted',
   'operator.added',
   'operator.removed',
   'member.added',

@@ -44,9 +44,13 @@ export function createMembers(deps: MutationDeps): Members {
   return {
     list: (accountId) => list(deps, accountId),
     setRole: (origin, accountId, userId, role) => change(deps, origin, accountId, userId, role),
-    remove: (origin, accountId, userId) => change(deps, origin, accountId, userId, undefined),
+    remove: (origin, accountId, userId) => endMembership(deps, origin, accountId, userId),
   };
 }
+
+/** Ends a membership by invitation. @throws as `Members.setRole` */
+export const endMembership = (deps: MutationDeps, origin: Origin, accountId: string, userId: string): Promise<void> =>
+  change(deps, origin, accountId, userId, undefined);
 
 async function list({ fleet }: MutationDeps, accountId: string): Promise<readonly Member[]> {
   const memory = await fleet.whole();
@@ -81,7 +85,7 @@ async function change(
     if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
     if (member.role === role) return { unchanged: undefined };
     const others = before.record.members.filter((one) => one.userId !== userId);
-    const owner = member.role === 'owner' ? await ownerAmong(reader, others) : undefined;
+    const owner = member.role === 'owner' ? await ownerAmong(reader, accountId, others) : undefined;
     const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
     const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
     return {
@@ -98,7 +102,11 @@ async function change(
 }
 
 /** @returns an owner who can sign in. @throws Refusal `conflict` where nobody of `left` is one; StoreUnavailable */
-async function ownerAmong(reader: FleetReader, left: MembersRecord['members']): Promise<UserEntry> {
+export async function ownerAmong(
+  reader: FleetReader,
+  accountId: string,
+  left: MembersRecord['members'],
+): Promise<UserEntry> {
   for (const { userId, role } of left) {
     if (role !== 'owner') continue;
     const owner = await reader.user(userId);
@@ -106,7 +114,7 @@ async function ownerAmong(reader: FleetReader, left: MembersRecord['members']): 
   }
   throw new Refusal(
     'conflict',
-    'This is the last owner of the account who can sign in: make somebody else an owner first.',
+    `This is the last owner of the account ${accountId} who can sign in: make somebody else an owner first.`,
   );
 }
 

@@ -213,8 +213,12 @@ function membersAfter(members: readonly string[], userId: string, wanted: boolea
   return [...others, userId];
 }
 
-/** The last operator who can sign in stays, so that somebody can make others. */
-async function refuseWithoutOperator(reader: FleetReader, { members }: OperatorsRecord, userId: string): Promise<void> {
+/** The last operator who can sign in stays, so that somebody can make others. @throws Refusal `conflict`; StoreUnavailable */
+export async function refuseWithoutOperator(
+  reader: FleetReader,
+  { members }: OperatorsRecord,
+  userId: string,
+): Promise<void> {
   for (const other of members) {
     if (other === userId) continue;
     const record = (await reader.user(other))?.record;

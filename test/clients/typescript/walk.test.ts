@@ -145,6 +145,8 @@ describe('the operator', () => {
     expect(await operator().changeUser(user.userId, { name: 'Ann Example' })).toEqual({ ...user, name: 'Ann Example' });
     expect((await operator().resetUser(user.userId)).linkId).not.toBe(link.linkId);
     expect(await codeOf(operator().resetUser('a'.repeat(16)))).toBe('not_found 404');
+    await operator().deleteUser(user.userId);
+    expect(await codeOf(operator().deleteUser(user.userId))).toBe('not_found 404');
   });
 
   test('reads audits, reviews, keys, usage and limits', async () => {

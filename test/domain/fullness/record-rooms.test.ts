@@ -67,6 +67,7 @@ describe('A12: the classes of records and mutations', () => {
       // Disabled users, lost roles, ended sessions; somebody must sign in to take access away.
       'user.changed',
       'user.reset',
+      'user.deleted',
       'operator.removed',
       'member.changed',
       'member.removed',

@@ -17,10 +17,10 @@ interface ManageProps {
 }
 
 /** What an operator does with a user; each is said and confirmed before it happens. */
-type Deed = 'makeOperator' | 'removeOperator' | 'disable' | 'enable' | 'reset';
+type Deed = 'makeOperator' | 'removeOperator' | 'disable' | 'enable' | 'reset' | 'delete';
 
 /** What takes access away is confirmed by typing the user's name. */
-const TAKING: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'reset']);
+const TAKING: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'reset', 'delete']);
 
 /** One user, with what can be done. */
 export function ManageUser({ user, onClose, onChanged }: ManageProps) {
@@ -34,7 +34,7 @@ export function ManageUser({ user, onClose, onChanged }: ManageProps) {
         {user.userId === me.userId && <Badge>{texts.you}</Badge>}
         {user.disabled && <Badge tone="bad">{texts.disabled}</Badge>}
       </p>
-      {link ? <ResetLink link={link} /> : <Deeds user={user} onDeed={setDeed} />}
+      {link ? <ResetLink link={link} /> : <Deeds user={user} isYou={user.userId === me.userId} onDeed={setDeed} />}
       <UserSessions user={user} />
       <div class="actions">
         <Button kind="primary" onClick={onClose}>
@@ -62,12 +62,14 @@ const ResetLink = ({ link }: { link: MadeLink }) => (
   </>
 );
 
-const Deeds = ({ user, onDeed }: { user: User; onDeed: (deed: Deed) => void }) => {
+const Deeds = ({ user, isYou, onDeed }: { user: User; isYou: boolean; onDeed: (deed: Deed) => void }) => {
   const rights: Deed = user.operator ? 'removeOperator' : 'makeOperator';
   const access: Deed = user.disabled ? 'enable' : 'disable';
+  // Nobody deletes himself.
+  const all: readonly Deed[] = [rights, access, 'reset', ...(isYou ? [] : ['delete' as const])];
   return (
     <ul class="stack plain">
-      {([rights, access, 'reset'] as const).map((deed) => (
+      {all.map((deed) => (
         <li key={deed} class="row between">
           <span class="quiet grow">{texts.deeds[deed].says}</span>
           <Button kind={TAKING.has(deed) ? 'danger' : undefined} onClick={() => onDeed(deed)}>
@@ -93,8 +95,9 @@ function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProp
   const { title, action, says } = texts.deeds[deed];
   const work = async (): Promise<void> => {
     if (deed === 'reset') onLink(await operator.resetUser(user.userId));
+    else if (deed === 'delete') await operator.deleteUser(user.userId);
     else await operator.changeUser(user.userId, changeOf(deed));
-    say(deed === 'reset' ? texts.resetDone : texts.done);
+    say(deed === 'reset' ? texts.resetDone : deed === 'delete' ? texts.deleteDone : texts.done);
     onChanged();
   };
   const typed = (user.login === '' ? user.name : user.login).trim();
@@ -116,7 +119,7 @@ function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProp
   );
 }
 
-function changeOf(deed: Exclude<Deed, 'reset'>): { disabled?: boolean; operator?: boolean } {
+function changeOf(deed: Exclude<Deed, 'reset' | 'delete'>): { disabled?: boolean; operator?: boolean } {
   switch (deed) {
     case 'makeOperator':
       return { operator: true };

@@ -107,6 +107,20 @@ export const changeUser = operation({
   command: 'users update {userId} --name {name}',
 });
 
+export const deleteUser = operation({
+  id: 'deleteUser',
+  method: 'delete',
+  path: '/operator/v1/users/:userId',
+  summary: 'Delete a user',
+  description:
+    'Ends the memberships and the sessions of the user and removes all that is known of him, at once and on every replica. The ' +
+    'audits keep what he did, by his id. The last operator, and the last owner of an account, who can sign in stay. ' +
+    'Whom a provider still lets in is a new user at the next sign-in.',
+  errors: ['conflict', 'changed_meanwhile'],
+  answers: [{ status: 204, description: 'The user is deleted.' }],
+  command: 'users delete {userId}',
+});
+
 export const resetUser = operation({
   id: 'resetUser',
   method: 'post',

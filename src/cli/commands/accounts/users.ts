@@ -96,6 +96,16 @@ export async function updateUser(call: Invocation, user: string, options: Update
   await printOne(call, { columns: COLUMNS, id: idOf, item });
 }
 
+/** Deletes a user, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
+export async function deleteUser(call: Invocation, user: string): Promise<void> {
+  const client = operatorOf(call);
+  const userId = await userNamed(client, user, call);
+  const what = `Delete the user ${userId} with all sessions and memberships`;
+  await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  await client.deleteUser(userId, requestOf(call));
+  call.say(`The user ${userId} is deleted.`);
+}
+
 /** Makes a link that resets the sign-in of a user. @throws CommandFault, ConfigError, MusterError */
 export async function resetUser(call: Invocation, user: string): Promise<void> {
   refuseUnseen(call);

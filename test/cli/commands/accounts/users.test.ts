@@ -74,6 +74,18 @@ describe('users', () => {
     expect(await json<User>('update', userId, '--enable')).toMatchObject({ disabled: false });
   });
 
+  test('are deleted once a person agrees, or with --yes', async () => {
+    const { userId } = await created('gone@example.com');
+    const refused = await run('delete', 'gone@example.com');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(await run('delete', 'gone@example.com', '--yes')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: `The user ${userId} is deleted.\n`,
+    });
+    expect(await run('delete', userId, '--yes')).toMatchObject({ code: 4 });
+  });
+
   test('are reset by a link, and each one voids those before it', async () => {
     const first = await created('eve@example.com');
     const reset = () => json<Link>('reset', 'eve@example.com');
