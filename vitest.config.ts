@@ -49,7 +49,11 @@ export default defineConfig({
       {
         test: {
           ...LONG,
-          globalSetup: [...ON_ETCD.globalSetup, 'test/cluster/support/control-plane/shared-plane-setup.ts'],
+          globalSetup: [
+            ...ON_ETCD.globalSetup,
+            'test/cluster/support/control-plane/shared-plane-setup.ts',
+            'test/support/run/pages-setup.ts',
+          ],
           name: 'system',
           include: [...SYSTEM],
           exclude: [...NODES, ...QUICK],

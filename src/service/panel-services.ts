@@ -93,7 +93,8 @@ export function panelDeps(
     rateFill,
   });
   const url = (): string => panelUrlOf(core, port());
-  const providerUsers = createProviderUsers(mutations);
+  const ways = { ...mutations, passwords: panel.passwords };
+  const providerUsers = createProviderUsers(ways);
   const refreshTokens = createRefreshTokens(core);
   const settings = panel.provider;
   const provider = settings && { client: createProviderClient({ provider: settings, panelUrl: url, clock }), settings };
@@ -111,7 +112,7 @@ export function panelDeps(
       sealedCookies: createSealedCookies({ keyRing, random, clock }),
       random,
       passwords: createPasswords({ random }),
-      passkeys: createPasskeys(mutations),
+      passkeys: createPasskeys(ways),
       signIns: createSignIns(core),
       acceptLink: createAcceptLink({ ...mutations, links }),
       setPassword: (origin, change) => setPassword(mutations, origin, change),

@@ -129,6 +129,7 @@ const LARGE_ROOMS: Readonly<Record<string, string>> = {
   'src/service': 'the composition root, with what opens and closes the process',
   'test/api/operator': 'one file an operation of the operator, beside the probes and the scrape of one listener',
   'test/cluster': 'one file a promise of the chart and of each custom resource, on one control plane that they share',
+  'test/mutants': 'one list of slips a subject, beside what plants them',
   'test/service': 'what one service promises through its doors',
 };
 /** Files of `src` of more than 300 lines, each with its reason. */

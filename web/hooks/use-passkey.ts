@@ -13,11 +13,18 @@ export interface Passkey {
   make(options: object): Promise<object>;
 }
 
+/** What the browser means by the names of its errors (WebAuthn Level 3, sections 5.1.3 and 5.1.4). */
+const FAILURES: Readonly<Record<string, string>> = {
+  InvalidStateError: door.passkeyThereAlready,
+  SecurityError: door.passkeyAtNumber,
+};
+
 async function inWords<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw new Error(door.passkeyFailed, { cause: error });
+    const says = error instanceof Error ? FAILURES[error.name] : undefined;
+    throw new Error(says ?? door.passkeyFailed, { cause: error });
   }
 }
 

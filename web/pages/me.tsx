@@ -24,7 +24,7 @@ export function MePage() {
           {({ password, provider }) => (
             <>
               {password && me.login !== '' && <PasswordCard />}
-              <PasskeysCard />
+              <PasskeysCard passwords={password} />
               {(provider !== undefined || me.methods.provider) && <ProviderCard provider={provider} />}
             </>
           )}

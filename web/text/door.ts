@@ -8,6 +8,9 @@ export const door = {
   passkeyToo: 'You have a passkey: it is asked for as well.',
   passkeyAgain: 'Ask for the passkey again',
   passkeyFailed: 'The browser could not use the passkey: it was cancelled, or this browser has none for here.',
+  passkeyThereAlready: 'This device holds one of your passkeys already: it needs no second one.',
+  passkeyAtNumber:
+    'Browsers use passkeys only where the address is a name. Open the panel by its name, such as localhost.',
   provider: (name: string) => `Sign in with ${name}`,
   or: 'or',
   problems: {

@@ -29,8 +29,14 @@ export interface Passkeys {
   remove(origin: Origin, userId: string, passkeyId: string): Promise<void>;
 }
 
+/** What the operations on the ways to sign in need. */
+export interface WayDeps extends MutationDeps {
+  /** Whether anybody signs in by a password in this installation. */
+  readonly passwords: boolean;
+}
+
 /** Creates the operations on passkeys; see `Passkeys`. */
-export function createPasskeys(deps: MutationDeps): Passkeys {
+export function createPasskeys(deps: WayDeps): Passkeys {
   return {
     userOf: (passkeyId) => userOf(deps, passkeyId),
     add: (origin, userId, passkey) => add(deps, origin, userId, passkey),
@@ -70,13 +76,13 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
   });
 }
 
-async function remove(deps: MutationDeps, origin: Origin, userId: string, passkeyId: string): Promise<void> {
+async function remove(deps: WayDeps, origin: Origin, userId: string, passkeyId: string): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
     const passkeys = user.record.passkeys.filter(({ id }) => id !== passkeyId);
     if (passkeys.length === user.record.passkeys.length) throw new Refusal('not_found');
     const record = { ...user.record, passkeys };
-    refuseLastWay(record);
+    refuseLastWay(deps, record);
     return {
       ...userStep(user, { passkeys: 'removed' }),
       expect: [{ key: KEYS.user(userId), revision: user.revision }],
@@ -95,8 +101,9 @@ const userStep = ({ id }: UserEntry, detail: Readonly<Record<string, string>>) =
   }) as const;
 
 /** @throws Refusal `conflict` where the user could sign in no more */
-export function refuseLastWay(record: UserRecord): void {
-  if (canSignIn(record)) return;
+export function refuseLastWay({ passwords }: Pick<WayDeps, 'passwords'>, record: UserRecord): void {
+  // A password that was set before they were switched off lets nobody in.
+  if (canSignIn(passwords ? record : { ...record, password: undefined })) return;
   throw new Refusal('conflict', 'This is the last way in which you can sign in: add another one first.');
 }
 

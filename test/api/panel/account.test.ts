@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
+import { exchange } from '../../support/http/raw-http.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { call, createApp, enroll, tenant, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* What people do with an account in the panel, and who may not. */
 
@@ -240,15 +242,36 @@ describe('a request of a browser', () => {
     expect(apps).toHaveLength(status === 201 ? 1 : 0);
   });
 
-  test('a read that another site makes is refused, and so is a foreign Host', async () => {
+  test('a read that another site makes is refused', async () => {
     await using panel = await panelMuster();
     const { owner } = await world(panel);
     expect((await ask(panel, owner, '/me', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
     expect((await ask(panel, owner, '/me', { headers: { 'sec-fetch-site': 'none' } })).status).toBe(200);
   });
 
-  test('the 301st request of a minute for one account is refused; another account and user go on', async () => {
+  test('a Host that is not the panel’s own, nor literally this machine, is refused', async () => {
     await using panel = await panelMuster();
+    const { port } = panel.muster.service.panel;
+    const { token } = await signedIn(panel.store);
+    const statusOf = async (host: string): Promise<number> => {
+      const fields = [`Host: ${host}`, `Cookie: muster_${port}=${token}`, 'Connection: close'];
+      return (await exchange(port, `GET /panel/v1/me HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`)).status;
+    };
+    for (const host of [`127.0.0.1:${port}`, `LOCALHOST:${port}`])
+      expect([host, await statusOf(host)]).toEqual([host, 200]);
+    for (const host of [
+      `evil.example.com:${port}`,
+      `127.0.0.1.evil.example.com:${port}`,
+      `localhost.evil.example.com:${port}`,
+      `evil-localhost:${port}`,
+      '',
+    ]) {
+      expect([host, await statusOf(host)]).toEqual([host, 400]);
+    }
+  });
+
+  test('the 301st request of a minute for one account is refused; another account and user go on', async () => {
+    await using panel = await panelMuster(undefined, { clock: new FakeClock(Date.now()) });
     const { accountId, owner, viewer } = await world(panel);
     const path = `/accounts/${accountId}/otel-config`;
     const answers = await Promise.all(
@@ -259,5 +282,14 @@ describe('a request of a browser', () => {
     expect(refused[0]?.headers.get('retry-after')).toMatch(/^\d+$/);
     expect((await ask(panel, viewer, path)).status).toBe(200);
     expect((await ask(panel, owner, '/me')).status).toBe(200);
+  });
+
+  test('whoever asks for accounts that are not his has one rate for all of them', async () => {
+    await using panel = await panelMuster(undefined, { clock: new FakeClock(Date.now()) });
+    const stranger = await signedIn(panel.store);
+    const ids = Array.from({ length: LIMITS.panelRequestsPerMinute + 1 }, (_, index) => `${index}`.padStart(16, 'a'));
+    const answers = await Promise.all(ids.map((id) => ask(panel, stranger, `/accounts/${id}/overview`)));
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect([statuses[0], statuses.at(-2), statuses.at(-1)]).toEqual([404, 404, 429]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
+import { panelMuster, rewrite, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
 import {
   asOperator,
   enteredUser,
@@ -12,6 +12,7 @@ import {
 } from '../../support/panel/visitor.ts';
 import { tenant, type Answer, type Muster, type MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -179,6 +180,25 @@ onEachBackend('links', (backend) => {
     }
     expect(told(await new Visitor(muster).post('/links/accept', bob(own.token)))).toEqual([400, INVALID]);
     expect((await new Visitor(muster).post('/links/accept', bob(valid.token))).status).toBe(200);
+  });
+
+  test('an invitation that falls just before the commit by which it lets in does not work', async () => {
+    const race = new BeforeCommit(KEYS.users);
+    await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
+    const { muster, store } = panel;
+    const { accountId } = await tenant(muster);
+    const falls: readonly ((ann: Browser, linkId: string) => Promise<unknown>)[] = [
+      (ann, linkId) =>
+        new Visitor(muster, { browser: ann }).ask(`/accounts/${accountId}/invitations/${linkId}`, { method: 'DELETE' }),
+      ({ userId }) => rewrite(panel, KEYS.user(userId), (record) => ({ ...record, disabled: true })),
+    ];
+    for (const fall of falls) {
+      const ann = await signedIn(store, { accounts: [{ accountId, role: 'owner' }] });
+      const { token, linkId } = await invited(muster, ann, accountId);
+      race.next = () => fall(ann, linkId);
+      const late = await new Visitor(muster).post('/links/accept', bob(token));
+      expect([race.isDone, ...told(late)]).toEqual([true, 400, INVALID]);
+    }
   });
 
   test('an account has a bounded number of open invitations', async () => {

@@ -3,18 +3,10 @@ import { expect, test } from 'vitest';
 import { ABSENT } from '../../../src/store/port.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openEvents } from '../../support/panel/event-stream.ts';
-import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
+import { ask, panelMuster, rewrite, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { createApp, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { until } from '../../support/time/until.ts';
-
-const rewrite = async ({ store }: PanelMuster, key: string, change: (record: Record<string, unknown>) => object) => {
-  const entry = await store.get(key);
-  await store.commit({
-    expect: [{ key, revision: entry?.revision ?? ABSENT }],
-    write: [{ put: key, value: JSON.stringify(change(JSON.parse(entry?.value ?? '{}') as Record<string, unknown>)) }],
-  });
-};
 
 /** Sessions of somebody, in one commit. */
 const putSessions = async ({ store }: PanelMuster, count: number) => {

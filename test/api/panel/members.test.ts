@@ -7,10 +7,10 @@ import { tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
 
-const LAST_OWNER = {
+const lastOwner = (accountId: string) => ({
   code: 'conflict',
-  message: 'This is the last owner of the account who can sign in: make somebody else an owner first.',
-};
+  message: `This is the last owner of the account ${accountId} who can sign in: make somebody else an owner first.`,
+});
 
 onEachBackend('the members of an account', (backend) => {
   test('are listed owners first, with the role that somebody gave and the one of their groups', async () => {
@@ -76,13 +76,13 @@ onEachBackend('the members of an account', (backend) => {
       ask(panel, who, `/accounts/${accountId}/members/${who.userId}`, { method: 'DELETE' });
     const both = await Promise.all([leave(ann), leave(bob)]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 409]);
-    expect(both.map(({ body }) => body['error'])).toContainEqual(LAST_OWNER);
+    expect(both.map(({ body }) => body['error'])).toContainEqual(lastOwner(accountId));
     const left = both[0].status === 409 ? ann : bob;
     const demote = await ask(panel, left, `/accounts/${accountId}/members/${left.userId}`, {
       method: 'PATCH',
       body: { role: 'viewer' },
     });
-    expect([demote.status, demote.body['error']]).toEqual([409, LAST_OWNER]);
+    expect([demote.status, demote.body['error']]).toEqual([409, lastOwner(accountId)]);
   });
 
   test('an owner who is disabled, and one without a way to sign in, do not count as another one', async () => {
@@ -94,7 +94,7 @@ onEachBackend('the members of an account', (backend) => {
     await signedIn(panel.store, { accounts, record: { password: undefined } });
     const leave = () => ask(panel, ann, `/accounts/${accountId}/members/${ann.userId}`, { method: 'DELETE' });
     const refused = await leave();
-    expect([refused.status, refused.body['error']]).toEqual([409, LAST_OWNER]);
+    expect([refused.status, refused.body['error']]).toEqual([409, lastOwner(accountId)]);
     const enabled = await asOperator(panel.muster, `/users/${disabled.userId}`, {
       method: 'PATCH',
       body: { disabled: false },
@@ -112,7 +112,34 @@ onEachBackend('the members of an account', (backend) => {
     race.next = async () =>
       await asOperator(panel.muster, `/users/${bob.userId}`, { method: 'PATCH', body: { disabled: true } });
     const left = await ask(panel, ann, `/accounts/${accountId}/members/${ann.userId}`, { method: 'DELETE' });
-    expect([left.status, left.body['error'], race.isDone]).toEqual([409, LAST_OWNER, true]);
+    expect([left.status, left.body['error'], race.isDone]).toEqual([409, lastOwner(accountId), true]);
+  });
+
+  test('two memberships that are ended at once have both ended', async () => {
+    const race = new BeforeCommit(KEYS.users);
+    await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
+    const { accountId } = await tenant(panel.muster);
+    const viewer = () => putUser(panel.store, { accounts: [{ accountId, role: 'viewer' }] });
+    const [ann, bob] = [await viewer(), await viewer()];
+    const owner = await signedIn(panel.store, { operator: true, accounts: [{ accountId, role: 'owner' }] });
+    const end = async (userId: string): Promise<number> =>
+      (await ask(panel, owner, `/accounts/${accountId}/members/${userId}`, { method: 'DELETE' })).status;
+    race.next = async () => expect(await end(bob)).toBe(204);
+    expect([await end(ann), race.isDone]).toEqual([204, true]);
+    const { members } = (await ask(panel, owner, `/accounts/${accountId}/members`)).body as { members: object[] };
+    expect(members).toMatchObject([{ userId: owner.userId }]);
+  });
+
+  test.each([
+    ['owner', 'viewer'],
+    ['viewer', 'owner'],
+  ] as const)('%s by invitation and %s by the groups: the greater role counts', async (given, mapped) => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const record = { mapped: { operator: false, accounts: [{ accountId, role: mapped }], at: Date.now() } };
+    const ann = await signedIn(panel.store, { accounts: [{ accountId, role: given }], record });
+    expect((await ask(panel, ann, '/me')).body['accounts']).toMatchObject([{ accountId, role: 'owner' }]);
+    expect((await ask(panel, ann, `/accounts/${accountId}/invitations`)).status).toBe(200);
   });
 
   test('have a bounded number', async () => {

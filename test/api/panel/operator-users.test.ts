@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 
 const LAST_OPERATOR =
   'This is the last operator who can sign in: make somebody else an operator first, and let him sign in.';
@@ -54,6 +56,20 @@ onEachBackend('users, by the operator API', (backend) => {
     const { users } = (await asOperator(muster, '/users')).body as { users: { operator: boolean }[] };
     expect(users.filter(({ operator }) => operator)).toHaveLength(1);
   });
+
+  test.each([{ operator: false }, { disabled: true }])(
+    'of the last two, changed at once by %j, one stays',
+    async (body) => {
+      const race = new BeforeCommit(KEYS.users);
+      await using muster = await backend.fresh({ wrapStore: race.wrapStore });
+      const ann = await enteredUser(muster, { operator: true });
+      const bob = await enteredUser(muster, { login: 'bob@example.com', operator: true });
+      const change = (userId: string) => asOperator(muster, `/users/${userId}`, { method: 'PATCH', body });
+      race.next = async () => expect((await change(bob.userId)).status).toBe(200);
+      const late = await change(ann.userId);
+      expect([race.isDone, late.body['error']]).toMatchObject([true, { message: LAST_OPERATOR }]);
+    },
+  );
 
   test('an operator does the same in the panel; whoever is none may not, and a link of his works no more', async () => {
     await using panel = await panelMuster(backend);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { Authenticator, type Misbehaviour } from '../../support/panel/authenticator.ts';
-import { panelMuster } from '../../support/panel/panel-users.ts';
+import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import type { Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -42,8 +42,8 @@ onEachBackend('passkeys', (backend) => {
     const listed = (await visitor.ask('/me/passkeys')).body['passkeys'] as { passkeyId: string; name: string }[];
     expect(listed).toMatchObject([{ passkeyId: authenticator.id, name: 'Laptop' }]);
     const other = new Visitor(muster);
-    const signedIn = await signIn(other, authenticator);
-    expect([signedIn.status, signedIn.body]).toEqual([200, { next: 'signed-in' }]);
+    const entered = await signIn(other, authenticator);
+    expect([entered.status, entered.body]).toEqual([200, { next: 'signed-in' }]);
     expect((await other.ask('/me')).body).toMatchObject({
       session: { method: 'passkey' },
       methods: { password: true, passkeys: 1 },
@@ -174,6 +174,15 @@ onEachBackend('passkeys', (backend) => {
     await change({ passkeys: others.slice(1) });
     await added(visitor);
     await expect(added(visitor)).rejects.toThrow(/409 .*remove one first/);
+  });
+
+  test('where passwords are off, one that was set before is no way in: the last passkey stays', async () => {
+    await using panel = await panelMuster(backend, { env: { MUSTER_PANEL_PASSWORDS: 'off' } });
+    const visitor = new Visitor(panel.muster, { browser: await signedIn(panel.store) });
+    expect((await visitor.ask('/me')).body).toMatchObject({ methods: { password: true } });
+    const authenticator = await added(visitor);
+    const last = await visitor.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' });
+    expect([last.status, last.body['error']]).toMatchObject([409, { code: 'conflict', message: /last way/ }]);
   });
 
   test('a reset takes the passkeys away', async () => {

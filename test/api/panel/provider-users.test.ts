@@ -2,8 +2,11 @@ import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
+import { identityKey } from '../../../src/domain/users/user-state.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { ABSENT } from '../../../src/store/port.ts';
 import { CLIENT_SECRET, RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
-import { ask, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { ask, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, problemOf, signing, type Signing } from '../../support/panel/signing.ts';
 import { call, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -65,6 +68,19 @@ onEachBackend('the users of a provider', (backend) => {
     const bodies = await Promise.all(both.map(async ({ token }) => (await meOf(it, token)).body));
     expect(bodies.map(({ userId }) => userId)).toEqual([bodies[0]?.['userId'], bodies[0]?.['userId']]);
     expect(bodies[0]?.['userId']).toBeTypeOf('string');
+  });
+
+  test('whoever has the same subject at another provider is somebody else', async () => {
+    await using it = await signing({ backend });
+    const identity = { issuer: 'https://elsewhere.example.com', subject: 'ann' };
+    const userId = await putUser(it.panel.store, { record: { identities: [identity] } });
+    const key = identityKey(identity);
+    await it.panel.store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, { userId })] });
+    const { at, token } = await it.signIn();
+    expect(at.pathname).toBe('/');
+    const { body } = await meOf(it, token);
+    expect(body['userId']).toEqual(expect.stringMatching(/^[a-z0-9]{16}$/));
+    expect(body['userId']).not.toBe(userId);
   });
 
   test('an unlinked identity is another user, and takes its roles along; the last way to sign in stays', async () => {
@@ -180,6 +196,43 @@ onEachBackend('the users of a provider', (backend) => {
       });
     }
     expect((await read()).status).toBe(200);
+  });
+
+  test('a refresh token that another replica has claimed is left alone until that time is over', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const { token } = await it.signIn();
+    const { sessionId } = (await meOf(it, token)).body['session'] as { sessionId: string };
+    await it.provider.set({ groups: ['owners'] });
+    const claimedUntil = clock.now() + 55 * MINUTE_MS;
+    await rewrite(it.panel, KEYS.refresh(sessionId), (record) => ({ ...record, claimedUntil }));
+    clock.advance(50 * MINUTE_MS);
+    let renewedAt = 0;
+    await until(async () => {
+      clock.advance(10_000);
+      renewedAt = clock.now();
+      return JSON.stringify((await meOf(it, token)).body['accounts']).includes('"owner"');
+    });
+    expect(renewedAt).toBeGreaterThanOrEqual(claimedUntil);
+  });
+
+  test('a refresh token of a provider that was here before is not sent to this one', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const { token } = await it.signIn();
+    const { userId, session } = (await meOf(it, token)).body as { userId: string; session: { sessionId: string } };
+    const identity = { issuer: 'https://before.example.com', subject: 'ann' };
+    await rewrite(it.panel, KEYS.session(session.sessionId), (record) => ({ ...record, identity }));
+    await rewrite(it.panel, KEYS.user(userId), (record) => ({ ...record, identities: [identity] }));
+    await it.provider.set({ groups: ['owners'] });
+    clock.advance(50 * MINUTE_MS);
+    const rolesNow = async (): Promise<string> => JSON.stringify((await meOf(it, token)).body['accounts']);
+    await until(async () => {
+      clock.advance(1000);
+      const isRefused = it.panel.muster.logged.join('').includes('the roles of a user could not be renewed');
+      return isRefused || (await rolesNow()).includes('"owner"');
+    });
+    expect(await rolesNow()).toContain('"viewer"');
   });
 
   test('a logout at the provider ends the session on every replica at once', async () => {

@@ -152,6 +152,20 @@ describe('sign-in at a provider', () => {
     expect(problemOf((await land(begun.url)).url)).toBe('expired');
   });
 
+  test('each sign-in has a state, a nonce and a challenge of its own', async () => {
+    await using it = await signing();
+    const begun = async (): Promise<URLSearchParams> => {
+      const stop = ({ host }: URL): boolean => host !== it.origin.host;
+      return (await new RedirectedBrowser().go(`${it.origin.origin}/panel/v1/sign-in/provider`, stop)).url.searchParams;
+    };
+    const [one, other] = [await begun(), await begun()];
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      expect([name, one.get(name)]).toEqual([name, expect.stringMatching(/^[\w-]{43}$/)]);
+      expect([name, other.get(name)]).not.toEqual([name, one.get(name)]);
+    }
+    expect(one.get('code_challenge_method')).toBe('S256');
+  });
+
   test('the signed-in user links his identity; it signs him in then, and one of another user is refused', async () => {
     await using it = await signing();
     const userId = await putUser(it.panel.store, { name: 'Ann', record: { password: { hash: 'x', at: 1 } } });

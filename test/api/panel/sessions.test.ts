@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
+import { ask, panelMuster, putUser, rewrite, signedIn, type Browser } from '../../support/panel/panel-users.ts';
+import { asOperator, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../support/panel/visitor.ts';
 import { tenant } from '../../support/service/muster.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
+import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -96,6 +99,92 @@ onEachBackend('the sessions of the panel', (backend) => {
     expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
     expect((await ask(panel, ann, '/me')).status).toBe(401);
     expect((await ask(panel, { token }, '/me/sessions')).status).toBe(200);
+  });
+
+  test('a change whose session, user or role is gone by its commit is refused, and changes nothing', async () => {
+    const race = new BeforeCommit(KEYS.auditsAll);
+    await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
+    const { accountId } = await tenant(panel.muster);
+    const operator = await signedIn(panel.store, { operator: true });
+    const gone: readonly (readonly [status: number, act: (ann: Browser) => Promise<unknown>])[] = [
+      [401, ({ sessionId }) => removed(KEYS.session(sessionId))],
+      [401, ({ userId }) => rewrite(panel, KEYS.user(userId), (record) => ({ ...record, disabled: true }))],
+      [404, () => rewrite(panel, KEYS.members(accountId), () => ({ members: [] }))],
+    ];
+    const changes = [
+      { path: 'apps', body: { name: 'edge' } },
+      { path: 'invitations', body: { role: 'owner' } },
+    ] as const;
+    async function removed(key: string): Promise<void> {
+      const entry = await panel.store.get(key);
+      await panel.store.commit({ expect: [{ key, revision: entry?.revision ?? 0 }], write: [{ remove: key }] });
+    }
+    for (const { path, body } of changes) {
+      const at = `/accounts/${accountId}/${path}`;
+      for (const [status, act] of gone) {
+        const ann = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+        race.next = () => act(ann);
+        const refused = await ask(panel, ann, at, { method: 'POST', body });
+        expect([path, refused.status, race.isDone]).toEqual([path, status, true]);
+        expect((await ask(panel, operator, at)).body).toEqual({ [path]: [] });
+      }
+    }
+  });
+
+  test('a session that is used all the time ends after seven days', async () => {
+    const clock = new FakeClock();
+    await using muster = await backend.fresh({ clock });
+    const { visitor } = await enteredUser(muster);
+    for (let halfDays = 1; halfDays < LIMITS.sessionMs / LIMITS.sessionIdleMs; halfDays += 1) {
+      clock.advance(LIMITS.sessionIdleMs);
+      expect([halfDays, await visitor.me()]).toEqual([halfDays, 200]);
+    }
+    clock.advance(LIMITS.sessionIdleMs - 1);
+    expect(await visitor.me()).toBe(200);
+    clock.advance(1);
+    expect(await visitor.me()).toBe(401);
+  });
+
+  test('a user has at most twenty; one more ends the oldest', async () => {
+    await using panel = await panelMuster(backend);
+    const { visitor: oldest, userId, login } = await enteredUser(panel.muster);
+    const others: Browser[] = [];
+    while (others.length < LIMITS.sessionsPerUserMax - 1) others.push(await signedIn(panel.store, userId));
+    expect(await oldest.me()).toBe(200);
+    const next = new Visitor(panel.muster);
+    expect((await next.post('/sign-in/password', { login, password: GOOD_PASSWORD })).status).toBe(200);
+    expect([await oldest.me(), await next.me()]).toEqual([401, 200]);
+    expect((await next.ask('/me/sessions')).body['sessions']).toHaveLength(LIMITS.sessionsPerUserMax);
+  });
+
+  describeOnce(backend, 'over https', () => {
+    test('the cookie is of this host alone, and goes by https alone; a proxy that does not say so is refused', async () => {
+      const url = 'https://panel.example.com';
+      await using muster = await backend.fresh({
+        env: { MUSTER_PANEL_URL: url, MUSTER_TRUSTED_PROXIES: '127.0.0.1' },
+      });
+      const created = await asOperator(muster, '/users', { method: 'POST', body: { name: 'Ann', login: 'ann' } });
+      const token = tokenOf((created.body['link'] as { url: string }).url);
+      const send = (head: string, fields: readonly string[], body = ''): Promise<RawAnswer> => {
+        const all = ['Host: panel.example.com', ...fields, `Content-Length: ${body.length}`, 'Connection: close'];
+        return exchange(muster.service.panel.port, `${head} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n${body}`);
+      };
+      const accept = (scheme: string) =>
+        send(
+          'POST /panel/v1/links/accept',
+          [`Origin: ${url}`, 'Content-Type: application/json', `X-Forwarded-Proto: ${scheme}`],
+          JSON.stringify({ token, password: GOOD_PASSWORD }),
+        );
+      const plain = await accept('http');
+      expect([plain.status, plain.headers.get('set-cookie')]).toEqual([400, undefined]);
+      const cookies = (await accept('https')).headers.get('set-cookie') ?? [];
+      const own = /^(__Host-muster=mst_session_\w{43}); Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=604800$/;
+      const [cookie] = cookies.flatMap((field) => own.exec(field)?.[1] ?? []);
+      expect(cookie).toBeDefined();
+      expect(cookies.filter((field) => !/^__Host-[^;]+; Path=\/; HttpOnly; Secure; /.test(field))).toEqual([]);
+      const me = await send('GET /panel/v1/me', [`Cookie: ${cookie}`, 'X-Forwarded-Proto: https']);
+      expect(me.status).toBe(200);
+    });
   });
 
   test('a replica knows at once what another one has ended', async () => {

@@ -67,6 +67,12 @@ async function source(store: Store): Promise<string> {
     [KEYS.purged(1)]: { count: 3 },
     [KEYS.purged(2)]: { count: 4 },
     [KEYS.activeKey]: { number: 2, fingerprint: 'f' },
+    // Whoever was let in or invited before is not so by a restore.
+    [KEYS.session('s')]: { userId: 'ann', createdAt: 1, expiresAt: 2, method: 'link', browser: '' },
+    [KEYS.sessionUses('ann')]: { sessions: [['s', 1]] },
+    [KEYS.refresh('s')]: { token: HEADER },
+    [KEYS.signIns('ann')]: { failures: 1, failedAt: 1, counters: {}, browsers: [] },
+    [KEYS.link('operator', 'l')]: { kind: 'first', linkId: 'l', createdAt: 1, expiresAt: 2, by: 'operator' },
   });
   return await backupText(store);
 }

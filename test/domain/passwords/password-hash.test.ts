@@ -41,6 +41,28 @@ describe('the hash of a password', () => {
     expect(await passwords.matches(RIGHT, stored)).toBe(false);
   });
 
+  test('is computed for two at once: a third begins when one of them is done', async () => {
+    const random = systemRandom();
+    let salts = 0;
+    const counted = createPasswords({
+      random: {
+        ...random,
+        bytes: (length) => {
+          salts += 1;
+          return random.bytes(length);
+        },
+      },
+    });
+    salts = 0;
+    const all = Array.from({ length: 5 }, () => counted.hash(RIGHT));
+    // A salt is drawn when the computation begins.
+    expect(salts).toBe(2);
+    await Promise.race(all);
+    expect(salts).toBeGreaterThan(2);
+    await Promise.all(all);
+    expect(salts).toBe(5);
+  });
+
   test('is made for a few at once and some that wait; one more is turned away, and later there is room again', async () => {
     const most = LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax;
     const all = Array.from({ length: most }, () => passwords.matches(RIGHT, undefined));

@@ -5,7 +5,8 @@ import OpenIdProvider, { type Configuration, type JWK } from 'oidc-provider';
 
 /*
  * An OpenID Connect provider, as a process of its own: what it is asked at `/control` says who signs in, in which groups,
- * and with which keys it signs. Nobody types anything. Its settings come by standard input; it prints its address.
+ * and with which keys it signs. Nobody types anything; for a real browser it can show a page with a button. Its settings come by
+ * standard input; it prints its address.
  */
 
 interface Settings {
@@ -20,10 +21,12 @@ interface Control {
   down: boolean;
   /** Whoever has signed in is in its directory no more. */
   gone: boolean;
+  /** Whoever signs in presses a button on a page first. */
+  asks: boolean;
 }
 
 const settings = JSON.parse(await text(process.stdin)) as Settings;
-const control: Control = { user: 'ann', groups: ['staff'], keys: settings.keys, down: false, gone: false };
+const control: Control = { user: 'ann', groups: ['staff'], keys: settings.keys, down: false, gone: false, asks: false };
 const server = createServer((request, response) => {
   serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
@@ -94,6 +97,11 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 /** Signs in whom the control names, and consents to all that is asked. */
 async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
+  if (prompt.name === 'login' && control.asks && request.method !== 'POST') {
+    response.setHeader('content-type', 'text/html');
+    response.end(`<h1>The provider</h1><form method="post"><button>Sign in as ${control.user}</button></form>`);
+    return;
+  }
   if (prompt.name === 'login') {
     await provider.interactionFinished(request, response, { login: { accountId: control.user } });
     return;

@@ -32,9 +32,9 @@ export interface TestProvider extends AsyncDisposable {
   readonly key: SigningKey;
   /**
    * Who signs in from now on, in which groups; `null` groups: the claim is left out. `down`: it answers 503; `gone`: it
-   * knows nobody any more.
+   * knows nobody any more; `asks`: it shows a page with a button before it signs anybody in.
    */
-  set(state: { user?: string; groups?: unknown; down?: boolean; gone?: boolean }): Promise<void>;
+  set(state: { user?: string; groups?: unknown; down?: boolean; gone?: boolean; asks?: boolean }): Promise<void>;
   /** It signs with this key from now on, and has forgotten the one before. */
   rotate(key: SigningKey): Promise<void>;
 }

@@ -105,6 +105,17 @@ export async function ask(
   });
 }
 
+/** Writes a record anew, as whoever changes it would. */
+export async function rewrite(
+  { store }: Pick<PanelMuster, 'store'>,
+  key: string,
+  change: (record: Record<string, unknown>) => object,
+): Promise<void> {
+  const entry = await store.get(key);
+  const record = JSON.parse(entry?.value ?? '{}') as Record<string, unknown>;
+  await store.commit({ expect: [{ key, revision: entry?.revision ?? ABSENT }], write: [put(key, change(record))] });
+}
+
 async function committed(store: Store, records: readonly (readonly [key: string, record: object])[]): Promise<void> {
   const [first, ...others] = records.map(([key]) => ({ key, revision: ABSENT }));
   if (!first) return;

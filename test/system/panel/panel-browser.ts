@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { userLink, type Where } from '../../support/panel/seeded-panel.ts';
-import { visit, type Visit } from '../browser/chromium.ts';
+import { press, visit, type Visit } from '../browser/chromium.ts';
 
 /* One person in a browser before the panel. */
 
@@ -15,6 +15,18 @@ export async function signInByLink(visited: Visit, where: Where, login: string, 
   // The key, for a hook of the runner has no expect.poll.
   await page.getByLabel('Password').press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** Types the name and `PASSWORD` on the sign-in page, and sends them; what follows is up to the service. */
+export async function signInByPassword(page: Page, login: string): Promise<void> {
+  await page.getByLabel('Name').fill(login);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await press(page.getByRole('button', { name: 'Sign in', exact: true }));
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await press(page.getByRole('button', { name: 'Sign out' }));
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
 /** The service is reached by its port alone, whatever name its links have. */

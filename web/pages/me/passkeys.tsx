@@ -33,8 +33,8 @@ const PasskeyList = ({ list, onRemove }: PasskeyListProps) => (
   </ul>
 );
 
-/** The user's own passkeys. */
-export function PasskeysCard() {
+/** The user's own passkeys. @param passwords whether anybody signs in by one in this installation */
+export function PasskeysCard({ passwords }: { passwords: boolean }) {
   const { me, reloadMe, say } = useSession();
   const passkeys = useResource('passkeys', (signal) => api.passkeys({ signal }), { topics: ['me'] });
   const [removed, setRemoved] = useState<Passkey>();
@@ -43,11 +43,12 @@ export function PasskeysCard() {
     passkeys.reload();
     reloadMe();
   };
+  const hasPassword = passwords && me.methods.password;
   const isLast = passkeys.data?.passkeys.length === 1;
   return (
     <Card title={texts.passkeys}>
       <div class="stack">
-        <p class="quiet">{me.methods.password ? texts.passkeysWithPassword : texts.passkeysAlone}</p>
+        <p class="quiet">{hasPassword ? texts.passkeysWithPassword : texts.passkeysAlone}</p>
         <Shown of={passkeys} lines={2}>
           {({ passkeys: list }) =>
             list.length === 0 ? <p>{texts.noPasskeys}</p> : <PasskeyList list={list} onRemove={setRemoved} />
@@ -68,7 +69,7 @@ export function PasskeysCard() {
           <p>
             <Name>{removed.name}</Name>
           </p>
-          <p>{isLast && me.methods.password ? texts.removeLastSays : texts.removeSays}</p>
+          <p>{isLast && hasPassword ? texts.removeLastSays : texts.removeSays}</p>
         </Confirm>
       )}
     </Card>

@@ -16,6 +16,10 @@ const AGAIN_MS = 3000;
 const underOlder = ({ sealedUnder, writing }: KeyStatus): number =>
   Object.entries(sealedUnder).reduce((sum, [key, count]) => (Number(key) < writing ? sum + count : sum), 0);
 
+/** Whether a rotation has an end yet to come: it is over once the older lines of the key file may be removed. */
+const isUnderWay = (status: KeyStatus): boolean =>
+  underOlder(status) > 0 || status.known.some((key) => key < status.writing && !status.removable.includes(key));
+
 const newestOf = ({ known, writing }: KeyStatus): number => Math.max(writing, ...known);
 
 /** The key-encryption keys, and a rotation with its progress. */
@@ -24,11 +28,12 @@ export function EncryptionPage() {
   const [isAsking, setAsking] = useState(false);
   const keys = useResource('encryption', (signal) => operator.keys({ signal }));
   const left = keys.data ? underOlder(keys.data) : 0;
+  const underWay = keys.data !== undefined && isUnderWay(keys.data);
   useEffect(() => {
-    if (left === 0) return undefined;
+    if (!underWay) return undefined;
     const timer = setInterval(keys.reload, AGAIN_MS);
     return () => clearInterval(timer);
-  }, [left, keys.reload]);
+  }, [underWay, keys.reload]);
   return (
     <Page
       title={texts.title}
