@@ -29,6 +29,7 @@ type Message =
 
 const LOCK = 'muster-live';
 const ACCOUNTS_MAX = 10;
+const LOADING_MS = 1000;
 
 /** The live changes of this tab. */
 export class Live {
@@ -117,8 +118,11 @@ export class Live {
     this.#address = address;
     const source = new EventSource(address);
     this.#source = source;
-    // What changed between the page's read and the first line of the stream is in no hint.
-    source.addEventListener('ready', () => this.#hear({ account: undefined, topic: undefined }), { once: true });
+    // What changed between the page's read and the first line of the stream is in no hint. A page that is being loaded is not
+    // asked for it all again at once.
+    const ready = (): void => this.#hear({ account: undefined, topic: undefined });
+    const pauseMs = performance.now() < LOADING_MS ? LOADING_MS : 0;
+    source.addEventListener('ready', () => setTimeout(ready, pauseMs), { once: true });
     source.addEventListener('hint', ({ data }: MessageEvent<string>) => this.#hear(JSON.parse(data) as LiveEvent));
     source.addEventListener('reset', () => this.#hear({ account: undefined, topic: undefined }));
     source.addEventListener('ended', () => this.#end());

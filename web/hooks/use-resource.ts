@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Unreachable } from '../api/client.ts';
 import type { Topic } from '../api/live.ts';
 import { useSession } from '../shell/session.tsx';
@@ -37,7 +37,7 @@ export function useResource<T>(
   reading.current = read;
   const reload = useCallback(() => setRound((before) => before + 1), []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const controller = new AbortController();
     setState((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true }));
     reading.current(controller.signal).then(

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
@@ -59,7 +59,8 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
       },
     );
   }, []);
-  useEffect(() => {
+  // Before the first paint: everything waits for the user.
+  useLayoutEffect(() => {
     whenSessionEnds(leave);
     preloadPage(route.page);
     reloadMe();

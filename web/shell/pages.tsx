@@ -4,9 +4,10 @@ import { Unreachable } from '../api/client.ts';
 import { common } from '../text/common.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { NoAccount } from '../pages/home.tsx';
+import { OverviewPage } from '../pages/overview.tsx';
 import type { Route } from './router.ts';
 
-/* Each page is a file of its own, which is loaded when it is opened. */
+/* Each page is a file of its own, which is loaded when it is opened; the overview, with which most begin, is none. */
 
 export interface PageProps {
   readonly accountId: string;
@@ -15,7 +16,7 @@ export interface PageProps {
 type Loader = () => Promise<ComponentType<PageProps>>;
 
 const LOADERS: Partial<Record<Route['page'], Loader>> = {
-  overview: async () => (await import('../pages/overview.tsx')).OverviewPage,
+  overview: () => Promise.resolve(OverviewPage),
   apps: async () => (await import('../pages/apps/apps.tsx')).AppsPage,
   app: async () => (await import('../pages/apps/app.tsx')).AppPage,
   configuration: async () => (await import('../pages/configuration/configuration.tsx')).ConfigurationPage,
