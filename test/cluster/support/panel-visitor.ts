@@ -42,7 +42,8 @@ export class PanelVisitor {
     });
     for (const field of answer.headers['set-cookie'] ?? []) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(field) ?? [];
-      this.#cookies.set(name, value);
+      if (/; Max-Age=0(?:;|$)/.test(field)) this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
     }
     const said = await text(answer);
     const parsed = said.startsWith('{') ? (JSON.parse(said) as PanelAnswer['body']) : {};
