@@ -49,6 +49,7 @@ import { createSessionUses, type SessionUses } from '../domain/sessions/session-
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
 import { createLinks, type Links } from '../domain/users/links.ts';
 import { createMembers, type Members } from '../domain/users/members.ts';
+import type { SignInWays } from '../domain/users/user-state.ts';
 import { createUserDeletion, type UserDeletion } from '../domain/users/user-deletion.ts';
 import { createUsers, type Users } from '../domain/users/users.ts';
 import type { Log } from '../log.ts';
@@ -153,6 +154,8 @@ export interface DomainServices {
   readonly usages: Usages;
   readonly users: Users;
   readonly userDeletion: UserDeletion;
+  /** Undefined where the panel is not served here. */
+  readonly ways: SignInWays | undefined;
   readonly members: Members;
   readonly links: Links;
   readonly sessions: Sessions;
@@ -168,6 +171,8 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
   const keyUses = createKeyUses({ store, clock, log, keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
+  const { panel } = config;
+  const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
   const sessionUses = createSessionUses({ store, clock, log, sessionsOf });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
@@ -196,9 +201,10 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    users: createUsers(mutations),
-    userDeletion: createUserDeletion(mutations),
-    members: createMembers(mutations),
+    users: createUsers({ ...mutations, ways }),
+    userDeletion: createUserDeletion({ ...mutations, ways }),
+    members: createMembers({ ...mutations, ways }),
+    ways,
     links: createLinks(mutations),
     sessions: createSessions({ ...mutations, uses: sessionUses }),
     sessionUses,

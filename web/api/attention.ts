@@ -6,9 +6,9 @@ const ATTENDED_MS = 60_000;
 /** Loading the page is a touch. */
 let touchedAt = Date.now();
 
-for (const event of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']) {
+for (const event of ['pointerdown', 'pointermove', 'click', 'keydown', 'focusin', 'wheel', 'touchstart']) {
   addEventListener(event, () => (touchedAt = Date.now()), { passive: true, capture: true });
 }
 
-/** Whether somebody has touched the page, by pointer or key, within the last minute. */
+/** Whether somebody has touched the page, by pointer, key or what speaks for them, within the last minute. */
 export const isAttended = (): boolean => Date.now() - touchedAt < ATTENDED_MS;

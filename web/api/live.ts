@@ -120,7 +120,9 @@ export class Live {
     this.#source = source;
     // What changed between the page's read and the first line of the stream is in no hint. A page that is being loaded is not
     // asked for it all again at once.
-    const ready = (): void => this.#hear({ account: undefined, topic: undefined });
+    const ready = (): void => {
+      if (source === this.#source) this.#hear({ account: undefined, topic: undefined });
+    };
     const pauseMs = performance.now() < LOADING_MS ? LOADING_MS : 0;
     source.addEventListener('ready', () => setTimeout(ready, pauseMs), { once: true });
     source.addEventListener('hint', ({ data }: MessageEvent<string>) => this.#hear(JSON.parse(data) as LiveEvent));

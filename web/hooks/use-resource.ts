@@ -37,23 +37,9 @@ export function useResource<T>(
   reading.current = read;
   const reload = useCallback(() => setRound((before) => before + 1), []);
 
-  useLayoutEffect(() => {
-    const controller = new AbortController();
-    setState((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true }));
-    reading.current(controller.signal).then(
-      (data) => {
-        if (!controller.signal.aborted) setState({ key, data, loading: false });
-      },
-      (error: unknown) => {
-        if (controller.signal.aborted) return;
-        setState((before) => ({ ...(before.key === key ? before : { key }), error, loading: false }));
-      },
-    );
-    return () => controller.abort();
-  }, [key, round]);
-
   const wanted = topics.join(',');
-  useEffect(() => {
+  // Before the read: a change after its answer is heard.
+  useLayoutEffect(() => {
     const names = wanted.split(',');
     let waiting: ReturnType<typeof setTimeout> | undefined;
     // Several hints within a moment are one read.
@@ -72,6 +58,21 @@ export function useResource<T>(
       clearTimeout(waiting);
     };
   }, [live, wanted, of, reload]);
+
+  useLayoutEffect(() => {
+    const controller = new AbortController();
+    setState((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true }));
+    reading.current(controller.signal).then(
+      (data) => {
+        if (!controller.signal.aborted) setState({ key, data, loading: false });
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        setState((before) => ({ ...(before.key === key ? before : { key }), error, loading: false }));
+      },
+    );
+    return () => controller.abort();
+  }, [key, round]);
 
   const { error } = state;
   useEffect(() => {

@@ -242,6 +242,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     return {
       ...open,
       signedIn,
+      isUse: isUse(request),
       origin,
       caller: { accountId: open.accountId, authority: { guarded: true }, reader, origin },
       accepts: (types) => request.accepts([...types]) || undefined,

@@ -65,8 +65,6 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
   }
 
   async function write(userId: string, uses: ReadonlyMap<string, number>): Promise<boolean> {
-    // Of a user who is deleted nothing is to be written again.
-    if (deps.sessionsOf(userId).length === 0) return true;
     const before = await read(userId);
     const alive = new Set([...deps.sessionsOf(userId), ...uses.keys()]);
     const later = new Map([...before.uses].filter(([sessionId]) => alive.has(sessionId)));

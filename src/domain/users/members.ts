@@ -7,7 +7,7 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { canSignIn } from './user-state.ts';
+import { canSignIn, type SignInWays } from './user-state.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
 export interface Member {
@@ -25,6 +25,12 @@ export interface Member {
   readonly since: number | undefined;
 }
 
+/** What the operations on members need. */
+export interface MemberDeps extends MutationDeps {
+  /** Undefined where the panel is not served here. */
+  readonly ways: SignInWays | undefined;
+}
+
 /** The operations on the members of an account. */
 export interface Members {
   /** Lists the members, owners first. @throws Refusal `not_found`; StoreUnavailable */
@@ -40,17 +46,25 @@ export interface Members {
 }
 
 /** Creates the operations on members; see `Members`. */
-export function createMembers(deps: MutationDeps): Members {
+export function createMembers(deps: MemberDeps): Members {
   return {
     list: (accountId) => list(deps, accountId),
     setRole: (origin, accountId, userId, role) => change(deps, origin, accountId, userId, role),
-    remove: (origin, accountId, userId) => endMembership(deps, origin, accountId, userId),
+    remove: (origin, accountId, userId) => endMembership(deps, origin, accountId, userId, 'refused'),
   };
 }
 
-/** Ends a membership by invitation. @throws as `Members.setRole` */
-export const endMembership = (deps: MutationDeps, origin: Origin, accountId: string, userId: string): Promise<void> =>
-  change(deps, origin, accountId, userId, undefined);
+/**
+ * Ends a membership by invitation. @param whereNone what becomes of it where there is none
+ * @throws as `Members.setRole`
+ */
+export const endMembership = (
+  deps: MemberDeps,
+  origin: Origin,
+  accountId: string,
+  userId: string,
+  whereNone: 'refused' | 'unchanged',
+): Promise<void> => change(deps, origin, accountId, userId, undefined, whereNone);
 
 async function list({ fleet }: MutationDeps, accountId: string): Promise<readonly Member[]> {
   const memory = await fleet.whole();
@@ -70,11 +84,12 @@ async function list({ fleet }: MutationDeps, accountId: string): Promise<readonl
 }
 
 async function change(
-  deps: MutationDeps,
+  deps: MemberDeps,
   origin: Origin,
   accountId: string,
   userId: string,
   role: MemberRole | undefined,
+  whereNone: 'refused' | 'unchanged' = 'refused',
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     const account = await reader.account(accountId);
@@ -82,10 +97,11 @@ async function change(
     if (!account || !user) throw new Refusal('not_found');
     const before = await account.members();
     const member = before.record.members.find((one) => one.userId === userId);
+    if (!member && whereNone === 'unchanged') return { unchanged: undefined };
     if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
     if (member.role === role) return { unchanged: undefined };
     const others = before.record.members.filter((one) => one.userId !== userId);
-    const owner = member.role === 'owner' ? await ownerAmong(reader, accountId, others) : undefined;
+    const owner = member.role === 'owner' ? await ownerAmong(deps, reader, accountId, others) : undefined;
     const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
     const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
     return {
@@ -103,6 +119,7 @@ async function change(
 
 /** @returns an owner who can sign in. @throws Refusal `conflict` where nobody of `left` is one; StoreUnavailable */
 export async function ownerAmong(
+  { ways }: Pick<MemberDeps, 'ways'>,
   reader: FleetReader,
   accountId: string,
   left: MembersRecord['members'],
@@ -110,11 +127,11 @@ export async function ownerAmong(
   for (const { userId, role } of left) {
     if (role !== 'owner') continue;
     const owner = await reader.user(userId);
-    if (owner && !owner.record.disabled && canSignIn(owner.record)) return owner;
+    if (owner && !owner.record.disabled && canSignIn(owner.record, ways)) return owner;
   }
   throw new Refusal(
     'conflict',
-    `This is the last owner of the account ${accountId} who can sign in: make somebody else an owner first.`,
+    `No other owner of the account ${accountId} can sign in: make somebody else an owner first.`,
   );
 }
 

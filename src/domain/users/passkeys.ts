@@ -10,7 +10,7 @@ import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { canSignIn, passkeyKey } from './user-state.ts';
-import { endings, existingUser } from './users.ts';
+import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** The passkeys of users: credentials of WebAuthn, each of one user. */
 export interface Passkeys {
@@ -29,14 +29,8 @@ export interface Passkeys {
   remove(origin: Origin, userId: string, passkeyId: string): Promise<void>;
 }
 
-/** What the operations on the ways to sign in need. */
-export interface WayDeps extends MutationDeps {
-  /** Whether anybody signs in by a password in this installation. */
-  readonly passwords: boolean;
-}
-
 /** Creates the operations on passkeys; see `Passkeys`. */
-export function createPasskeys(deps: WayDeps): Passkeys {
+export function createPasskeys(deps: UserDeps): Passkeys {
   return {
     userOf: (passkeyId) => userOf(deps, passkeyId),
     add: (origin, userId, passkey) => add(deps, origin, userId, passkey),
@@ -76,7 +70,7 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
   });
 }
 
-async function remove(deps: WayDeps, origin: Origin, userId: string, passkeyId: string): Promise<void> {
+async function remove(deps: UserDeps, origin: Origin, userId: string, passkeyId: string): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
     const passkeys = user.record.passkeys.filter(({ id }) => id !== passkeyId);
@@ -101,9 +95,8 @@ const userStep = ({ id }: UserEntry, detail: Readonly<Record<string, string>>) =
   }) as const;
 
 /** @throws Refusal `conflict` where the user could sign in no more */
-export function refuseLastWay({ passwords }: Pick<WayDeps, 'passwords'>, record: UserRecord): void {
-  // A password that was set before they were switched off lets nobody in.
-  if (canSignIn(passwords ? record : { ...record, password: undefined })) return;
+export function refuseLastWay({ ways }: Pick<UserDeps, 'ways'>, record: UserRecord): void {
+  if (canSignIn(record, ways)) return;
   throw new Refusal('conflict', 'This is the last way in which you can sign in: add another one first.');
 }
 

@@ -11,9 +11,9 @@ import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { sameRoles, type MappedRoles } from './mapped-roles.ts';
-import { refuseLastWay, type WayDeps } from './passkeys.ts';
+import { refuseLastWay } from './passkeys.ts';
 import { identityKey, userCreation } from './user-state.ts';
-import { existingUser, refuseManyUsers } from './users.ts';
+import { existingUser, refuseManyUsers, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */
 export interface ProviderUser {
@@ -47,7 +47,7 @@ export interface ProviderUsers {
 }
 
 /** Creates the operations on users of the provider; see `ProviderUsers`. */
-export function createProviderUsers(deps: WayDeps): ProviderUsers {
+export function createProviderUsers(deps: UserDeps): ProviderUsers {
   return {
     admit: (originOf, user) => admit(deps, originOf, user),
     renew: (origin, userId, user) => renew(deps, origin, userId, user),
@@ -171,7 +171,7 @@ async function link(
   });
 }
 
-async function unlink(deps: WayDeps, origin: Origin, userId: string): Promise<void> {
+async function unlink(deps: UserDeps, origin: Origin, userId: string): Promise<void> {
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     const user = await existingUser(reader, userId);
     if (user.record.identities.length === 0) return { unchanged: undefined };

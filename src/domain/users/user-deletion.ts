@@ -1,18 +1,18 @@
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import type { Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { endMembership, ownerAmong } from './members.ts';
 import { identityKey, loginKey, passkeyKey } from './user-state.ts';
-import { endings, existingUser, refuseWithoutOperator } from './users.ts';
+import { endings, existingUser, refuseWithoutOperator, type UserDeps } from './users.ts';
 
 /** Deletes users. */
 export interface UserDeletion {
   /**
-   * Deletes a user: ends his memberships, one commit for each so that the audit of the account tells it, and then removes
+   * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it, and then removes
    * all that is known of him. What he did stays in the audits, by his id. Repeated after a failure it goes on.
    * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself;
    * `changed_meanwhile` where he became a member meanwhile; StoreUnavailable; Busy
@@ -21,14 +21,14 @@ export interface UserDeletion {
 }
 
 /** Creates the operation; see `UserDeletion`. */
-export function createUserDeletion(deps: MutationDeps): UserDeletion {
+export function createUserDeletion(deps: UserDeps): UserDeletion {
   return {
     async delete(origin, userId) {
       if (origin.actor === `user:${userId}`) {
         throw new Refusal('conflict', 'Nobody deletes himself: ask another operator to do it.');
       }
       const accountIds = await leavable(deps, userId);
-      for (const accountId of accountIds) await endMembership(deps, origin, accountId, userId);
+      for (const accountId of accountIds) await endMembership(deps, origin, accountId, userId, 'unchanged');
       await mutate<void>(deps, origin, (reader) => removal(deps, reader, userId));
     },
   };
@@ -38,29 +38,29 @@ export function createUserDeletion(deps: MutationDeps): UserDeletion {
  * The accounts that have the user among their members, once it is known that he may leave each and all that he is.
  * @throws Refusal `not_found`, `conflict`; StoreUnavailable
  */
-async function leavable({ fleet }: MutationDeps, userId: string): Promise<readonly string[]> {
-  const memory = await fleet.whole();
+async function leavable(deps: UserDeps, userId: string): Promise<readonly string[]> {
+  const memory = await deps.fleet.whole();
   await existingUser(memory, userId);
-  await refuseLastOperator(memory, userId);
+  await refuseLastOperator(deps, memory, userId);
   const accounts = [...memory.accountsOfMember(userId)];
   for (const account of accounts) {
     const { members } = account.members().record;
     if (members.some((one) => one.userId === userId && one.role === 'owner')) {
       const others = members.filter((one) => one.userId !== userId);
-      await ownerAmong(memory, account.id, others);
+      await ownerAmong(deps, memory, account.id, others);
     }
   }
   return accounts.map(({ id }) => id);
 }
 
-async function refuseLastOperator(reader: FleetReader, userId: string): Promise<void> {
+async function refuseLastOperator(deps: UserDeps, reader: FleetReader, userId: string): Promise<void> {
   const { record } = await reader.operators();
-  if (record.members.includes(userId)) await refuseWithoutOperator(reader, record, userId);
+  if (record.members.includes(userId)) await refuseWithoutOperator(deps, reader, record, userId);
 }
 
-async function removal(deps: MutationDeps, reader: FleetReader, userId: string): Promise<Step<void>> {
+async function removal(deps: UserDeps, reader: FleetReader, userId: string): Promise<Step<void>> {
   const user = await existingUser(reader, userId);
-  await refuseLastOperator(reader, userId);
+  await refuseLastOperator(deps, reader, userId);
   const memory = await deps.fleet.whole();
   // Whoever joins an account writes the user's record, with which this commit conflicts.
   for (const { id } of memory.accountsOfMember(userId)) {

@@ -17,9 +17,28 @@ export const identityKey = ({ issuer, subject }: Identity): string =>
   KEYS.identity(digest(JSON.stringify([issuer, subject])));
 export const passkeyKey = (credentialId: string): string => KEYS.passkey(digest(credentialId));
 
-/** Whether the user has a way to sign in, beside a link. */
-export const canSignIn = ({ password, passkeys, identities }: UserRecord): boolean =>
-  password !== undefined || passkeys.length > 0 || identities.length > 0;
+/** The ways in which people sign in to this installation, beside passkeys. */
+export interface SignInWays {
+  readonly passwords: boolean;
+  /** The issuer of the OpenID Connect provider, where there is one. */
+  readonly issuer: string | undefined;
+}
+
+/**
+ * Whether the user has a way to sign in, beside a link.
+ * @param ways what was set before they were switched off lets nobody in; without them everything counts
+ */
+export function canSignIn({ password, passkeys, identities }: UserRecord, ways?: SignInWays): boolean {
+  if (passkeys.length > 0) return true;
+  if (!ways) return password !== undefined || identities.length > 0;
+  const home = addressOf(ways.issuer ?? '');
+  return (
+    (ways.passwords && password !== undefined) ||
+    (home !== undefined && identities.some(({ issuer }) => addressOf(issuer) === home))
+  );
+}
+
+const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
 
 /** Expectations and writes of one record or more. */
 export interface RecordChangeSet {

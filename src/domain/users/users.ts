@@ -10,7 +10,7 @@ import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { canSignIn, loginKey, userCreation } from './user-state.ts';
+import { canSignIn, loginKey, userCreation, type SignInWays } from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -32,6 +32,12 @@ export interface UserPatch {
   readonly name?: string | undefined;
   readonly disabled?: boolean | undefined;
   readonly operator?: boolean | undefined;
+}
+
+/** What the operations on users need. */
+export interface UserDeps extends MutationDeps {
+  /** Undefined where the panel is not served here. */
+  readonly ways: SignInWays | undefined;
 }
 
 /** The operations on users. */
@@ -56,7 +62,7 @@ export interface Users {
 }
 
 /** Creates the operations on users; see `Users`. */
-export function createUsers(deps: MutationDeps): Users {
+export function createUsers(deps: UserDeps): Users {
   const { fleet, store } = deps;
   return {
     create: (origin, user) => create(deps, origin, user),
@@ -172,7 +178,7 @@ export async function operatorGrant(
   };
 }
 
-async function change(deps: MutationDeps, origin: Origin, userId: string, patch: UserPatch): Promise<User> {
+async function change(deps: UserDeps, origin: Origin, userId: string, patch: UserPatch): Promise<User> {
   return await mutate<User>(deps, origin, async (reader): Promise<Step<User> | Unchanged<User>> => {
     const user = await existingUser(reader, userId);
     const operators = await reader.operators();
@@ -180,7 +186,7 @@ async function change(deps: MutationDeps, origin: Origin, userId: string, patch:
     const wanted = patch.operator ?? isOperator;
     const { name = user.record.name, disabled = user.record.disabled } = patch;
     const takesOperator = isOperator && (!wanted || (disabled && !user.record.disabled));
-    if (takesOperator) await refuseWithoutOperator(reader, operators.record, userId);
+    if (takesOperator) await refuseWithoutOperator(deps, reader, operators.record, userId);
     const members = membersAfter(operators.record.members, userId, wanted);
     const after = { ...operators.record, members };
     const changedRole = wanted !== isOperator;
@@ -215,6 +221,7 @@ function membersAfter(members: readonly string[], userId: string, wanted: boolea
 
 /** The last operator who can sign in stays, so that somebody can make others. @throws Refusal `conflict`; StoreUnavailable */
 export async function refuseWithoutOperator(
+  { ways }: Pick<UserDeps, 'ways'>,
   reader: FleetReader,
   { members }: OperatorsRecord,
   userId: string,
@@ -222,11 +229,11 @@ export async function refuseWithoutOperator(
   for (const other of members) {
     if (other === userId) continue;
     const record = (await reader.user(other))?.record;
-    if (record && !record.disabled && canSignIn(record)) return;
+    if (record && !record.disabled && canSignIn(record, ways)) return;
   }
   throw new Refusal(
     'conflict',
-    'This is the last operator who can sign in: make somebody else an operator first, and let him sign in.',
+    'No other operator can sign in: make somebody else an operator first, and let him sign in.',
   );
 }
 

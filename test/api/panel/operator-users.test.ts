@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
+import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
 
-const LAST_OPERATOR =
-  'This is the last operator who can sign in: make somebody else an operator first, and let him sign in.';
+const LAST_OPERATOR = 'No other operator can sign in: make somebody else an operator first, and let him sign in.';
 
 onEachBackend('users, by the operator API', (backend) => {
   test('are created, listed by name, renamed, disabled and made operators; an absent one is not found', async () => {
@@ -88,10 +87,28 @@ onEachBackend('users, by the operator API', (backend) => {
     expect((await new Visitor(muster).post('/links/accept', { token, password: GOOD_PASSWORD })).status).toBe(400);
   });
 
+  test('an operator whose only way is switched off does not count as another one', async () => {
+    await using panel = await panelMuster(backend, { env: { MUSTER_PANEL_PASSWORDS: 'off' } });
+    const { muster, store } = panel;
+    const passkey = { id: 'k', publicKey: '', name: '', createdAt: 1 };
+    const [identities, password] = [[{ issuer: 'https://id.example.com', subject: 'eve' }], undefined];
+    const bob = await putUser(store, { operator: true, record: { password, passkeys: [passkey] } });
+    // One has a password alone, the other one the identity of a provider that is here no more.
+    await putUser(store, { operator: true });
+    await putUser(store, { operator: true, record: { password, identities } });
+    const demote = () => asOperator(muster, `/users/${bob}`, { method: 'PATCH', body: { operator: false } });
+    expect((await demote()).body['error']).toEqual({ code: 'conflict', message: LAST_OPERATOR });
+    await putUser(store, { operator: true, record: { password, passkeys: [{ ...passkey, id: 'l' }] } });
+    expect((await demote()).status).toBe(200);
+  });
+
   test('where the panel is off, no link is made, and no user', async () => {
     await using muster = await backend.fresh({ env: { MUSTER_PANEL_LISTEN: 'off' } });
     const created = await asOperator(muster, '/users', { method: 'POST', body: { name: 'Ann', login: 'ann' } });
-    expect([created.status, created.body['error']]).toMatchObject([400, { message: /The panel is off/ }]);
+    expect([created.status, created.body['error']]).toMatchObject([
+      400,
+      { message: expect.stringMatching(/The panel is off/) as string },
+    ]);
     expect((await asOperator(muster, '/users')).body).toEqual({ users: [] });
     expect((await asOperator(muster, `/users/${'a'.repeat(16)}/reset`, { method: 'POST' })).status).toBe(400);
   });

@@ -162,7 +162,10 @@ onEachBackend('passkeys', (backend) => {
     };
     await change({ password: undefined });
     const last = await visitor.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' });
-    expect([last.status, last.body['error']]).toMatchObject([409, { code: 'conflict', message: /last way/ }]);
+    expect([last.status, last.body['error']]).toMatchObject([
+      409,
+      { code: 'conflict', message: expect.stringMatching(/last way/) as string },
+    ]);
     expect((await signIn(new Visitor(muster), authenticator)).status).toBe(200);
 
     const others = Array.from({ length: LIMITS.passkeysPerUserMax }, (_, i) => ({
@@ -182,7 +185,10 @@ onEachBackend('passkeys', (backend) => {
     expect((await visitor.ask('/me')).body).toMatchObject({ methods: { password: true } });
     const authenticator = await added(visitor);
     const last = await visitor.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' });
-    expect([last.status, last.body['error']]).toMatchObject([409, { code: 'conflict', message: /last way/ }]);
+    expect([last.status, last.body['error']]).toMatchObject([
+      409,
+      { code: 'conflict', message: expect.stringMatching(/last way/) as string },
+    ]);
   });
 
   test('a reset takes the passkeys away', async () => {

@@ -4,7 +4,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn, type Browser } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../support/panel/visitor.ts';
-import { tenant } from '../../support/service/muster.ts';
+import { tenant, type Call } from '../../support/service/muster.ts';
 import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -52,6 +52,22 @@ onEachBackend('the sessions of the panel', (backend) => {
     clock.advance(2 * HOUR_MS);
     const statuses = [left, read, wrote].map(async (browser) => (await ask(panel, browser, '/me')).status);
     expect(await Promise.all(statuses)).toEqual([401, 200, 200]);
+  });
+
+  test('a change of roles gives a page that is left open no new session, and whoever comes back gets one', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    const [left, back] = [await signedIn(panel.store), await signedIn(panel.store)];
+    const unattended = { headers: { 'Muster-Unattended': '?1' } };
+    clock.advance(LIMITS.sessionIdleMs - HOUR_MS);
+    for (const { userId } of [left, back]) {
+      await rewrite(panel, KEYS.user(userId), (record) => ({ ...record, rolesAt: clock.now() }));
+    }
+    const renewed = async (browser: typeof left, more: Call) =>
+      (await ask(panel, browser, '/me', more)).headers.getSetCookie().length > 0;
+    expect([await renewed(left, unattended), await renewed(back, {})]).toEqual([false, true]);
+    clock.advance(2 * HOUR_MS);
+    expect((await ask(panel, left, '/me')).status).toBe(401);
   });
 
   test('a user ends any session of his own, and none of another', async () => {

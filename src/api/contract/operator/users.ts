@@ -115,7 +115,8 @@ export const deleteUser = operation({
   description:
     'Ends the memberships and the sessions of the user and removes all that is known of him, at once and on every replica. The ' +
     'audits keep what he did, by his id. The last operator, and the last owner of an account, who can sign in stay. ' +
-    'Whom a provider still lets in is a new user at the next sign-in.',
+    'Whom a provider still lets in is a new user at the next sign-in. A deletion that failed in the middle has ended some ' +
+    'memberships: repeated, it goes on.',
   errors: ['conflict', 'changed_meanwhile'],
   answers: [{ status: 204, description: 'The user is deleted.' }],
   command: 'users delete {userId}',

@@ -34,10 +34,11 @@ async function bodyOf({ user, session, reader }: SignedIn, { fleet }: PanelServi
 
 /** GET /panel/v1/me. A session that is older than the last change of its user's roles gets another token. */
 export const readMe = panelRoute(operations.readMe, async (request, services) => {
-  const { signedIn, cookies } = request;
+  const { signedIn, cookies, isUse } = request;
   const { user, session } = signedIn;
   const body = await bodyOf(signedIn, services);
-  if ((user.record.rolesAt ?? 0) <= session.record.createdAt) return { status: 200, body };
+  // A new session is not idle: a page that is left open gets none.
+  if (!isUse || (user.record.rolesAt ?? 0) <= session.record.createdAt) return { status: 200, body };
   const renewed = await renew(request, services);
   if (!renewed) return { status: 200, body };
   const cookie = setCookie(cookies, cookies.session, renewed.token, renewed.seconds);

@@ -155,7 +155,7 @@ async function signedIn(
     return { status: 303, headers: ['Location', '/', ...headers] };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return failedFor(request, error.code === 'invalid_request' ? 'too_many' : 'disabled');
+    return failedFor(request, error.code === 'conflict' ? 'too_many' : 'disabled');
   }
 }
 

@@ -145,6 +145,8 @@ export interface OpenRequest<Body> extends PanelIds {
 /** A request of a signed-in user, whose right the server has judged. */
 export interface PanelRequest<Body> extends OpenRequest<Body>, OperatorRequest<Body> {
   readonly signedIn: SignedIn;
+  /** Whether a person has asked, and not a page that is left open. */
+  readonly isUse: boolean;
   /** The user and the account in the path, for the operations on an account's own records. */
   readonly caller: Caller;
 }
