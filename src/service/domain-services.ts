@@ -47,11 +47,6 @@ import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/revi
 import { createSessions, type Sessions } from '../domain/sessions/sessions.ts';
 import { createSessionUses, type SessionUses } from '../domain/sessions/session-uses.ts';
 import { createClockWatch, type ClockWatch } from '../domain/status-history/clock-trust.ts';
-import { createLinks, type Links } from '../domain/users/links.ts';
-import { createMembers, type Members } from '../domain/users/members.ts';
-import type { SignInWays } from '../domain/users/user-state.ts';
-import { createUserDeletion, type UserDeletion } from '../domain/users/user-deletion.ts';
-import { createUsers, type Users } from '../domain/users/users.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
 import type { Expectation, Store } from '../store/port.ts';
@@ -59,9 +54,11 @@ import { WatchCache } from '../store/watch-cache/watch-cache.ts';
 import type { Boot } from '../time/boot.ts';
 import type { Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
+import { createUserServices, type UserServices } from './user-services.ts';
 
 /*
- * The composition root of the domain: this file, admission-services.ts and panel-services.ts alone construct its services
+ * The composition root of the domain: this file, admission-services.ts, panel-services.ts and user-services.ts alone construct
+ * its services
  * (test/repository/composition.test.ts).
  * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
  */
@@ -135,7 +132,7 @@ export interface Foundation extends Surroundings, ReplicaServices, FleetServices
 }
 
 /** The services that the API, the operator API and the operator of custom resources share. */
-export interface DomainServices {
+export interface DomainServices extends UserServices {
   readonly mutations: MutationDeps;
   readonly queues: AccountQueues;
   readonly accounts: Accounts;
@@ -152,12 +149,6 @@ export interface DomainServices {
   readonly backups: Backups;
   readonly auditExport: AuditedExport;
   readonly usages: Usages;
-  readonly users: Users;
-  readonly userDeletion: UserDeletion;
-  /** Undefined where the panel is not served here. */
-  readonly ways: SignInWays | undefined;
-  readonly members: Members;
-  readonly links: Links;
   readonly sessions: Sessions;
   readonly sessionUses: SessionUses;
 }
@@ -171,8 +162,6 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
   const keyUses = createKeyUses({ store, clock, log, keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
-  const { panel } = config;
-  const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
   const sessionUses = createSessionUses({ store, clock, log, sessionsOf });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
@@ -201,11 +190,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    users: createUsers({ ...mutations, ways }),
-    userDeletion: createUserDeletion({ ...mutations, ways }),
-    members: createMembers({ ...mutations, ways }),
-    ways,
-    links: createLinks(mutations),
+    ...createUserServices(mutations, config),
     sessions: createSessions({ ...mutations, uses: sessionUses }),
     sessionUses,
   };

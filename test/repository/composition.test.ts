@@ -6,6 +6,7 @@ const ROOTS_OF_COMPOSITION = new Set([
   'service/domain-services.ts',
   'service/admission-services.ts',
   'service/panel-services.ts',
+  'service/user-services.ts',
 ]);
 
 /** Files that may construct a service of the domain all the same, each with its reason. */
