@@ -115,15 +115,15 @@ export class Live {
     });
     if (this.#closed || (this.#source && address === this.#address)) return;
     this.#source?.close();
+    // The page of the first stream has just been read: it is not asked for it all again at once.
+    const pauseMs = this.#address === '' ? LOADING_MS : 0;
     this.#address = address;
     const source = new EventSource(address);
     this.#source = source;
-    // What changed between the page's read and the first line of the stream is in no hint. A page that is being loaded is not
-    // asked for it all again at once.
+    // What changed between the page's read and the first line of the stream is in no hint.
     const ready = (): void => {
       if (source === this.#source) this.#hear({ account: undefined, topic: undefined });
     };
-    const pauseMs = performance.now() < LOADING_MS ? LOADING_MS : 0;
     source.addEventListener('ready', () => setTimeout(ready, pauseMs), { once: true });
     source.addEventListener('hint', ({ data }: MessageEvent<string>) => this.#hear(JSON.parse(data) as LiveEvent));
     source.addEventListener('reset', () => this.#hear({ account: undefined, topic: undefined }));

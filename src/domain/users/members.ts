@@ -7,7 +7,8 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { canSignIn, type SignInWays } from './user-state.ts';
+import { canSignIn } from './user-state.ts';
+import type { UserDeps } from './users.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
 export interface Member {
@@ -25,12 +26,6 @@ export interface Member {
   readonly since: number | undefined;
 }
 
-/** What the operations on members need. */
-export interface MemberDeps extends MutationDeps {
-  /** Undefined where the panel is not served here. */
-  readonly ways: SignInWays | undefined;
-}
-
 /** The operations on the members of an account. */
 export interface Members {
   /** Lists the members, owners first. @throws Refusal `not_found`; StoreUnavailable */
@@ -46,25 +41,17 @@ export interface Members {
 }
 
 /** Creates the operations on members; see `Members`. */
-export function createMembers(deps: MemberDeps): Members {
+export function createMembers(deps: UserDeps): Members {
   return {
     list: (accountId) => list(deps, accountId),
     setRole: (origin, accountId, userId, role) => change(deps, origin, accountId, userId, role),
-    remove: (origin, accountId, userId) => endMembership(deps, origin, accountId, userId, 'refused'),
+    remove: (origin, accountId, userId) => change(deps, origin, accountId, userId, undefined),
   };
 }
 
-/**
- * Ends a membership by invitation. @param whereNone what becomes of it where there is none
- * @throws as `Members.setRole`
- */
-export const endMembership = (
-  deps: MemberDeps,
-  origin: Origin,
-  accountId: string,
-  userId: string,
-  whereNone: 'refused' | 'unchanged',
-): Promise<void> => change(deps, origin, accountId, userId, undefined, whereNone);
+/** Ends a membership by invitation; where it has ended already, all stays as it is. @throws as `Members.setRole` */
+export const endMembership = (deps: UserDeps, origin: Origin, accountId: string, userId: string): Promise<void> =>
+  change(deps, origin, accountId, userId, undefined, 'unchanged');
 
 async function list({ fleet }: MutationDeps, accountId: string): Promise<readonly Member[]> {
   const memory = await fleet.whole();
@@ -84,7 +71,7 @@ async function list({ fleet }: MutationDeps, accountId: string): Promise<readonl
 }
 
 async function change(
-  deps: MemberDeps,
+  deps: UserDeps,
   origin: Origin,
   accountId: string,
   userId: string,
@@ -119,7 +106,7 @@ async function change(
 
 /** @returns an owner who can sign in. @throws Refusal `conflict` where nobody of `left` is one; StoreUnavailable */
 export async function ownerAmong(
-  { ways }: Pick<MemberDeps, 'ways'>,
+  { ways }: Pick<UserDeps, 'ways'>,
   reader: FleetReader,
   accountId: string,
   left: MembersRecord['members'],

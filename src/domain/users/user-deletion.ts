@@ -12,8 +12,8 @@ import { endings, existingUser, refuseWithoutOperator, type UserDeps } from './u
 /** Deletes users. */
 export interface UserDeletion {
   /**
-   * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it, and then removes
-   * all that is known of him. What he did stays in the audits, by his id. Repeated after a failure it goes on.
+   * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it, and
+   * then removes all that is known of him. What he did stays in the audits, by his id. Repeated after a failure it goes on.
    * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself;
    * `changed_meanwhile` where he became a member meanwhile; StoreUnavailable; Busy
    */
@@ -28,7 +28,7 @@ export function createUserDeletion(deps: UserDeps): UserDeletion {
         throw new Refusal('conflict', 'Nobody deletes himself: ask another operator to do it.');
       }
       const accountIds = await leavable(deps, userId);
-      for (const accountId of accountIds) await endMembership(deps, origin, accountId, userId, 'unchanged');
+      for (const accountId of accountIds) await endMembership(deps, origin, accountId, userId);
       await mutate<void>(deps, origin, (reader) => removal(deps, reader, userId));
     },
   };

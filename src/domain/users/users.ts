@@ -34,7 +34,7 @@ export interface UserPatch {
   readonly operator?: boolean | undefined;
 }
 
-/** What the operations on users need. */
+/** The services of the operations on users, and the ways in which users sign in. */
 export interface UserDeps extends MutationDeps {
   /** Undefined where the panel is not served here. */
   readonly ways: SignInWays | undefined;

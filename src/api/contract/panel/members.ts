@@ -59,7 +59,7 @@ export const changeMember = operation({
   path: `${ACCOUNT}/members/:userId`,
   access: 'owner',
   summary: 'Change the role of a member',
-  description: 'Gives a member by invitation another role. The last owner stays one.',
+  description: 'Gives a member by invitation another role. The last owner who can sign in stays one.',
   body: closedBody(z.object({ role }), { id: 'ChangeMemberRequest', description: 'A role.' }),
   errors: ['conflict'],
   answers: [{ status: 204, description: 'The member has the role.' }],
@@ -71,7 +71,7 @@ export const removeMember = operation({
   path: `${ACCOUNT}/members/:userId`,
   access: 'owner',
   summary: 'End a membership',
-  description: 'Ends the membership by invitation, at once and on every replica. The last owner stays.',
+  description: 'Ends the membership by invitation, at once and on every replica. The last owner who can sign in stays.',
   errors: ['conflict'],
   answers: [{ status: 204, description: 'The user is no member by invitation any more.' }],
 });
