@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { listen, ranges, store } from './addresses.ts';
+import { opampVariables } from './opamp-variables.ts';
 import { panelVariables } from './panel-variables.ts';
 import { file, whole, words } from './rules.ts';
 
@@ -258,6 +259,7 @@ export const SECTIONS = {
   'The store on etcd': onEtcd,
   Listeners: listening,
   'Tokens and bounds': guarding,
+  'OpAMP, for collectors': opampVariables,
   'The panel': panelVariables,
   'What the process does': working,
   'Custom resources, with the role `kubernetes`': following,
@@ -269,6 +271,7 @@ export const environment = z.object({
   ...onEtcd,
   ...listening,
   ...guarding,
+  ...opampVariables,
   ...panelVariables,
   ...working,
   ...following,

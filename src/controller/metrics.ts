@@ -9,6 +9,7 @@ export const LOOP_NAMES = [
   'audit-seal',
   'backup-age',
   'certificates',
+  'collector-template',
   'format',
   'key-file',
   'key-uses',

@@ -27,6 +27,15 @@ export const LIMITS = {
   /** Past credentials removed in the commit that removes their app; older ones follow in commits of their own. */
   pastCredentialsPerCommitMax: 90,
 
+  /** A message of OpAMP, inflated; a compressed one on its way. */
+  opampMessageBytesMax: 1_048_576,
+  opampCompressedBytesMax: 262_144,
+  /** Messages of OpAMP that a replica waits for or inflates, in bytes all in all. */
+  opampBytesMax: 67_108_864,
+  /** An agent is asked for its full state at most this often. */
+  opampFullStateEveryMs: 10 * MINUTE_MS,
+  opampTemplateBytesMax: 65_536,
+
   deviceTextCharactersMax: 128,
   ackErrorCharactersMax: 512,
   pollWaitSecondsMax: 50,

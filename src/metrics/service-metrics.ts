@@ -1,7 +1,9 @@
 import { Registry } from 'prom-client';
 import type { Gauges } from './callback-gauges.ts';
 import { controllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
+import type { OpampMetrics } from '../domain/opamp/metrics.ts';
 import { fleetMetrics, type FleetMetrics } from './fleet-metrics.ts';
+import { opampMetrics } from './opamp-metrics.ts';
 import { Section } from './instruments.ts';
 import { kubernetesMetrics, type OperatorMetrics } from './kubernetes-metrics.ts';
 import { processMetrics, type ProcessMetrics } from './process-metrics.ts';
@@ -18,7 +20,15 @@ import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
 
 /** The verbs of all rooms, and the registry that a scrape reads. */
 export interface Metrics
-  extends ProcessMetrics, RequestMetrics, RateMetrics, FleetMetrics, StoreMetrics, ControllerMetrics, OperatorMetrics {
+  extends
+    ProcessMetrics,
+    RequestMetrics,
+    RateMetrics,
+    FleetMetrics,
+    OpampMetrics,
+    StoreMetrics,
+    ControllerMetrics,
+    OperatorMetrics {
   readonly registry: Registry;
   /** Every series of the product, in the order of docs/METRICS.md; those of the client library are not among them. */
   readonly sections: readonly Section[];
@@ -47,6 +57,7 @@ export function createMetrics(version: string): Metrics {
     ...requestMetrics(section, read),
     ...rateMetrics(section),
     ...fleetMetrics(section, read),
+    ...opampMetrics(section),
     ...storeMetrics(section, read),
     ...controllerMetrics(section),
     ...kubernetesMetrics(section),

@@ -57,9 +57,8 @@ import { VERSION } from '../version.ts';
 import { createUserServices, type UserServices } from './user-services.ts';
 
 /*
- * The composition root of the domain: this file, admission-services.ts, panel-services.ts and user-services.ts alone construct
- * its services
- * (test/repository/composition.test.ts).
+ * The composition root of the domain: this file, admission-services.ts, opamp-services.ts, panel-services.ts and user-services.ts
+ * alone construct its services (test/repository/composition.test.ts).
  * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
  */
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { DeviceDeps } from '../api/device/deps.ts';
 import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';
 import { AwaitedBodies } from '../api/http/awaited-bodies.ts';
 import type { Pool } from '../api/listener/admission.ts';
@@ -21,8 +22,10 @@ import { jitter } from '../time/jitter.ts';
 import { createFailedAttempts } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
+import { opampRoute } from './opamp-services.ts';
 import { panelDeps, panelUrlOf } from './panel-services.ts';
 import { referenceFiles } from './reference.ts';
+import type { TemplateFile } from './files/collector-template.ts';
 import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops' | 'panel';
@@ -93,6 +96,7 @@ export interface ListenerDeps {
   readonly limitedAccounts: LimitedAccounts;
   readonly device: DeviceServices;
   readonly domain: DomainServices;
+  readonly template: TemplateFile;
   /** Aborts when others are to take over: the replica is no longer ready and still serves. */
   readonly leaving: AbortSignal;
   readonly stopping: AbortSignal;
@@ -128,7 +132,7 @@ export async function openListeners(
     keyUses,
     services: { apps, otelConfigs },
   });
-  const devicePlane = createDevicePlane({
+  const deviceDeps: DeviceDeps = {
     ...mutations,
     ...base,
     ...shared.device,
@@ -137,7 +141,8 @@ export async function openListeners(
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
     enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
     enrollmentBodies: new AwaitedBodies(LIMITS.bodyBytesAwaitedMax),
-  });
+  };
+  const devicePlane = createDevicePlane(deviceDeps, [opampRoute(core, deviceDeps, shared.template)]);
   let panelPort = 0;
   const opsServer = createOpsServer({
     ...base,

@@ -14,6 +14,7 @@ import { openCore, type Core, type CoreOptions } from './core.ts';
 import { createRateServices } from './admission-services.ts';
 import { createDeviceServices, createDomainServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
+import { watchedTemplate, type TemplateFile } from './files/collector-template.ts';
 import { firstLink } from './panel-services.ts';
 import {
   addressesOf,
@@ -84,6 +85,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stopping: stopping.signal,
   });
   const { heartbeats, heldPolls } = device;
+  const template = watchedTemplate(config.opamp, core);
   const operator = await openOperator(core, domain, options.wrapKubernetes);
   const listeners = await openListeners(
     core,
@@ -92,9 +94,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       rateWindow: options.wrapRateWindow?.(rateWindow.window) ?? rateWindow.window,
       limitedAccounts,
       device,
+      template,
       leaving: leaving.signal,
       stopping: stopping.signal,
-      degraded: () => operator?.health.trouble(),
+      degraded: () => operator?.health.trouble() ?? template.trouble(),
       bounds: options.bounds ?? {},
     },
     opened,
@@ -133,7 +136,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           ),
         ]
       : []),
-    ...replicaLoops(core, listeners, outdated.resolve, stopping.signal),
+    ...replicaLoops(core, listeners, template, outdated.resolve, stopping.signal),
     // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
     // replica stays, and purges until the end must leave the history in time (O10).
     ...(config.roles.has('controller')
@@ -204,6 +207,7 @@ const FILES_EVERY_MS = 10_000;
 function replicaLoops(
   core: Core,
   { certificates }: Listeners,
+  template: TemplateFile,
   outdated: (format: number) => void,
   signal: AbortSignal,
 ): Promise<void>[] {
@@ -212,6 +216,7 @@ function replicaLoops(
   const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
     runLoop(core, { name: 'key-file', everyMs: FILES_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
+    runLoop(core, { name: 'collector-template', everyMs: FILES_EVERY_MS, reconcile: () => template.reread() }, signal),
     runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
     // The format is read and not watched: a watch that is silent would go unnoticed.
     runLoop(

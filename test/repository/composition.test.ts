@@ -5,6 +5,7 @@ import { sourceTree, withoutComments } from '../support/repository/source-tree.t
 const ROOTS_OF_COMPOSITION = new Set([
   'service/domain-services.ts',
   'service/admission-services.ts',
+  'service/opamp-services.ts',
   'service/panel-services.ts',
   'service/user-services.ts',
 ]);
@@ -35,7 +36,7 @@ const users = tree
   .map(({ path, code }) => ({ path, names: constructorsIn(code) }))
   .filter(({ names }) => names.length > 0);
 
-test('the services of the domain are constructed in three files', () => {
+test('the services of the domain are constructed in the files of the composition root', () => {
   const elsewhere = users.filter(({ path }) => !ROOTS_OF_COMPOSITION.has(path) && !(path in EXCEPTIONS));
   expect(elsewhere.map(({ path, names }) => `${path}: ${names.join(', ')}`)).toEqual([]);
 });

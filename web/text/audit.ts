@@ -96,6 +96,7 @@ export const audit = {
     'app.revoked': 'revoked an app',
     'app.deleted': 'deleted an app',
     'credential.yielded': 'gave a credential up',
+    'credential.shared': 'uses one credential on two machines',
     'code.issued': 'issued an enrollment code',
     'code.voided': 'voided an enrollment code',
     'otel.stored': 'set the configuration',

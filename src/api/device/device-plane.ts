@@ -11,10 +11,20 @@ import { enrollDevice } from './enroll.ts';
 import { countRefusedPoll, pollConfig } from './poll-config.ts';
 import { reportDetections } from './report-detections.ts';
 
-interface DeviceRoute extends Operation {
+interface Handled {
   readonly handle: (exchange: Exchange, deps: DeviceDeps) => MaybePromise<void>;
   /** Called before the refusal is sent. */
   readonly refused?: (error: unknown, deps: DeviceDeps) => void;
+}
+
+interface DeviceRoute extends Operation, Handled {}
+
+/** A path of another protocol on the same listener. */
+export interface OtherRoute extends Handled {
+  readonly method: 'post';
+  readonly path: string;
+  /** Its name in the metrics. */
+  readonly route: string;
 }
 
 /** The routes of the device plane. */
@@ -26,33 +36,47 @@ export const ROUTES: readonly DeviceRoute[] = [
 ];
 
 interface Plane {
-  readonly route: DeviceRoute;
+  readonly handled: Handled;
+  readonly route: string;
   /** As the request line spells it. */
   readonly method: string;
 }
-const BY_PATH: ReadonlyMap<string, Plane> = new Map(
-  ROUTES.map((route) => [route.path, { route, method: route.method.toUpperCase() }]),
-);
 
-/** The device plane: four paths, looked up rather than matched, since a fleet's polls are most of all requests. */
-export function createDevicePlane(deps: DeviceDeps): (request: IncomingMessage, response: ServerResponse) => void {
+function planesOf(others: readonly OtherRoute[]): ReadonlyMap<string, Plane> {
+  const all = [...ROUTES.map((route) => ({ ...route, route: route.path })), ...others];
+  return new Map(
+    all.map(({ path, route, method, handle, refused }) => [
+      path,
+      { handled: { handle, ...(refused && { refused }) }, route, method: method.toUpperCase() },
+    ]),
+  );
+}
+
+/**
+ * The device plane: a few paths, looked up rather than matched, since a fleet's polls are most of all requests.
+ * @param others what the listener serves beside the operations of the device plane
+ */
+export function createDevicePlane(
+  deps: DeviceDeps,
+  others: readonly OtherRoute[] = [],
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const byPath = planesOf(others);
   return (request, response) => {
     const exchange = new Exchange('device', request, response, deps);
-    const path = pathOf(request.url ?? '');
-    const found = BY_PATH.get(path);
+    const found = byPath.get(pathOf(request.url ?? ''));
     if (!found) return exchange.refuse('not_found');
-    exchange.route = path;
-    const { route, method } = found;
+    const { handled, route, method } = found;
+    exchange.route = route;
     if (request.method !== method && !(request.method === 'HEAD' && method === 'GET')) {
       return exchange.refuse('not_found', undefined, ['Allow', method === 'GET' ? 'GET, HEAD' : method]);
     }
     const fail = (error: unknown): void => {
-      route.refused?.(error, deps);
+      handled.refused?.(error, deps);
       exchange.fail(error);
     };
     try {
-      const handled = route.handle(exchange, deps);
-      if (handled instanceof Promise) handled.catch(fail);
+      const ended = handled.handle(exchange, deps);
+      if (ended instanceof Promise) ended.catch(fail);
     } catch (error) {
       fail(error);
     }

@@ -25,7 +25,33 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
  */
 export const INFLATING_MAX = 256;
 
-const inflating = new FairQueue(INFLATING_MAX);
+/** Compressed bodies that wait for their turn, within bounds of their number and of their bytes. */
+export class InflateQueue {
+  readonly turns: FairQueue;
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  /**
+   * @param waitingMax the bodies of one principal
+   * @param bytesMax of all bodies together
+   */
+  constructor(waitingMax: number, bytesMax: number) {
+    this.turns = new FairQueue(waitingMax);
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Counts the bytes of a body. @returns to be called when it has had its turn; undefined where there is no room */
+  enter(bytes: number): (() => void) | undefined {
+    if (this.#bytes + bytes > this.#bytesMax) return undefined;
+    this.#bytes += bytes;
+    return () => {
+      this.#bytes -= bytes;
+    };
+  }
+}
+
+/** Bodies of 64 KiB at most: their number bounds them. */
+const inflating = new InflateQueue(INFLATING_MAX, Number.POSITIVE_INFINITY);
 
 /**
  * Inflates a body that has arrived whole and is therefore small. Memory never holds more than `bytesMax` inflated bytes
@@ -35,22 +61,34 @@ const inflating = new FairQueue(INFLATING_MAX);
  * of them take 10 ms, and what is inflated says nothing of it. So the work is done beside the event loop, and one body
  * at a time, which leaves the other threads of the pool to those who look up names and read files.
  * @param principal whom the body is inflated for; each has its turn
- * @returns `corrupt` for a body that is truncated, malformed, or followed by anything else
- * @throws Busy `queue_full` where `INFLATING_MAX` bodies of the principal are waiting
+ * @returns `corrupt` for a body that is truncated, malformed, or followed by anything else; `too_many` where the bodies
+ * that wait have as many bytes as they may
+ * @throws Busy `queue_full` where as many bodies of the principal wait as may: `INFLATING_MAX` without a queue of its own
  */
 export async function inflate(
   raw: Buffer,
   encoding: Exclude<Encoding, 'identity'>,
-  { bytesMax, principal }: { readonly bytesMax: number; readonly principal: string },
-): Promise<Buffer | 'too_large' | 'corrupt'> {
-  const begun = inflating.tryRun(principal, () => inflated(raw, encoding, bytesMax));
-  if (begun === undefined) throw new Busy('queue_full', 'Too many bodies wait to be decompressed.');
+  {
+    bytesMax,
+    principal,
+    queue = inflating,
+  }: { readonly bytesMax: number; readonly principal: string; readonly queue?: InflateQueue | undefined },
+): Promise<Buffer | 'too_large' | 'too_many' | 'corrupt'> {
+  const leave = queue.enter(raw.length);
+  if (!leave) return 'too_many';
+  const begun = queue.turns.tryRun(principal, () => inflated(raw, encoding, bytesMax));
+  if (begun === undefined) {
+    leave();
+    throw new Busy('queue_full', 'Too many bodies wait to be decompressed.');
+  }
   try {
     const { buffer, engine } = await begun;
     // zlib stops at the end of its stream and says nothing of what follows.
     return engine.bytesWritten === raw.length ? buffer : 'corrupt';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'corrupt';
+  } finally {
+    leave();
   }
 }
 

@@ -38,6 +38,8 @@ export const ERRORS = {
     retryAfter: [1800, 3600],
   },
   overloaded: { status: 503, message: 'Too many requests at once; retry later.', retryAfter: [1, 5] },
+  // OpAMP: its agents repeat a 503, and drop what any other outage was the answer to.
+  unavailable: { status: 503, message: 'Temporarily unavailable; retry later.', retryAfter: [5, 30] },
   // The operator and the device listener.
   invalid_request: { status: 400, message: 'The request is not valid.' },
   invalid_token: { status: 401, message: 'The operator token is missing or wrong.' },
@@ -47,7 +49,10 @@ export const ERRORS = {
   forbidden: { status: 403, message: 'Your role does not allow this.' },
   changed_meanwhile: { status: 409, message: 'Somebody else has changed this meanwhile; look at it again.' },
   conflict: { status: 409, message: 'What is there already does not allow this.' },
-} as const satisfies Record<RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'overloaded', ErrorRow>;
+} as const satisfies Record<
+  RefusalCode | 'payload_too_large' | 'upstream_unavailable' | 'unavailable' | 'overloaded',
+  ErrorRow
+>;
 
 /** A secret that did not let its client in. */
 export interface FailedAttempt {

@@ -93,6 +93,8 @@ export class Exchange {
   readonly requestId: string;
   /** The template of the route, for metrics: never a path with an id in it. */
   route = '(none)';
+  /** The error of an outage: some clients repeat a 503 alone (H15). */
+  outage: 'upstream_unavailable' | 'unavailable' = 'upstream_unavailable';
   /** Headers that the response of this exchange gets from here on, as a flat list of names and values. */
   headers: readonly string[] = [];
   readonly #listener: string;
@@ -234,7 +236,7 @@ export class Exchange {
     else {
       this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
     }
-    this.refuse('upstream_unavailable');
+    this.refuse(this.outage);
   }
 
   /** Responds with an error of the table. @param message replaces the sentence of the table */

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { systemClock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { BODY_BROKEN, isBodyBroken } from './broken-body.ts';
-import { encodingOf, inflate, type Encoding } from './content-encoding.ts';
+import { encodingOf, inflate, type Encoding, type InflateQueue } from './content-encoding.ts';
 import { BODY_AWAITED, type BodyWait } from './exchange-events.ts';
 
 /** The bounds of one body; times in milliseconds. */
@@ -16,14 +16,20 @@ export interface BodyLimits {
   readonly totalMs: number;
   /** Bounds the bodies that are waited for at once. */
   readonly awaited?: AwaitedBodies;
+  /** The limit of a compressed body as it is sent, where it is another one. */
+  readonly compressedBytesMax?: number;
+  /** Where compressed bodies wait for their turn; together with all others where it is absent. */
+  readonly inflating?: InflateQueue;
+  /** The body is no text: it is taken as it is. */
+  readonly isBinary?: true;
 }
 
 /** H7 and H21. */
 export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, totalMs: 30_000 };
 
 /**
- * The result of reading a body. `bytes` are inflated, UTF-8, and without a byte order mark; `why` is a sentence for the
- * client. `overloaded`: too many bodies were waited for, or no slot was free when this one was there.
+ * The result of reading a body. `bytes` are inflated, and, but for a binary body, UTF-8 and without a byte order mark;
+ * `why` is a sentence for the client. `overloaded`: too many bodies were waited for, or no slot was free when this one was there.
  */
 export type ReadBody =
   | { readonly kind: 'empty' }
@@ -55,11 +61,13 @@ export function readBody(
   const encoding = judgeHead(request, limits);
   if (typeof encoding !== 'string') return Promise.resolve(encoding);
   if (encoding !== 'identity' && principal === undefined) return Promise.resolve(UNKNOWN_ENCODING);
+  const sentMax = encoding === 'identity' ? limits.bytesMax : (limits.compressedBytesMax ?? limits.bytesMax);
+  const judge = limits.isBinary ? binary : judgeBytes;
   const decode = (raw: Buffer): MaybePromise<ReadBody> => {
-    if (raw.length > limits.bytesMax) return TOO_LARGE;
+    if (raw.length > sentMax) return TOO_LARGE;
     if (raw.length === 0) return EMPTY;
-    if (encoding === 'identity' || principal === undefined) return judgeBytes(raw);
-    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal }).then(judgeBytes);
+    if (encoding === 'identity' || principal === undefined) return judge(raw);
+    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal, queue: limits.inflating }).then(judge);
   };
   // Most bodies have arrived when their request is authenticated.
   if (request.complete) return Promise.resolve(decode(readAll(request)));
@@ -67,7 +75,7 @@ export function readBody(
   const wait: BodyWait = { takeSlot: () => true };
   response.emit(BODY_AWAITED, wait);
   return new Promise((resolve) => {
-    collect(request, principal ?? '', limits, (body) => {
+    collect(request, principal ?? '', { ...limits, bytesMax: sentMax }, (body) => {
       if (!Buffer.isBuffer(body)) resolve(body);
       else resolve(wait.takeSlot() ? decode(body) : OVERLOADED);
     });
@@ -90,6 +98,7 @@ function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Enc
   }
   const encoding = encodingOf(headers['content-encoding']);
   if (encoding === undefined) return UNKNOWN_ENCODING;
+  if (encoding !== 'identity' && length > (limits.compressedBytesMax ?? limits.bytesMax)) return TOO_LARGE;
   return isBodyBroken(request) || request.destroyed ? BROKE_OFF : encoding;
 }
 
@@ -159,10 +168,19 @@ function collect(
   arrived = limits.awaited?.await(principal, bytesMax, () => giveUp(givenUp));
 }
 
-function judgeBytes(bytes: Buffer | 'too_large' | 'corrupt'): ReadBody {
+type Inflated = Awaited<ReturnType<typeof inflate>>;
+
+function binary(bytes: Inflated): ReadBody {
   if (bytes === 'too_large') return TOO_LARGE;
+  if (bytes === 'too_many') return OVERLOADED;
   if (bytes === 'corrupt') return unreadable('The body does not decompress.');
-  if (bytes.length === 0) return EMPTY;
+  return bytes.length === 0 ? EMPTY : { kind: 'bytes', bytes };
+}
+
+function judgeBytes(inflated: Inflated): ReadBody {
+  const body = binary(inflated);
+  if (body.kind !== 'bytes') return body;
+  const { bytes } = body;
   if (!isUtf8(bytes)) return unreadable('The body is not UTF-8.');
   return { kind: 'bytes', bytes: hasByteOrderMark(bytes) ? bytes.subarray(3) : bytes };
 }

@@ -227,6 +227,7 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       ...gone.write,
       { remove: KEYS.app(accountId, appId) },
       { remove: KEYS.ack(accountId, appId) },
+      { remove: KEYS.opampAgent(accountId, appId) },
       { remove: KEYS.refusalNote(accountId, appId) },
       { removeAll: KEYS.reviews(accountId, appId) },
       { remove: KEYS.reviewIndex(accountId, appId) },

@@ -76,7 +76,9 @@ export async function claimOf(
       // The app is written also where only a past credential goes: a deletion that has listed it must conflict.
       write: [
         put(owner.key, isCurrent ? credentialTaken(before) : before),
-        { remove: isCurrent ? KEYS.ack(accountId, appId) : KEYS.pastCredential(appId, credential) },
+        ...(isCurrent
+          ? [{ remove: KEYS.ack(accountId, appId) }, { remove: KEYS.opampAgent(accountId, appId) }]
+          : [{ remove: KEYS.pastCredential(appId, credential) }]),
       ],
     },
   };

@@ -162,6 +162,7 @@ function bindingStep(
     put(locator, { accountId: account.id, appId: app.id, ...(binding.provisional && { provisional: true }) }),
     // The acknowledgement of the former machine does not hold for this one.
     { remove: KEYS.ack(account.id, app.id) },
+    { remove: KEYS.opampAgent(account.id, app.id) },
     ...(swapped === undefined ? [] : [put(KEYS.pastCredential(app.id, swapped), {})]),
     ...claim.write,
     ...(changes?.write ?? []),

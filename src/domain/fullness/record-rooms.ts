@@ -40,6 +40,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
 
   // A daemon's own state, which it may write as often as it likes.
   'ack/*/*': 'growth',
+  'opamp/*/*': 'growth',
   'review/*/*/*': 'growth',
   'reviews/*/*': 'growth',
 

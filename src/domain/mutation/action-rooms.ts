@@ -19,6 +19,7 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'app.created': 'growth',
   'app.enrolled': 'growth',
   'credential.yielded': 'growth',
+  'credential.shared': 'growth',
   'enrollment.refused': 'growth',
   'app.reported': 'growth',
   'app.changed': 'growth',

@@ -19,6 +19,7 @@ export const MUTATION_ACTIONS = [
   'app.revoked',
   'app.deleted',
   'credential.yielded',
+  'credential.shared',
   'code.issued',
   'code.voided',
   'otel.stored',

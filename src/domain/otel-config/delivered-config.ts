@@ -20,6 +20,24 @@ export interface DeviceConfig {
   readonly body: () => string;
 }
 
+/** What a daemon exports, and where to: the header in clear, so it is kept no longer than it is needed. */
+export interface DeliveredSettings extends Omit<typeof NEVER_STORED, 'authHeaderSet'> {
+  /** By name; empty where no header is stored. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The content of a configuration, without what differs from daemon to daemon. */
+export interface DeliveredContent {
+  /** The configuration's revision; 0 for the never-stored one. */
+  readonly revision: number;
+  /** Identifies the content, by the revision's random tag: it tells nothing of it. */
+  readonly name: string;
+  /** When this revision was stored or purged, in milliseconds since 1970; undefined for the never-stored one. */
+  readonly changedAt: number | undefined;
+  /** Opens the header: it is called where an answer has the content, as most answers have none. */
+  readonly settings: () => DeliveredSettings;
+}
+
 /** The configurations as daemons get them. */
 export interface DeviceConfigs {
   /**
@@ -27,6 +45,11 @@ export interface DeviceConfigs {
    * @throws StoreUnavailable where the header's key is not in this replica's key file yet
    */
   of(found: FoundApp): MaybePromise<DeviceConfig>;
+  /**
+   * The content of the same configuration.
+   * @throws StoreUnavailable as `of`
+   */
+  contentOf(found: FoundApp): MaybePromise<DeliveredContent>;
   /** The base interval with a spread of ±10 % that is fixed per app, so that a fleet does not poll in step. */
   pollIntervalSeconds(appId: string): number;
 }
@@ -57,7 +80,7 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
   }
 
   /** Devices with the same interval share one object, as there are few intervals: most polls only compare its ETag. */
-  function configFor(appId: string, { revision, name, changedAt, otel, byInterval }: Delivered): DeviceConfig {
+  function configFor(appId: string, { revision, name, changedAt, settings, byInterval }: Delivered): DeviceConfig {
     const interval = pollIntervalSeconds(appId);
     let config = byInterval.get(interval);
     if (!config) {
@@ -66,21 +89,23 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
         etag: `"${name}-${interval}"`,
         changedAt,
         intervalSeconds: interval,
-        body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${otel()}}`,
+        body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${JSON.stringify(settings())}}`,
       };
       byInterval.set(interval, config);
     }
     return config;
   }
 
+  function deliveredTo({ account, app }: FoundApp): MaybePromise<Delivered> {
+    // O11: only cloud devices of accounts that are Enterprise now get the stored configuration.
+    const entitled = app.connection === 'cloud' && account.record.entitlement === 'enterprise';
+    return entitled ? andThen(account.otel(), (otel) => deliver(account.id, otel)) : NOTHING;
+  }
+
   return {
     pollIntervalSeconds,
-    of({ account, app }) {
-      // O11: only cloud devices of accounts that are Enterprise now get the stored configuration.
-      const entitled = app.connection === 'cloud' && account.record.entitlement === 'enterprise';
-      if (!entitled) return configFor(app.id, NOTHING);
-      return andThen(account.otel(), (otel) => configFor(app.id, deliver(account.id, otel)));
-    },
+    of: (found) => andThen(deliveredTo(found), (delivered) => configFor(found.app.id, delivered)),
+    contentOf: deliveredTo,
   };
 }
 
@@ -90,34 +115,38 @@ export function revisionOfEtag(etag: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-interface Delivered {
-  readonly revision: number;
-  /** Identifies the content without the interval. */
-  readonly name: string;
-  readonly changedAt: number | undefined;
-  readonly otel: () => string;
+interface Delivered extends DeliveredContent {
   /** The configurations made of it, by the poll interval in seconds. */
   readonly byInterval: Map<number, DeviceConfig>;
 }
 
-function otelJson(config: Omit<typeof NEVER_STORED, 'authHeaderSet'>, headers: Record<string, string>): string {
-  const { enabled, endpoint, evidenceLevel } = config;
-  return JSON.stringify({ enabled, endpoint, headers, evidenceLevel });
+/** In the order in which a daemon is told them. */
+function settingsOf(
+  { enabled, endpoint, evidenceLevel }: Omit<typeof NEVER_STORED, 'authHeaderSet'>,
+  headers: Readonly<Record<string, string>>,
+): DeliveredSettings {
+  return { enabled, endpoint, headers, evidenceLevel };
 }
 
-const NEVER_STORED_JSON = otelJson(NEVER_STORED, {});
+const NEVER_STORED_SETTINGS = settingsOf(NEVER_STORED, {});
 const NOTHING: Delivered = {
   revision: 0,
   name: '0',
   changedAt: undefined,
-  otel: () => NEVER_STORED_JSON,
+  settings: () => NEVER_STORED_SETTINGS,
   byInterval: new Map(),
 };
 
 function deliverable(envelope: Envelope, accountId: string, record: OtelRecord): Delivered {
   const { revision, tag, at: changedAt, config } = record;
   if (!config)
-    return { revision, name: `${revision}-${tag}`, changedAt, otel: () => NEVER_STORED_JSON, byInterval: new Map() };
+    return {
+      revision,
+      name: `${revision}-${tag}`,
+      changedAt,
+      settings: () => NEVER_STORED_SETTINGS,
+      byInterval: new Map(),
+    };
   const header = openHeader(envelope, accountId, record);
   // A header that no key opens is delivered as none: this is other content, so it has another name.
   const name = config.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
@@ -125,8 +154,8 @@ function deliverable(envelope: Envelope, accountId: string, record: OtelRecord):
     revision,
     name,
     changedAt,
-    // It is built for each answer that needs it: most answers are 304, and the text holds the plaintext.
-    otel: () => otelJson(config, header ? collectorHeaders(header.reveal()) : {}),
+    // It is made for each answer that needs it: most answers are 304, and it holds the plaintext.
+    settings: () => settingsOf(config, header ? collectorHeaders(header.reveal()) : {}),
     byInterval: new Map(),
   };
 }

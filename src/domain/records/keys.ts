@@ -64,6 +64,10 @@ export const KEYS = {
   pastCredentials: (appId: string) => `past/${appId}/`,
   pastCredential: (appId: string, hash: string) => `past/${appId}/${hash}`,
 
+  /** What an agent of OpAMP has said of itself. */
+  opampAgents: 'opamp/',
+  opampAgentsOf: (accountId: string) => `opamp/${accountId}/`,
+  opampAgent: (accountId: string, appId: string) => `opamp/${accountId}/${appId}`,
   acks: 'ack/',
   ack: (accountId: string, appId: string) => `ack/${accountId}/${appId}`,
   /** The review queue, by app, so that deleting an app removes its entries by their prefix. */

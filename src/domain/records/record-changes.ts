@@ -18,6 +18,11 @@ export const API_KEY_EXPIRY = 'api-key-expiry';
 export const RESOURCE_ADOPTION = 'resource-adoption';
 
 /**
+ * What agents of OpAMP say of themselves; a program that does not know these records leaves them when an app is deleted.
+ */
+export const OPAMP_AGENTS = 'opamp-agents';
+
+/**
  * Additive changes of records that this program knows, by name. Each replica announces them
  * (domain/replicas/replicas.ts), and nobody writes such a change before every live replica knows it, so that a rolling
  * upgrade and its rollback need no pause (docs/adr/0023-neighbouring-versions.md).
@@ -32,4 +37,5 @@ export const RECORD_CHANGES: readonly string[] = [
   RATE_WINDOW_AGES,
   API_KEY_EXPIRY,
   RESOURCE_ADOPTION,
+  OPAMP_AGENTS,
 ];

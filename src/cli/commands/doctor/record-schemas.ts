@@ -5,6 +5,7 @@ import { sharedWindowSchema } from '../../../domain/rate-window/shared/record-co
 import { attemptedSchema } from '../../../domain/records/attempt-records.ts';
 import { chainSchema, sealSchema } from '../../../domain/records/audit-records.ts';
 import { accountStatusChangeSchema, daySchema, statusChangeSchema } from '../../../domain/records/day-records.ts';
+import { opampAgentSchema } from '../../../domain/records/opamp-records.ts';
 import { ledgerSchema, meteredSchema, pricesSchema } from '../../../domain/records/metering-records.ts';
 import {
   accountSchema,
@@ -89,6 +90,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   'purge/*': purgeSchema,
   'purged/*': purgedSchema,
   'ack/*/*': ackSchema,
+  'opamp/*/*': opampAgentSchema,
   'review/*/*/*': reviewSchema,
   'reviews/*/*': reviewIndexSchema,
   'kubernetes/*': bindingSchema,

@@ -1,0 +1,28 @@
+import type { Agents } from '../../domain/opamp/agents.ts';
+import type { OpampMetrics } from '../../domain/opamp/metrics.ts';
+import type { KeyRing } from '../../domain/keys/key-ring.ts';
+import type { DeviceDeps } from '../device/deps.ts';
+import type { AwaitedBodies } from '../http/awaited-bodies.ts';
+import type { InflateQueue } from '../http/content-encoding.ts';
+
+/** The connection settings that agents may be offered. */
+export interface OfferedConnection {
+  /** The public URL of the endpoint; undefined where the installation states none. */
+  readonly url: string | undefined;
+  /** The authority that signed the endpoint's certificate, as PEM; undefined where the system of the agent knows it. */
+  readonly authority: Buffer | undefined;
+  /** Whether a code is taken in place of a credential. */
+  readonly bootstrap: boolean;
+}
+
+/** The services and values that the endpoint of OpAMP uses: those of the device plane, and its own. */
+export interface OpampDeps extends DeviceDeps {
+  readonly metrics: DeviceDeps['metrics'] & OpampMetrics;
+  readonly agents: Agents;
+  readonly keyRing: KeyRing;
+  readonly connection: OfferedConnection;
+  /** Bounds the messages that are waited for: they may be longer than other bodies. */
+  readonly messages: AwaitedBodies;
+  /** Bounds the compressed messages that wait for their turn. */
+  readonly inflating: InflateQueue;
+}

@@ -1,0 +1,123 @@
+import type { Attended } from '../../domain/opamp/agents.ts';
+import type { OpampResult } from '../../domain/opamp/metrics.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { REPORT_FULL_STATE, REQUEST_INSTANCE_UID } from '../../opamp/capabilities.ts';
+import type { AgentToServer } from '../../opamp/generated/opamp_pb.ts';
+import { BadMessage, type AnswerFields } from '../../opamp/messages.ts';
+import { authenticated, authenticatedAgain } from '../device/authenticate.ts';
+import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { bearerOf } from '../http/request-headers.ts';
+import { agentReport, instanceOf } from './agent-report.ts';
+import { newInstanceUid, reply, replyBadRequest } from './answer.ts';
+import { bootstrapAgent, codeOf } from './bootstrap.ts';
+import { pollSettings, type Settings } from './connection-settings.ts';
+import type { OpampDeps } from './deps.ts';
+import { readMessage } from './read-message.ts';
+import { Sequences } from './sequences.ts';
+
+/** The route of every request, whatever path the installation has chosen. */
+export const OPAMP_ROUTE = '/v1/opamp';
+
+/** The endpoint of OpAMP over plain HTTP: agents are daemons of the fleet like any other. */
+export interface OpampEndpoint {
+  /** @throws Refusal; HttpRefusal; StoreUnavailable; Busy */
+  readonly handle: (exchange: Exchange) => Promise<void>;
+  /** Called before the refusal is sent. */
+  readonly refused: (error: unknown) => void;
+}
+
+export function createOpampEndpoint(deps: OpampDeps): OpampEndpoint {
+  const sequences = new Sequences();
+  return {
+    async handle(exchange) {
+      // Stock agents repeat a 503 and drop what any other error was the answer to.
+      exchange.outage = 'unavailable';
+      try {
+        const code = codeOf(exchange, deps);
+        await (code === undefined ? attend(exchange, deps, sequences) : bootstrapAgent(exchange, deps, code));
+      } catch (error) {
+        if (!(error instanceof BadMessage)) throw error;
+        deps.metrics.opampMessageEnded('bad_request');
+        replyBadRequest(exchange, new Uint8Array(), error.message);
+      }
+    },
+    refused: (error) => deps.metrics.opampMessageEnded(resultOf(error)),
+  };
+}
+
+const RESULT_OF_CODE: ReadonlyMap<string, OpampResult> = new Map<string, OpampResult>([
+  ['invalid_request', 'bad_request'],
+  ['payload_too_large', 'too_large'],
+  ['invalid_code', 'invalid_code'],
+  ['invalid_credential', 'invalid_credential'],
+  ['account_disabled', 'account_disabled'],
+  ['rate_limited', 'rate_limited'],
+]);
+
+function resultOf(error: unknown): OpampResult {
+  const code = error instanceof Refusal || error instanceof HttpRefusal ? error.code : '';
+  return RESULT_OF_CODE.get(code) ?? 'unavailable';
+}
+
+async function attend(exchange: Exchange, deps: OpampDeps, sequences: Sequences): Promise<void> {
+  const first = await authenticated(exchange, deps);
+  const bodyIsThere = exchange.request.complete;
+  const message = await readMessage(exchange, deps);
+  // A body may take half a minute, and the credential may be revoked meanwhile (A12).
+  const found = bodyIsThere ? first : await exchange.inTime(authenticatedAgain(exchange, deps));
+  if (found.app.connection === 'private') {
+    deps.metrics.opampMessageEnded('bad_request');
+    return replyBadRequest(exchange, message.instanceUid, PRIVATE);
+  }
+  deps.heartbeats.seen(found.app, deps.clock.now());
+  const { socket } = exchange.request;
+  if (message.agentDisconnect) {
+    deps.metrics.opampMessageEnded('unchanged');
+    return reply(exchange, message.instanceUid, {});
+  }
+  const report = agentReport(message, sequences.isGap(socket, message));
+  const bearer = bearerOf(exchange.request).token ?? '';
+  const interval = deps.configs.pollIntervalSeconds(found.app.id);
+  const settings = pollSettings(report.abilities, deps.connection, interval, bearer);
+  const origin = exchange.origin(`device:${found.app.id}`);
+  const whole = settings?.isWhole ? settings.hash : undefined;
+  const attended = await exchange.inTimeIfLate(deps.agents.attend(found, report, whole, origin));
+  sequences.taken(socket, message);
+  count(deps, attended);
+  reply(exchange, message.instanceUid, answerOf(deps, message, attended, settings));
+}
+
+const PRIVATE =
+  'This app has enrolled as private: its configuration lies on its own machine, and its telemetry does not pass through ' +
+  'the service. Enroll it as cloud with a new code.';
+
+function answerOf(
+  deps: OpampDeps,
+  message: AgentToServer,
+  attended: Attended,
+  settings: Settings | undefined,
+): AnswerFields {
+  const { offer, askFullState, isNews } = attended;
+  const wantsUid = (message.flags & REQUEST_INSTANCE_UID) !== 0n || instanceOf(message) === undefined;
+  const offersSettings = settings && (settings.isWhole ? attended.settings : isNews);
+  return {
+    ...(offer && {
+      remoteConfig: {
+        configHash: Buffer.from(offer.hash),
+        config: { configMap: { '': { body: Buffer.from(offer.body()), contentType: 'text/yaml' } } },
+      },
+    }),
+    ...(offersSettings && { connectionSettings: settings.message }),
+    ...(wantsUid && { agentIdentification: { newInstanceUid: newInstanceUid(deps.random, deps.clock.now()) } }),
+    flags: askFullState ? REPORT_FULL_STATE : 0n,
+  };
+}
+
+function count({ metrics, clock }: OpampDeps, { offer, isEmptied, isNews, hadOlder }: Attended): void {
+  metrics.opampMessageEnded(
+    offer ? (isEmptied ? 'empty_offered' : 'config_offered') : isNews ? 'reported' : 'unchanged',
+  );
+  if (offer?.changedAt !== undefined && hadOlder) {
+    metrics.revisionReceived(Math.max(0, clock.now() - offer.changedAt) / 1000);
+  }
+}

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import { file } from './rules.ts';
+
+/* The variables of OpAMP, the protocol by which collectors are daemons of the fleet. */
+
+const onOrOff = z.enum(['on', 'off'], 'must be on or off');
+
+export const opampVariables = {
+  MUSTER_OPAMP_PATH: z
+    .string()
+    .regex(
+      /^\/(?!device\/)[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+){0,7}$/,
+      'must be a path such as /v1/opamp, not below /device, without a slash at its end',
+    )
+    .max(200)
+    .prefault('/v1/opamp')
+    .meta({ description: 'The path of the OpAMP endpoint on the device listener.' }),
+  MUSTER_OPAMP_TEMPLATE_FILE: file.optional().meta({
+    unset: 'a template of its own: what programs on the machine send to `127.0.0.1:4317` and `4318` is exported',
+    description:
+      "YAML: the configuration that collectors get, with placeholders for the account's endpoint and headers " +
+      '([OPAMP.md](OPAMP.md)). It is read again every 10 s, and collectors get a change at their next poll.',
+  }),
+  MUSTER_OPAMP_BOOTSTRAP: onOrOff.prefault('off').meta({
+    description:
+      'With `on`, an agent may come with an enrollment code in place of a credential, and is offered a credential. It ' +
+      'is for agents that keep what they are offered, which the supervisor of the collector does not.',
+  }),
+  MUSTER_OPAMP_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .max(2048)
+    .optional()
+    .meta({
+      unset: 'agents are offered no address; required for `MUSTER_OPAMP_BOOTSTRAP=on`',
+      description: 'The URL of the OpAMP endpoint as agents reach it. Agents that accept connection settings get it.',
+    }),
+  MUSTER_OPAMP_CA_FILE: file.optional().meta({
+    unset: 'agents use the authorities of their system',
+    description: "PEM: the authority of that URL's certificate, which is offered with it.",
+  }),
+};

@@ -1,0 +1,202 @@
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { fingerprintOf } from '../../packed/hash.ts';
+import { PackedNumbers } from '../../packed/number-map.ts';
+import { ABSENT, StoreUnavailable, type Expectation, type Write } from '../../store/port.ts';
+import { acknowledge } from '../devices/acknowledge.ts';
+import { stillBound } from '../devices/authenticate.ts';
+import type { Reported } from '../devices/version-reports.ts';
+import type { FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { commitSteps } from '../mutation/commit.ts';
+import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
+import type { DeviceConfigs } from '../otel-config/delivered-config.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-records.ts';
+import { Busy } from '../refusal.ts';
+import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
+import type { OpampMetrics } from './metrics.ts';
+import { remoteConfigOf, type RemoteConfig, type TemplateInUse } from './remote-config.ts';
+
+/** What an agent is answered. */
+export type Attended = Pick<Outcome, 'offer' | 'isEmptied' | 'settings' | 'askFullState'> & {
+  /** Whether the report had to be looked at; otherwise it was answered from memory. */
+  readonly isNews: boolean;
+  /** Whether the agent had an older revision than the one that it is offered now, for the first time. */
+  readonly hadOlder: boolean;
+};
+
+/** The agents of OpAMP. */
+export interface Agents {
+  /**
+   * Takes the report of an authenticated agent, and decides what it is offered. A report without news of an agent that
+   * has what it should is answered from memory.
+   * @param settings the hash of the connection settings that the agent should have; undefined where there are none
+   * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record
+   * under every attempt
+   */
+  attend(found: FoundApp, report: AgentReport, settings: string | undefined, origin: Origin): MaybePromise<Attended>;
+}
+
+/** The services, clock and metrics of the agents. */
+export interface AgentsDeps extends Omit<MutationDeps, 'metrics'> {
+  readonly metrics: MutationDeps['metrics'] & OpampMetrics;
+  readonly configs: Pick<DeviceConfigs, 'contentOf'>;
+  readonly template: () => TemplateInUse;
+  /** Whether every live replica knows the records. @throws StoreUnavailable; BadRecord */
+  readonly mayKeep: () => Promise<boolean>;
+  readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
+}
+
+const NOTHING_NEW: Attended = {
+  offer: undefined,
+  isEmptied: false,
+  settings: false,
+  askFullState: false,
+  isNews: false,
+  hadOlder: false,
+};
+
+/** Creates the service; see `Agents`. */
+export function createAgents(deps: AgentsDeps): Agents {
+  /**
+   * By app, the situation in which the store had all that it needs and the agent what it should. The store is read
+   * again in any other one: other replicas hear of the agent, too.
+   */
+  const complete = new PackedNumbers();
+  /** By app, the hash that this replica offered last. */
+  const offered = new PackedNumbers();
+
+  function isFirstOffer(appId: string, hash: string): boolean {
+    const [app, what] = [fingerprintOf(appId), fingerprintOf(hash)];
+    if (offered.get(app) === what) return false;
+    offered.set(app, what);
+    return true;
+  }
+
+  async function takeReport(
+    found: FoundApp,
+    report: AgentReport,
+    wanted: RemoteConfig,
+    settings: string | undefined,
+    origin: Origin,
+  ): Promise<Attended> {
+    const { outcome, current } = await keep(deps, found, report, wanted, settings, origin);
+    tell(deps, current, outcome, origin);
+    const { offer, isEmptied, askFullState, settings: offersSettings, hasOlder } = outcome;
+    if (outcome.isComplete && isVersionWritten(current, outcome.record)) {
+      complete.set(fingerprintOf(current.app.id), situation(report, wanted, settings));
+    }
+    const hadOlder = offer !== undefined && isFirstOffer(current.app.id, offer.hash) && hasOlder;
+    return { offer, isEmptied, settings: offersSettings, askFullState, isNews: true, hadOlder };
+  }
+
+  return {
+    attend(found, report, settings, origin) {
+      return andThen(deps.configs.contentOf(found), (content) => {
+        const wanted = remoteConfigOf(content, deps.template());
+        const isQuiet = !report.described && !report.health && !report.config && !report.gap;
+        const known = isQuiet ? complete.get(fingerprintOf(found.app.id)) : undefined;
+        if (known !== undefined && known === situation(report, wanted, settings)) return NOTHING_NEW;
+        return takeReport(found, report, wanted, settings, origin);
+      });
+    },
+  };
+}
+
+/** Two situations share a number with a probability of 2^-53: then the agent is not offered a change, until the next. */
+function situation({ instance = '', abilities }: AgentReport, wanted: RemoteConfig, settings = ''): number {
+  const { acceptsConfig, reportsConfig } = abilities;
+  return fingerprintOf(`${instance} ${wanted.key} ${settings} ${acceptsConfig ? 'a' : ''}${reportsConfig ? 'r' : ''}`);
+}
+
+interface Kept {
+  readonly outcome: Outcome;
+  /** The app as the last attempt found it. */
+  readonly current: FoundApp;
+}
+
+/** Writes what has changed, and decides by what the store has. */
+async function keep(
+  deps: AgentsDeps,
+  found: FoundApp,
+  report: AgentReport,
+  wanted: RemoteConfig,
+  settings: string | undefined,
+  origin: Origin,
+): Promise<Kept> {
+  const key = KEYS.opampAgent(found.account.id, found.app.id);
+  for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
+    const entry = await deps.store.get(key);
+    const kept = entry && parseRecord(opampAgentSchema, entry);
+    const current = await stillBound(await deps.fleet.current(), found.app);
+    const outcome = outcomeOf(kept?.record, report, wanted, settings, origin.at);
+    const { acknowledged } = outcome;
+    if (acknowledged) {
+      await unlessFull(deps, origin, () =>
+        acknowledge(deps, current, { revision: wanted.revision, ...acknowledged }, origin),
+      );
+    }
+    if (kept?.record === outcome.record) return { outcome, current };
+    const written = await unlessFull(deps, origin, () => write(deps, current, kept, outcome, origin));
+    if (written === 'conflict') continue;
+    // What could not be kept is asked for again, once there is room.
+    return { outcome: written === 'not kept' ? { ...outcome, isComplete: false } : outcome, current };
+  }
+  throw new Busy('conflicts', 'The record changed under every attempt.');
+}
+
+async function write(
+  deps: AgentsDeps,
+  { account, app }: FoundApp,
+  kept: Versioned<OpampAgentRecord> | undefined,
+  { record, isShared }: Outcome,
+  origin: Origin,
+): Promise<'committed' | 'conflict' | 'not kept'> {
+  // A replica of the version before would leave the record behind.
+  if (!(await deps.mayKeep())) return 'not kept';
+  const key = KEYS.opampAgent(account.id, app.id);
+  // The record must not outlive its app, nor be another machine's: an enrollment removes it.
+  const expect: readonly [Expectation, Expectation] = [
+    { key: KEYS.app(account.id, app.id), revision: app.revision },
+    { key, revision: kept?.revision ?? ABSENT },
+  ];
+  const records: readonly Write[] = [put(key, record)];
+  if (!isShared) return (await deps.store.commit({ expect, write: records, quiet: true })).outcome;
+  const step = {
+    accountId: account.id,
+    action: 'credential.shared',
+    appId: app.id,
+    expect,
+    write: records,
+    result: undefined,
+  } as const;
+  return (await commitSteps(deps, [{ origin, step }], { quiet: true })) === 'conflict' ? 'conflict' : 'committed';
+}
+
+/** A full store takes no state of devices: the agent is answered all the same, so that a purge reaches it. */
+async function unlessFull<T>(deps: AgentsDeps, origin: Origin, work: () => Promise<T>): Promise<T | 'not kept'> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;
+    deps.log.info({ err: error, ...requestFields(origin) }, 'the state of an agent could not be kept');
+    return 'not kept';
+  }
+}
+
+function tell(deps: AgentsDeps, current: FoundApp, { record, isShared, askFullState }: Outcome, origin: Origin): void {
+  if (isShared) {
+    deps.metrics.opampCredentialShared();
+    deps.log.info({ appId: current.app.id, ...requestFields(origin) }, 'two instances use one credential');
+  }
+  if (askFullState) deps.metrics.opampFullStateAsked();
+  const { platform, agentVersion } = record.described ?? {};
+  if (platform === undefined && agentVersion === undefined) return;
+  deps.reportVersion(current, { platform, agentVersion }, origin);
+}
+
+function isVersionWritten({ app }: FoundApp, { described }: OpampAgentRecord): boolean {
+  const { platform = app.record.platform, agentVersion = app.record.agentVersion } = described ?? {};
+  return app.record.platform === platform && app.record.agentVersion === agentVersion;
+}

@@ -1,0 +1,31 @@
+/* The metrics of OpAMP: the verbs that are called, and the closed sets of their labels. */
+
+/** How a message of an agent is answered. */
+export const OPAMP_RESULTS = [
+  /** The agent has what it should, and said nothing new. */
+  'unchanged',
+  /** What it said was kept; there was nothing to offer. */
+  'reported',
+  'config_offered',
+  /** It could not load the configuration, and is offered the empty one. */
+  'empty_offered',
+  /** It enrolled with a code and is offered its credential. */
+  'enrolled',
+  'bad_request',
+  'too_large',
+  'invalid_code',
+  'invalid_credential',
+  'account_disabled',
+  'rate_limited',
+  'unavailable',
+] as const;
+export type OpampResult = (typeof OPAMP_RESULTS)[number];
+
+/** The verbs by which messages of agents are counted. */
+export interface OpampMetrics {
+  opampMessageEnded(result: OpampResult): void;
+  /** An agent is asked for all that it would leave out as unchanged. */
+  opampFullStateAsked(): void;
+  /** Two instances use one credential. */
+  opampCredentialShared(): void;
+}

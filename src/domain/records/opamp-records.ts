@@ -1,0 +1,28 @@
+import * as z from 'zod';
+
+const instant = z.int().min(0);
+
+/**
+ * What an agent of OpAMP has said of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed since its last
+ * message, so the service has to remember it, for every replica. It is a daemon's own state, as its acknowledgement is.
+ */
+export const opampAgentSchema = z.looseObject({
+  /** The ids of its last two instances, the newest first: 32 hex digits each. */
+  instances: z.array(z.string()).max(2),
+  /** As it described itself; absent until it has. */
+  described: z.looseObject({ platform: z.string().optional(), agentVersion: z.string().optional() }).optional(),
+  /** The hash of the configuration that it last reported, or was offered where it reports none, and how that went. */
+  config: z
+    .looseObject({ hash: z.string(), status: z.enum(['offered', 'unset', 'applying', 'applied', 'failed']) })
+    .optional(),
+  /** The configuration that it could not load, by its key: it gets the empty one in its place. */
+  failed: z.string().optional(),
+  health: z.looseObject({ healthy: z.boolean(), error: z.string().optional(), at: instant }).optional(),
+  /** The hash of the connection settings that it was offered last. */
+  settings: z.string().optional(),
+  /** When it was last asked for its full state. */
+  askedAt: instant.optional(),
+  /** When the audit was last told that two instances use the credential. */
+  sharedAt: instant.optional(),
+});
+export type OpampAgentRecord = z.infer<typeof opampAgentSchema>;

@@ -1,0 +1,28 @@
+import { OPAMP_RESULTS, type OpampMetrics } from '../domain/opamp/metrics.ts';
+import type { Section } from './instruments.ts';
+
+/** The verbs of the endpoint of OpAMP. */
+export function opampMetrics(section: (title: string) => Section): OpampMetrics {
+  const opamp = section('OpAMP');
+  return {
+    opampMessageEnded: opamp.bufferedCounterOf({
+      name: 'muster_opamp_messages_total',
+      help: 'Messages of OpAMP agents, by how they were answered.',
+      labels: { result: OPAMP_RESULTS },
+      unit: 'messages',
+      since: '0.1.0',
+    }),
+    opampFullStateAsked: opamp.counter({
+      name: 'muster_opamp_full_state_requests_total',
+      help: 'Answers that asked an OpAMP agent for its full state.',
+      unit: 'answers',
+      since: '0.1.0',
+    }),
+    opampCredentialShared: opamp.counter({
+      name: 'muster_opamp_shared_credentials_total',
+      help: 'Times that two OpAMP instances were found to use one credential, once an hour at most for each app.',
+      unit: 'findings',
+      since: '0.1.0',
+    }),
+  };
+}

@@ -1,0 +1,34 @@
+import type { OtherRoute } from '../api/device/device-plane.ts';
+import type { DeviceDeps } from '../api/device/deps.ts';
+import { AwaitedBodies } from '../api/http/awaited-bodies.ts';
+import { InflateQueue } from '../api/http/content-encoding.ts';
+import { createOpampEndpoint, OPAMP_ROUTE } from '../api/opamp/opamp-endpoint.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { createAgents } from '../domain/opamp/agents.ts';
+import { OPAMP_AGENTS } from '../domain/records/record-changes.ts';
+import type { Core } from './core.ts';
+import type { TemplateFile } from './files/collector-template.ts';
+
+/* The composition of OpAMP: its service of the domain, and its endpoint on the device listener. */
+
+/** Messages of an account that wait to be inflated, each of up to 256 KiB, which takes some 40 ms at worst. */
+const INFLATING_MAX = 16;
+
+/** The endpoint of OpAMP as the device listener serves it. */
+export function opampRoute(
+  { metrics, replicas, keyRing, config }: Core,
+  device: DeviceDeps,
+  { inUse }: Pick<TemplateFile, 'inUse'>,
+): OtherRoute {
+  const mayKeep = (): Promise<boolean> => replicas.everyReplicaKnows(OPAMP_AGENTS);
+  const endpoint = createOpampEndpoint({
+    ...device,
+    metrics,
+    keyRing,
+    agents: createAgents({ ...device, metrics, mayKeep, template: inUse }),
+    connection: config.opamp,
+    messages: new AwaitedBodies(LIMITS.opampBytesMax),
+    inflating: new InflateQueue(INFLATING_MAX, LIMITS.opampBytesMax),
+  });
+  return { ...endpoint, method: 'post', path: config.opamp.path, route: OPAMP_ROUTE };
+}
