@@ -5,6 +5,7 @@ import { ConfigError } from './config-error.ts';
 import { environment, VARIABLES, type Environment, type Role } from './environment.ts';
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
 import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
+import { opampOf, type OpampConfig } from './opamp.ts';
 import { panelListen, panelOf, type PanelConfig } from './panel.ts';
 import { OFF } from './panel-variables.ts';
 import { parseOperatorTokens, refuseTwoNames, type NamedToken } from './operator-tokens.ts';
@@ -38,17 +39,7 @@ export interface EtcdConfig {
 
 export { ConfigError } from './config-error.ts';
 export type { KubernetesConfig } from './kubernetes.ts';
-
-/** The endpoint of OpAMP, and what its agents are offered. */
-export interface OpampConfig {
-  readonly path: string;
-  /** The text of the template and its path, to be read again; undefined where the built-in one is used. */
-  readonly template: { readonly path: string; readonly text: string } | undefined;
-  readonly bootstrap: boolean;
-  /** The public URL; undefined where none is offered. */
-  readonly url: string | undefined;
-  readonly authority: Buffer | undefined;
-}
+export type { OpampConfig } from './opamp.ts';
 
 /** The configuration of the service, parsed and checked. */
 export interface Config {
@@ -157,7 +148,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       currency: values.MUSTER_CURRENCY,
     },
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
-    opamp: opampOf(values),
+    opamp: opampOf(values, {
+      text: secretOf(values, 'MUSTER_OPAMP_TEMPLATE_FILE')?.toString(),
+      authority: contentOf(values, 'MUSTER_OPAMP_CA_FILE'),
+    }),
     panel: panelOf(values, (name) => secretOf(values, name)?.toString()),
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),
@@ -238,18 +232,6 @@ function etcdAuth(values: Environment): EtcdConfig['auth'] {
     );
   }
   return username !== undefined && password !== undefined ? { username, password } : undefined;
-}
-
-function opampOf(values: Environment): OpampConfig {
-  const { MUSTER_OPAMP_PATH: path, MUSTER_OPAMP_TEMPLATE_FILE: templatePath, MUSTER_OPAMP_URL: url } = values;
-  const bootstrap = values.MUSTER_OPAMP_BOOTSTRAP === 'on';
-  if (bootstrap && url === undefined) {
-    throw new ConfigError('MUSTER_OPAMP_URL: set it with MUSTER_OPAMP_BOOTSTRAP=on: the agents need an address');
-  }
-  // Who writes the template decides what every collector does.
-  const text = secretOf(values, 'MUSTER_OPAMP_TEMPLATE_FILE')?.toString();
-  const template = templatePath === undefined || text === undefined ? undefined : { path: templatePath, text };
-  return { path, template, bootstrap, url, authority: contentOf(values, 'MUSTER_OPAMP_CA_FILE') };
 }
 
 type FileVariable = Extract<keyof Environment, `${string}_FILE`>;

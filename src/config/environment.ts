@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { listen, ranges, store } from './addresses.ts';
-import { opampVariables } from './opamp-variables.ts';
+import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
 import { file, whole, words } from './rules.ts';
 

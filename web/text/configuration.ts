@@ -60,6 +60,8 @@ export const configuration = {
   noDevices: 'No active cloud daemon takes a configuration.',
   failures: 'Failures by what the daemons said',
   failureColumns: { error: 'What was said', devices: 'Daemons' },
+  emptied: 'It runs the empty configuration in its place.',
+  unhealthy: 'Agents that say they are not healthy',
   latest: 'Newest failures',
   latestColumns: { app: 'App', error: 'What was said', at: 'When' },
   history: 'History',

@@ -4,9 +4,10 @@ import * as operations from '../contract/operator/service.ts';
 import { route } from './route.ts';
 
 /** A rollout as it is sent. */
-export const rolloutBody = ({ failures, ...counts }: Rollout): object => ({
+export const rolloutBody = ({ failures, unhealthy, ...counts }: Rollout): object => ({
   ...counts,
-  failures: failures.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) })),
+  failures: failures.map(({ appId, error, at, emptied }) => ({ appId, error, at: dateTime(at), emptied })),
+  unhealthy: unhealthy.map(({ appId, error, at }) => ({ appId, error, at: dateTime(at) })),
 });
 
 /** GET /operator/v1/accounts/{accountId}/rollout: how far the current configuration has come. */

@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import type { Numbers } from '../../packed/number-map.ts';
 import type { Entry, Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -6,6 +7,7 @@ import { lastSeenAt, type AccountReader, type AppEntry } from '../fleet/reader.t
 import { LIMITS } from '../limits.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-records.ts';
 import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -19,6 +21,8 @@ export interface RolloutCounts {
 
 export interface RolloutFailure {
   readonly appId: string;
+  /** The agent is offered the empty configuration in its place, since it could not load it (OpAMP). */
+  readonly emptied: boolean;
   /** The daemon's own text, at most 512 characters; `''` where it sent none. */
   readonly error: string;
   readonly at: number;
@@ -34,6 +38,27 @@ export interface Rollout extends RolloutCounts {
   readonly failures: readonly RolloutFailure[];
   /** All failures by what the daemons said, the most frequent first, at most 20. */
   readonly failuresByError: readonly FailedWith[];
+  /** The devices by the revision that they acknowledged last, the newest first, at most 20. */
+  readonly acknowledged: readonly Acknowledged[];
+  /** The agents of OpAMP by their health, as far as they report it. */
+  readonly health: { readonly healthy: number; readonly unhealthy: number };
+  /** Those that turned unhealthy last first, at most 20. */
+  readonly unhealthy: readonly Unhealthy[];
+}
+
+/** How many devices have applied a revision, and how many could not, as they said last. */
+export interface Acknowledged {
+  readonly revision: number;
+  readonly applied: number;
+  readonly failed: number;
+}
+
+/** An agent that says it is not healthy. */
+export interface Unhealthy {
+  readonly appId: string;
+  /** The agent's own text, at most 512 characters; `''` where it sent none. */
+  readonly error: string;
+  readonly at: number;
 }
 
 /** How many devices failed with the same words. */
@@ -50,6 +75,8 @@ export interface RolloutFacts {
   readonly seen: Numbers;
   /** Acknowledgements by app; also of apps that were deleted since. */
   readonly acks: ReadonlyMap<string, AckRecord>;
+  /** What agents of OpAMP said, by app; also of apps that were deleted since. */
+  readonly agents?: ReadonlyMap<string, OpampAgentRecord>;
   readonly now: number;
   readonly staleAfterMs: number;
 }
@@ -65,7 +92,7 @@ export const staleAfterMs = (pollIntervalSeconds: number): number =>
 
 /** Computes the rollout of the current revision. A device's acknowledgement of another revision does not count. */
 export function rolloutOf(facts: RolloutFacts): Rollout {
-  const { revision, seen, acks, now } = facts;
+  const { revision, seen, acks, agents, now } = facts;
   const counts = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const failures: RolloutFailure[] = [];
   const devices = facts.entitlement === 'enterprise' ? facts.apps.filter(receives) : [];
@@ -79,7 +106,10 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
     const ack = acks.get(id);
     if (ack?.revision === revision) {
       counts[ack.status] += 1;
-      if (ack.status === 'failed') failures.push({ appId: id, error: ack.error ?? '', at: ack.at });
+      if (ack.status === 'failed') {
+        const emptied = agents?.get(id)?.failed?.startsWith(`${revision}-`) === true;
+        failures.push({ appId: id, error: ack.error ?? '', at: ack.at, emptied });
+      }
     } else {
       counts[isStale(device) ? 'stale' : 'pending'] += 1;
     }
@@ -91,7 +121,40 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
     ...counts,
     failures: failures.slice(0, LIMITS.rolloutFailuresMax),
     failuresByError: byError(failures),
+    acknowledged: byRevision(devices, acks),
+    ...healthOf(facts.apps, agents),
   };
+}
+
+function byRevision(devices: readonly AppEntry[], acks: ReadonlyMap<string, AckRecord>): readonly Acknowledged[] {
+  const counted = new Map<number, { applied: number; failed: number }>();
+  for (const { id } of devices) {
+    const ack = acks.get(id);
+    if (!ack) continue;
+    const counts = counted.get(ack.revision) ?? { applied: 0, failed: 0 };
+    counts[ack.status] += 1;
+    counted.set(ack.revision, counts);
+  }
+  return Array.from(counted, ([revision, counts]) => ({ revision, ...counts }))
+    .sort((a, b) => b.revision - a.revision)
+    .slice(0, LIMITS.rolloutFailuresMax);
+}
+
+/** The health of active devices, whatever the account is entitled to. */
+function healthOf(
+  apps: readonly AppEntry[],
+  agents: ReadonlyMap<string, OpampAgentRecord> = new Map(),
+): Pick<Rollout, 'health' | 'unhealthy'> {
+  const health = { healthy: 0, unhealthy: 0 };
+  const unhealthy: Unhealthy[] = [];
+  for (const { id, status } of apps) {
+    const said = status === 'active' ? agents.get(id)?.health : undefined;
+    if (!said) continue;
+    health[said.healthy ? 'healthy' : 'unhealthy'] += 1;
+    if (!said.healthy) unhealthy.push({ appId: id, error: said.error ?? '', at: said.at });
+  }
+  unhealthy.sort((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
+  return { health, unhealthy: unhealthy.slice(0, LIMITS.rolloutFailuresMax) };
 }
 
 function byError(failures: readonly RolloutFailure[]): readonly FailedWith[] {
@@ -122,11 +185,13 @@ export function createRollouts({ store, fleet, clock }: RolloutDeps, pollInterva
     async of(accountId) {
       // Acknowledgements are read first, so that none is of a newer revision than the account that is read then.
       const acks = await acksOf(store, accountId);
+      const agents = await agentsOf(store, accountId);
       const account = await (await fleet.current()).account(accountId);
       if (!account) throw new Refusal('not_found');
       return rolloutOf({
         ...(await factsOf(account)),
         acks,
+        agents,
         now: clock.now(),
         staleAfterMs: staleAfterMs(pollIntervalSeconds),
       });
@@ -156,13 +221,25 @@ async function acksOf(store: Store, accountId: string): Promise<Map<string, AckR
   return acks;
 }
 
+/** As acknowledgements, one for each app at most. */
+async function agentsOf(store: Store, accountId: string): Promise<Map<string, OpampAgentRecord>> {
+  const page = await store.list({ prefix: KEYS.opampAgentsOf(accountId), limit: ACKS_PAGE });
+  const agents = new Map<string, OpampAgentRecord>();
+  for (const entry of page.entries) noteRecord(agents, opampAgentSchema, entry);
+  return agents;
+}
+
 /**
  * Adds an acknowledgement, by its app. An unreadable one, which is damaged or of a newer version, is ignored: it must
  * not prevent the count of all others.
  */
 export function noteAck(acks: Map<string, AckRecord>, entry: Entry): void {
+  noteRecord(acks, ackSchema, entry);
+}
+
+function noteRecord<Record>(records: Map<string, Record>, schema: z.ZodType<Record>, entry: Entry): void {
   try {
-    acks.set(entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(ackSchema, entry).record);
+    records.set(entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(schema, entry).record);
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
   }

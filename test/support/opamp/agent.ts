@@ -1,11 +1,16 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { AGENT_CAN } from '../../../src/opamp/capabilities.ts';
-import { RemoteConfigStatuses, type ServerToAgent } from '../../../src/opamp/generated/opamp_pb.ts';
+import {
+  AgentToServerSchema,
+  RemoteConfigStatuses,
+  type ServerToAgent,
+} from '../../../src/opamp/generated/opamp_pb.ts';
 import { agentMessageBytes, readAnswer } from '../../../src/opamp/messages.ts';
 
 /** What a message of an agent may say; the rest is the agent's own. */
-type Fields = Partial<Parameters<typeof agentMessageBytes>[0]>;
+type Fields = Omit<MessageInitShape<typeof AgentToServerSchema>, '$typeName' | '$unknown'>;
 
 export const REPORTS =
   AGENT_CAN.reportStatus | AGENT_CAN.acceptRemoteConfig | AGENT_CAN.reportRemoteConfig | AGENT_CAN.reportHealth;

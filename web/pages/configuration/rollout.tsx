@@ -42,6 +42,30 @@ export function RolloutBar({ accountId }: { accountId: string }) {
   );
 }
 
+function Unhealthy({ accountId, agents }: { accountId: string; agents: Rollout['unhealthy'] }) {
+  if (agents.length === 0) return null;
+  return (
+    <Table
+      caption={texts.unhealthy}
+      rows={agents}
+      idOf={({ appId }) => appId}
+      columns={[
+        {
+          name: texts.latestColumns.app,
+          names: true,
+          cell: ({ appId }) => (
+            <Link to={pathOfApp(accountId, appId)} class="mono">
+              {appId}
+            </Link>
+          ),
+        },
+        { name: texts.latestColumns.error, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
+        { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
+      ]}
+    />
+  );
+}
+
 /** The same with the failures. */
 export function RolloutDetail({ accountId }: { accountId: string }) {
   return (
@@ -75,11 +99,20 @@ export function RolloutDetail({ accountId }: { accountId: string }) {
                     </Link>
                   ),
                 },
-                { name: texts.latestColumns.error, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
+                {
+                  name: texts.latestColumns.error,
+                  cell: ({ error, emptied }) => (
+                    <>
+                      <bdi class="mono">{error}</bdi>
+                      {emptied && <span class="quiet"> {texts.emptied}</span>}
+                    </>
+                  ),
+                },
                 { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
               ]}
             />
           )}
+          <Unhealthy accountId={accountId} agents={rollout.unhealthy} />
         </div>
       )}
     </Shown>

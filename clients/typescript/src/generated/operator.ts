@@ -349,6 +349,8 @@ export interface Rollout {
     readonly error: string;
     /** When it said so. UTC with milliseconds. */
     readonly at: string;
+    /** Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load. */
+    readonly emptied: boolean;
   }[];
   /** The failures by what was said, the most frequent first, at most 20. */
   readonly failuresByError: readonly {
@@ -356,6 +358,31 @@ export interface Rollout {
     readonly error: string;
     /** Daemons that said so. */
     readonly devices: number;
+  }[];
+  /** Who runs what: the daemons by the revision that they acknowledged last, the newest first, at most 20. */
+  readonly acknowledged: readonly {
+    /** The revision. */
+    readonly revision: number;
+    /** Daemons that said last that they applied it. */
+    readonly applied: number;
+    /** Daemons that said last that they could not. */
+    readonly failed: number;
+  }[];
+  /** The agents of OpAMP by their health, as far as they report it. */
+  readonly health: {
+    /** Agents that say they are healthy. */
+    readonly healthy: number;
+    /** Agents that say they are not. */
+    readonly unhealthy: number;
+  };
+  /** The 20 agents that turned unhealthy last. */
+  readonly unhealthy: readonly {
+    /** The app of the daemon. */
+    readonly appId: string;
+    /** What the daemon said. */
+    readonly error: string;
+    /** When it said so. UTC with milliseconds. */
+    readonly at: string;
   }[];
 }
 

@@ -82,7 +82,19 @@ const rollout = z
     failed: count('Those that could not apply it.', 1),
     pending: count('Those that have not acknowledged it yet.', 2),
     stale: count('Those that have been silent for three poll intervals, and for two minutes at least.', 1),
-    failures: described(z.array(device), 'The newest 20 failures.', undefined),
+    failures: described(
+      z.array(
+        device.extend({
+          emptied: described(
+            z.boolean(),
+            'Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load.',
+            false,
+          ),
+        }),
+      ),
+      'The newest 20 failures.',
+      undefined,
+    ),
     failuresByError: described(
       z.array(
         z.object({
@@ -93,6 +105,26 @@ const rollout = z
       'The failures by what was said, the most frequent first, at most 20.',
       undefined,
     ),
+    acknowledged: described(
+      z.array(
+        z.object({
+          revision: count('The revision.', 7),
+          applied: count('Daemons that said last that they applied it.', 96),
+          failed: count('Daemons that said last that they could not.', 1),
+        }),
+      ),
+      'Who runs what: the daemons by the revision that they acknowledged last, the newest first, at most 20.',
+      undefined,
+    ),
+    health: described(
+      z.object({
+        healthy: count('Agents that say they are healthy.', 97),
+        unhealthy: count('Agents that say they are not.', 1),
+      }),
+      'The agents of OpAMP by their health, as far as they report it.',
+      undefined,
+    ),
+    unhealthy: described(z.array(device), 'The 20 agents that turned unhealthy last.', undefined),
   })
   .meta({ id: 'Rollout', description: 'The rollout of a configuration.' });
 export type Rollout = z.infer<typeof rollout>;

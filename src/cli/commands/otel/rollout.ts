@@ -50,8 +50,12 @@ export async function rolloutStatus(call: Invocation, options: RolloutOptions): 
   const interrupted = interruption.signal;
   const rollout = wait ? await settled(call, read, timeout * 1000, interrupted) : await read();
   await printOne(call, { columns: COLUMNS, item: { accountId, ...rollout } });
-  for (const { appId, error, at } of rollout.failures)
-    call.say(`${appId} failed at ${at}: ${error || 'no reason given'}`);
+  for (const { appId, error, at, emptied } of rollout.failures) {
+    const instead = emptied ? '; it runs the empty configuration' : '';
+    call.say(`${appId} failed at ${at}: ${error || 'no reason given'}${instead}`);
+  }
+  for (const { appId, error, at } of rollout.unhealthy)
+    call.say(`${appId} is unhealthy since ${at}: ${error || 'no reason given'}`);
   if (!wait) return;
   if (rollout.pending > 0) throw new CommandFault(`${rollout.pending} devices are still pending after ${timeout} s.`);
   if (rollout.failed > 0) throw new CommandFault(`${rollout.failed} devices could not apply it.`, EXIT.bad);

@@ -29,6 +29,9 @@ const rollout = (more: Partial<Rollout> = {}): Rollout => ({
   stale: 0,
   failures: [],
   failuresByError: [],
+  acknowledged: [],
+  health: { healthy: 0, unhealthy: 0 },
+  unhealthy: [],
   ...more,
 });
 

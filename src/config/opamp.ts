@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ConfigError } from './config-error.ts';
 import { file } from './rules.ts';
 
 /* The variables of OpAMP, the protocol by which collectors are daemons of the fleet. */
@@ -39,3 +40,35 @@ export const opampVariables = {
     description: "PEM: the authority of that URL's certificate, which is offered with it.",
   }),
 };
+
+/** The endpoint of OpAMP, and what its agents are offered. */
+export interface OpampConfig {
+  readonly path: string;
+  /** The text of the template and its path, to be read again; undefined where the built-in one is used. */
+  readonly template: { readonly path: string; readonly text: string } | undefined;
+  readonly bootstrap: boolean;
+  /** The public URL; undefined where none is offered. */
+  readonly url: string | undefined;
+  readonly authority: Buffer | undefined;
+}
+
+type Values = z.infer<z.ZodObject<typeof opampVariables>>;
+
+/**
+ * The settings of OpAMP.
+ * @param files the content of the template, which nobody else may write, since it decides what every collector does, and
+ *   of the authority
+ * @throws ConfigError
+ */
+export function opampOf(
+  values: Values,
+  { text, authority }: { readonly text: string | undefined; readonly authority: Buffer | undefined },
+): OpampConfig {
+  const { MUSTER_OPAMP_PATH: path, MUSTER_OPAMP_TEMPLATE_FILE: templatePath, MUSTER_OPAMP_URL: url } = values;
+  const bootstrap = values.MUSTER_OPAMP_BOOTSTRAP === 'on';
+  if (bootstrap && url === undefined) {
+    throw new ConfigError('MUSTER_OPAMP_URL: set it with MUSTER_OPAMP_BOOTSTRAP=on: the agents need an address');
+  }
+  const template = templatePath === undefined || text === undefined ? undefined : { path: templatePath, text };
+  return { path, template, bootstrap, url, authority };
+}
