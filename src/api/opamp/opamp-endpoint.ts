@@ -7,7 +7,7 @@ import { BadMessage, type AnswerFields } from '../../opamp/messages.ts';
 import { authenticated, authenticatedAgain } from '../device/authenticate.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
-import { agentReport, instanceOf } from './agent-report.ts';
+import { agentReport, INSTANCE_BYTES, instanceOf } from './agent-report.ts';
 import { newInstanceUid, reply, replyBadRequest } from './answer.ts';
 import { bootstrapAgent, codeOf } from './bootstrap.ts';
 import { pollSettings, type Settings } from './connection-settings.ts';
@@ -75,14 +75,14 @@ async function attend(exchange: Exchange, deps: OpampDeps, sequences: Sequences)
     deps.metrics.opampMessageEnded('unchanged');
     return reply(exchange, message.instanceUid, {});
   }
-  const report = agentReport(message, sequences.isGap(socket, message));
+  const instance = `${found.app.id} ${Buffer.from(message.instanceUid).toString('hex', 0, INSTANCE_BYTES)}`;
+  const report = agentReport(message, sequences.isGap(socket, instance, message));
   const bearer = bearerOf(exchange.request).token ?? '';
   const interval = deps.configs.pollIntervalSeconds(found.app.id);
   const settings = pollSettings(report.abilities, deps.connection, interval, bearer);
   const origin = exchange.origin(`device:${found.app.id}`);
-  const whole = settings?.isWhole ? settings.hash : undefined;
-  const attended = await exchange.inTimeIfLate(deps.agents.attend(found, report, whole, origin));
-  sequences.taken(socket, message);
+  const attended = await exchange.inTimeIfLate(deps.agents.attend(found, report, settings, origin));
+  sequences.taken(socket, instance, message);
   count(deps, attended);
   reply(exchange, message.instanceUid, answerOf(deps, message, attended, settings));
 }
@@ -97,9 +97,8 @@ function answerOf(
   attended: Attended,
   settings: Settings | undefined,
 ): AnswerFields {
-  const { offer, askFullState, isNews } = attended;
+  const { offer, askFullState } = attended;
   const wantsUid = (message.flags & REQUEST_INSTANCE_UID) !== 0n || instanceOf(message) === undefined;
-  const offersSettings = settings && (settings.isWhole ? attended.settings : isNews);
   return {
     ...(offer && {
       remoteConfig: {
@@ -107,7 +106,7 @@ function answerOf(
         config: { configMap: { '': { body: Buffer.from(offer.body()), contentType: 'text/yaml' } } },
       },
     }),
-    ...(offersSettings && { connectionSettings: settings.message }),
+    ...(settings && attended.settings && { connectionSettings: settings.message }),
     ...(wantsUid && { agentIdentification: { newInstanceUid: newInstanceUid(deps.random, deps.clock.now()) } }),
     flags: askFullState ? REPORT_FULL_STATE : 0n,
   };

@@ -26,16 +26,28 @@ export type Attended = Pick<Outcome, 'offer' | 'isEmptied' | 'settings' | 'askFu
   readonly hadOlder: boolean;
 };
 
+/** Connection settings that an agent is to have. */
+export interface WantedSettings {
+  readonly hash: string;
+  /** They replace those that it has, which makes it connect anew: they are offered once. */
+  readonly isWhole: boolean;
+}
+
 /** The agents of OpAMP. */
 export interface Agents {
   /**
    * Takes the report of an authenticated agent, and decides what it is offered. A report without news of an agent that
    * has what it should is answered from memory.
-   * @param settings the hash of the connection settings that the agent should have; undefined where there are none
+   * @param settings the connection settings that the agent should have; undefined where there are none
    * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record
    * under every attempt
    */
-  attend(found: FoundApp, report: AgentReport, settings: string | undefined, origin: Origin): MaybePromise<Attended>;
+  attend(
+    found: FoundApp,
+    report: AgentReport,
+    settings: WantedSettings | undefined,
+    origin: Origin,
+  ): MaybePromise<Attended>;
 }
 
 /** The services, clock and metrics of the agents. */
@@ -64,21 +76,15 @@ export function createAgents(deps: AgentsDeps): Agents {
    * again in any other one: other replicas hear of the agent, too.
    */
   const complete = new PackedNumbers();
-  /** By app, the hash that this replica offered last. */
+  /** By app, the hashes of the configuration and of the interval that this replica offered last. */
   const offered = new PackedNumbers();
-
-  function isFirstOffer(appId: string, hash: string): boolean {
-    const [app, what] = [fingerprintOf(appId), fingerprintOf(hash)];
-    if (offered.get(app) === what) return false;
-    offered.set(app, what);
-    return true;
-  }
+  const intervals = new PackedNumbers();
 
   async function takeReport(
     found: FoundApp,
     report: AgentReport,
     wanted: RemoteConfig,
-    settings: string | undefined,
+    settings: WantedSettings | undefined,
     origin: Origin,
   ): Promise<Attended> {
     const { outcome, current } = await keep(deps, found, report, wanted, settings, origin);
@@ -87,8 +93,11 @@ export function createAgents(deps: AgentsDeps): Agents {
     if (outcome.isComplete && isVersionWritten(current, outcome.record)) {
       complete.set(fingerprintOf(current.app.id), situation(report, wanted, settings));
     }
-    const hadOlder = offer !== undefined && isFirstOffer(current.app.id, offer.hash) && hasOlder;
-    return { offer, isEmptied, settings: offersSettings, askFullState, isNews: true, hadOlder };
+    const hadOlder = offer !== undefined && isFirst(offered, current.app.id, offer.hash) && hasOlder;
+    // An interval is offered to whoever may have started anew, and once by each replica, which may have another one now.
+    const isNewInterval = settings?.isWhole === false && isFirst(intervals, current.app.id, settings.hash);
+    const offersInterval = settings?.isWhole === false && (isNewInterval || report.described !== undefined);
+    return { offer, isEmptied, settings: offersSettings || offersInterval, askFullState, isNews: true, hadOlder };
   }
 
   return {
@@ -104,10 +113,24 @@ export function createAgents(deps: AgentsDeps): Agents {
   };
 }
 
+/** Notes what an app is offered. @returns whether it is another thing than the last one */
+function isFirst(last: PackedNumbers, appId: string, what: string): boolean {
+  const [app, now] = [fingerprintOf(appId), fingerprintOf(what)];
+  if (last.get(app) === now) return false;
+  last.set(app, now);
+  return true;
+}
+
 /** Two situations share a number with a probability of 2^-53: then the agent is not offered a change, until the next. */
-function situation({ instance = '', abilities }: AgentReport, wanted: RemoteConfig, settings = ''): number {
+function situation(
+  { instance = '', abilities }: AgentReport,
+  wanted: RemoteConfig,
+  settings: WantedSettings | undefined,
+): number {
   const { acceptsConfig, reportsConfig } = abilities;
-  return fingerprintOf(`${instance} ${wanted.key} ${settings} ${acceptsConfig ? 'a' : ''}${reportsConfig ? 'r' : ''}`);
+  return fingerprintOf(
+    `${instance} ${wanted.key} ${settings?.hash ?? ''} ${acceptsConfig ? 'a' : ''}${reportsConfig ? 'r' : ''}`,
+  );
 }
 
 interface Kept {
@@ -122,7 +145,7 @@ async function keep(
   found: FoundApp,
   report: AgentReport,
   wanted: RemoteConfig,
-  settings: string | undefined,
+  settings: WantedSettings | undefined,
   origin: Origin,
 ): Promise<Kept> {
   const key = KEYS.opampAgent(found.account.id, found.app.id);
@@ -130,7 +153,7 @@ async function keep(
     const entry = await deps.store.get(key);
     const kept = entry && parseRecord(opampAgentSchema, entry);
     const current = await stillBound(await deps.fleet.current(), found.app);
-    const outcome = outcomeOf(kept?.record, report, wanted, settings, origin.at);
+    const outcome = outcomeOf(kept?.record, report, wanted, settings?.isWhole ? settings.hash : undefined, origin.at);
     const { acknowledged } = outcome;
     if (acknowledged) {
       await unlessFull(deps, origin, () =>

@@ -1,6 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { randomBytes } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { once } from 'node:events';
+import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { AGENT_CAN } from '../../../src/opamp/capabilities.ts';
 import {
   AgentToServerSchema,
@@ -18,7 +21,8 @@ export const REPORTS =
 /** An answer to a message: HTTP's, and the message in it where it is one. */
 export interface OpampAnswer {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: IncomingHttpHeaders;
+  /** Inflated, where it came compressed. */
   readonly bytes: Uint8Array;
   /** The error's code where the answer is an error of HTTP. */
   readonly code: string | undefined;
@@ -31,24 +35,36 @@ export interface RawPost {
   readonly body: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
+  /** The connection to use; one of its own by default. */
+  readonly connection?: Agent;
 }
 
 /** Sends bytes to an endpoint, whatever they are. */
-export async function post({ url, bearer, body, headers = {}, method = 'POST' }: RawPost): Promise<OpampAnswer> {
-  const response = await fetch(url, {
+export async function post({
+  url,
+  bearer,
+  body,
+  headers = {},
+  method = 'POST',
+  connection,
+}: RawPost): Promise<OpampAnswer> {
+  const sent = request(url, {
     method,
+    ...(connection && { agent: connection }),
     headers: {
       'Content-Type': 'application/x-protobuf',
       ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
       ...headers,
     },
-    ...(method === 'POST' && { body: Buffer.from(body) }),
   });
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  const isMessage = response.headers.get('content-type') === 'application/x-protobuf';
-  const error = isMessage || bytes.length === 0 ? undefined : (JSON.parse(Buffer.from(bytes).toString()) as Failed);
+  sent.end(method === 'POST' ? body : undefined);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const raw = await buffer(response);
+  const bytes = response.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw;
+  const isMessage = response.headers['content-type'] === 'application/x-protobuf';
+  const error = isMessage || bytes.length === 0 ? undefined : (JSON.parse(bytes.toString()) as Failed);
   return {
-    status: response.status,
+    status: response.statusCode ?? 0,
     headers: response.headers,
     bytes,
     code: error?.error.code,
@@ -67,6 +83,8 @@ export class OpampAgent {
   instanceUid: Uint8Array = randomBytes(16);
   capabilities: bigint;
   sequence = 0n;
+  /** One connection, as an agent has it. */
+  readonly #connection = new Agent({ keepAlive: true, maxSockets: 1 });
 
   constructor(device: string, bearer: string, capabilities: bigint = REPORTS) {
     this.url = `${device}/v1/opamp`;
@@ -81,12 +99,16 @@ export class OpampAgent {
   }
 
   send(fields: Fields = {}, headers: Readonly<Record<string, string>> = {}): Promise<OpampAnswer> {
-    return post({ url: this.url, bearer: this.bearer, body: this.bytes(fields), headers });
+    return this.sendBytes(this.bytes(fields), headers);
+  }
+
+  sendBytes(body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<OpampAnswer> {
+    return post({ url: this.url, bearer: this.bearer, body, headers, connection: this.#connection });
   }
 
   sendCompressed(fields: Fields = {}): Promise<OpampAnswer> {
     const body = gzipSync(this.bytes(fields));
-    return post({ url: this.url, bearer: this.bearer, body, headers: { 'Content-Encoding': 'gzip' } });
+    return this.sendBytes(body, { 'Content-Encoding': 'gzip' });
   }
 
   /** The message in the answer. @throws Error where there is none, or it is an error */

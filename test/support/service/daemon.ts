@@ -59,6 +59,9 @@ export const setOtel = (muster: Muster, apiKey: string, more: object = {}): Prom
     body: { enabled: true, endpoint: 'https://otel.example.com', ...more },
   });
 
+export const purgeOtel = (muster: Muster, apiKey: string): Promise<Answer> =>
+  call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: apiKey });
+
 /** PATCH /operator/v1/accounts/{accountId}. */
 export const changeAccount = (muster: Muster, accountId: string, patch: object): Promise<Answer> =>
   call(`${muster.ops}/operator/v1/accounts/${accountId}`, { method: 'PATCH', token: OPERATOR_TOKEN, body: patch });
