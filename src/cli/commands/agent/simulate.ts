@@ -13,7 +13,7 @@ import { confirmed } from '../../terminal/confirmation.ts';
 import { CommandFault } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';
-import { deviceAddress } from './run.ts';
+import { deviceAddress } from './surroundings.ts';
 
 export interface SimulateOptions {
   readonly count: number;
